@@ -1,0 +1,85 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+# Everything is installed into .venv, from package registries only.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench lint format clean distclean
+
+# The interpreter that .venv is made with: PYTHON=... or the first of these that runs and fits.
+CANDIDATES = $(or $(PYTHON),python3.12 python3.11 python3)
+BIN := .venv/bin
+# Newer than what decides what is installed while .venv is up to date.
+STAMP := .venv/.set-up
+SOURCES := setup.py setup.cfg pyproject.toml package.xml $(wildcard scripts/*)
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 18
+
+setup: $(STAMP) ## make .venv with everything (PYTHON=... chooses the interpreter)
+	@:
+
+$(STAMP): $(SOURCES)
+	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then
+	    tried=() chosen=''
+	    for candidate in $(CANDIDATES); do
+	        if ! command -v "$$candidate" >/dev/null; then
+	            tried+=("$$candidate: not found")
+	        elif ! version=$$("$$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null); then
+	            tried+=("$$candidate: does not run ($$(command -v "$$candidate"))")
+	        elif [[ $$version != 3.11 && $$version != 3.12 ]]; then
+	            tried+=("$$candidate: is Python $$version")
+	        elif ! "$$candidate" -c 'import ensurepip, venv' 2>/dev/null; then
+	            tried+=("$$candidate: Python $$version without the venv module (Debian: apt install python$$version-venv)")
+	        else
+	            chosen=$$candidate
+	            break
+	        fi
+	    done
+	    if [[ -z $$chosen ]]; then
+	        echo 'make setup: Python 3.11 or 3.12 is needed; name one with PYTHON=... Tried:' >&2
+	        printf '  %s\n' "$${tried[@]}" >&2
+	        exit 1
+	    fi
+	    echo "Making .venv with $$chosen (Python $$version)"
+	    "$$chosen" -m venv --clear .venv
+	    # colcon must not look for packages in there.
+	    touch .venv/COLCON_IGNORE
+	fi
+	echo 'Installing into .venv (some minutes the first time)'
+	$(BIN)/python -m pip install --quiet --quiet --editable '.[ros,demo,test,lint]'
+	# An editable install leaves out the data files. These links stand in for them, so that ROS
+	# finds the package in .venv by its usual ways, and the files as they are in the checkout.
+	mkdir -p .venv/share/ament_index/resource_index/packages .venv/lib/masticator_dynamics
+	ln -sfn ../.. .venv/share/masticator_dynamics
+	ln -sfn -t .venv/share/ament_index/resource_index/packages ../../../../../resource/masticator_dynamics
+	ln -sfn -t .venv/lib/masticator_dynamics $(addprefix ../../../,$(wildcard scripts/*))
+	touch $@
+
+demo: setup ## the main job, end to end, with no robot
+	@$(BIN)/masticator demo
+
+test: setup ## all tests; PYTEST='-k closure' adds flags
+	@$(BIN)/python -m pytest --timeout=300 --durations=10 $(PYTEST)
+
+bench: setup ## timings, side by side
+	@$(BIN)/python -m benchmark.run
+
+lint: setup ## ruff (rules and layout) and mypy
+	@status=0
+	$(BIN)/ruff check . || status=1
+	$(BIN)/ruff format --check . || status=1
+	$(BIN)/mypy || status=1
+	exit $$status
+
+format: setup ## lay out all Python files as `make lint` wants them
+	@$(BIN)/ruff format .
+
+clean: ## remove what builds and tests left, but not .venv
+	@rm -rf build dist install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -path ./.venv -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+distclean: clean ## remove .venv, too
+	@rm -rf .venv

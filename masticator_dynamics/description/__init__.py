@@ -1,0 +1,11 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Description files to a validated description."""
+
+from masticator_dynamics.description.loader import (
+    MechanismDescription,
+    load_description,
+    shipped_mechanisms,
+)
+
+__all__ = ['MechanismDescription', 'load_description', 'shipped_mechanisms']

@@ -1,0 +1,164 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Mechanism files to one validated, immutable description."""
+
+import dataclasses
+import os
+import pathlib
+from collections.abc import Iterable
+
+import numpy as np
+import pydantic
+import yaml
+
+from masticator_dynamics.description import schema, urdf
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.share import share_directory
+
+SUPPORTED_CONSTRAINTS = {'closures': ('point',), 'contacts': ('plane',)}
+
+
+@dataclasses.dataclass(frozen=True)
+class MechanismDescription:
+    """A closed-loop mechanism as described by its files; every name in it resolves.
+
+    Attributes
+    ----------
+    file, urdf_file : pathlib.Path
+        Where it was read from.
+    urdf_xml : str
+        The expanded URDF, as robot_state_publisher wants it.
+    tree : urdf.Tree
+        Links and joints of the spanning tree.
+    independent, actuated : tuple of str
+        Joint names.
+    closures, contacts, actuators
+        As in :mod:`masticator_dynamics.description.schema`.
+    """
+
+    file: pathlib.Path
+    name: str
+    summary: str
+    urdf_file: pathlib.Path
+    urdf_xml: str
+    tree: urdf.Tree
+    base: str
+    platform: str
+    gravity: tuple[float, float, float]
+    independent: tuple[str, ...]
+    actuated: tuple[str, ...]
+    home: dict[str, float]
+    closures: tuple[schema.Closure, ...]
+    contacts: tuple[schema.Contact, ...]
+    actuators: dict[str, schema.Actuator]
+
+
+def shipped_mechanisms() -> tuple[str, ...]:
+    """Names of the mechanisms that come with the package."""
+    return tuple(sorted(p.stem for p in (share_directory() / 'config/mechanisms').glob('*.yaml')))
+
+
+def load_description(name_or_path: str | pathlib.Path) -> MechanismDescription:
+    """Read a shipped mechanism by name, or any mechanism file by path.
+
+    Raises
+    ------
+    DescriptionError
+        Naming file, key and reason for anything that is missing, misspelt or inconsistent.
+    """
+    file = _find(name_or_path)
+    content = _read(file)
+    urdf_file = pathlib.Path(os.path.normpath(file.parent / content.urdf))
+    xml = urdf.expand(urdf_file, content.xacro_arguments)
+    tree = urdf.parse(xml, urdf_file)
+    _check_names(content, tree, file)
+    actuators = {j: content.actuators.get(j, schema.Actuator()) for j in content.actuated}
+    return MechanismDescription(
+        file, content.name, content.description, urdf_file, xml, tree, content.base,
+        content.platform, content.gravity, content.independent, content.actuated,
+        dict(content.home), content.closures, content.contacts, actuators,
+    )  # fmt: skip
+
+
+def _find(name_or_path: str | pathlib.Path) -> pathlib.Path:
+    path = pathlib.Path(name_or_path)
+    if path.suffix in ('.yaml', '.yml') or len(path.parts) > 1:
+        return path
+    names = shipped_mechanisms()
+    if str(name_or_path) not in names:
+        known = ', '.join(names)
+        raise DescriptionError(
+            name_or_path, '', f'no such mechanism; shipped are {known}; or give a path to a .yaml'
+        )
+    return share_directory() / 'config/mechanisms' / f'{name_or_path}.yaml'
+
+
+def _read(file: pathlib.Path) -> schema.MechanismFile:
+    try:
+        data = yaml.safe_load(file.read_text(encoding='utf-8'))
+    except OSError as error:
+        raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DescriptionError(file, '', f'not YAML: {" ".join(str(error).split())}') from error
+    if not isinstance(data, dict):
+        raise DescriptionError(file, '', 'not a mapping of keys to values')
+    for group, supported in SUPPORTED_CONSTRAINTS.items():
+        for index, item in enumerate(data.get(group) or ()):
+            kind = item.get('type', supported[0]) if isinstance(item, dict) else supported[0]
+            if kind not in supported:
+                raise DescriptionError(
+                    file, f'{group}[{index}].type',
+                    f'constraint type {kind!r} is not supported; supported: {", ".join(supported)}',
+                )  # fmt: skip
+    try:
+        return schema.parse(data)
+    except pydantic.ValidationError as error:
+        raise DescriptionError(file, *schema.first_problem(error)) from error
+
+
+def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.Path) -> None:
+    """Every joint, link and constraint named in the YAML exists, once, with usable numbers."""
+
+    def refuse(key: str, reason: str) -> None:
+        raise DescriptionError(file, key, reason)
+
+    moving = {j.name: j for j in tree.joints if j.type in urdf.MOVING_TYPES}
+    if content.base != tree.root:
+        refuse('base', f'{content.base!r} is not the root link {tree.root!r} of the URDF')
+    _known(content.platform, tree.links, 'platform', 'link', refuse)
+    for key, names in (('independent', content.independent), ('actuated', content.actuated)):
+        for index, name in enumerate(names):
+            _known(name, moving, f'{key}[{index}]', 'moving joint', refuse)
+        _unique(names, key, refuse)
+        if not names:
+            refuse(key, 'at least one joint is needed')
+    for name, value in content.home.items():
+        _known(name, moving, f'home.{name}', 'moving joint', refuse)
+        if not np.isfinite(value):
+            refuse(f'home.{name}', f'{value} is not finite')
+    for name in content.actuators:
+        _known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
+    _unique([c.name for c in (*content.closures, *content.contacts)], 'closures, contacts', refuse)
+    for index, closure in enumerate(content.closures):
+        for frame in closure.frames:
+            _known(frame, tree.links, f'closures[{index}].frames', 'link', refuse)
+    for index, contact in enumerate(content.contacts):
+        _known(contact.frame, tree.links, f'contacts[{index}].frame', 'link', refuse)
+        normal = np.array(contact.normal)
+        if not (np.isfinite(normal).all() and np.linalg.norm(normal) > 1e-9):
+            refuse(f'contacts[{index}].normal', f'{list(contact.normal)} has no direction')
+    if not np.isfinite(content.gravity).all():
+        refuse('gravity', f'{list(content.gravity)} is not finite')
+
+
+def _known(name: str, known: Iterable[str], key: str, kind: str, refuse) -> None:
+    if name not in known:
+        refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')
+
+
+def _unique(names: Iterable[str], key: str, refuse) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            refuse(key, f'{name!r} appears twice')
+        seen.add(name)

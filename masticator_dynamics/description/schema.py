@@ -1,0 +1,103 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a mechanism file (YAML, schema 1) may say, as data types that check themselves.
+
+Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the former.
+"""
+
+import re
+from typing import Any, Literal
+
+import pydantic
+
+Vector3 = tuple[float, float, float]
+Interval = tuple[float, float]
+
+
+class _Strict(pydantic.BaseModel, extra='forbid', frozen=True):
+    """Unknown keys are refused: a misspelt key must not be ignored."""
+
+
+class Closure(_Strict):
+    """A loop is closed where the origins of two links coincide."""
+
+    name: str
+    type: Literal['point'] = 'point'
+    frames: tuple[str, str] = pydantic.Field(description='two URDF links on the two sides')
+
+
+class ContactRange(_Strict):
+    """Where on its plane a contact may be: origin of the frame, base axes, m."""
+
+    x: Interval | None = None
+    y: Interval | None = None
+    z: Interval | None = None
+
+
+class Contact(_Strict):
+    """The origin of a link stays on a plane fixed in the base, from both sides."""
+
+    name: str
+    type: Literal['plane'] = 'plane'
+    frame: str = pydantic.Field(description='URDF link whose origin touches the plane')
+    normal: Vector3 = pydantic.Field(
+        description='plane normal, base axes, as written: force = normal * multiplier'
+    )
+    offset: float = pydantic.Field(description='m; the plane is normal . p + offset = 0')
+    range: ContactRange = ContactRange()
+
+
+class Actuator(_Strict):
+    """What the motor adds to its joint."""
+
+    rotor_inertia: float = pydantic.Field(
+        0.0, ge=0.0, description='kg m^2 (kg for a prismatic joint), reflected to the joint'
+    )
+
+
+class MechanismFile(_Strict):
+    """A closed-loop mechanism: a URDF tree plus what closes and drives it (schema 1)."""
+
+    version: Literal[1] = pydantic.Field(alias='schema', description='version of this format')
+    name: str
+    description: str = ''
+    urdf: str = pydantic.Field(description='URDF or xacro file, relative to this file')
+    xacro_arguments: dict[str, str] = {}
+    base: str = pydantic.Field(description='root link of the URDF')
+    platform: str = pydantic.Field(description='link that the external wrench acts on')
+    gravity: Vector3 = pydantic.Field((0.0, 0.0, -9.80665), description='m/s^2, base axes')
+    independent: tuple[str, ...] = pydantic.Field(description='joints: degrees of freedom')
+    actuated: tuple[str, ...] = pydantic.Field(description='joints driven by motors')
+    home: dict[str, float] = pydantic.Field({}, description='joint: position; others are 0')
+    closures: tuple[Closure, ...] = ()
+    contacts: tuple[Contact, ...] = ()
+    actuators: dict[str, Actuator] = {}
+
+
+def parse(data: Any) -> MechanismFile:
+    """Validate plain data as a mechanism file.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        With the location of every offending key.
+    """
+    if pydantic.VERSION.startswith('1.'):
+        return MechanismFile.parse_obj(data)
+    return MechanismFile.model_validate(data)
+
+
+def first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
+    """Key path and reason of the first problem, e.g. ``('closures[2].frames', '...')``."""
+    problem = error.errors()[0]
+    path = ''.join(f'[{p}]' if isinstance(p, int) else f'.{p}' for p in problem['loc'])
+    value = problem.get('input', None)
+    shown = '' if isinstance(value, dict | list) or value is None else f' (got {value!r})'
+    return path.lstrip('.'), re.sub(r'^Value error, ', '', problem['msg']) + shown
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of a mechanism file, for editors and other languages."""
+    if pydantic.VERSION.startswith('1.'):
+        return MechanismFile.schema()
+    return MechanismFile.model_json_schema()

@@ -1,0 +1,180 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""URDF or xacro file to a plain kinematic tree with inertias."""
+
+import contextlib
+import dataclasses
+import io
+import pathlib
+
+import numpy as np
+import numpy.typing as npt
+import urdf_parser_py.urdf
+import urdf_parser_py.xml_reflection.core as urdf_reflection
+import xacro
+
+from masticator_dynamics.errors import DescriptionError
+
+Array = npt.NDArray[np.float64]
+MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
+
+
+@dataclasses.dataclass(frozen=True)
+class Inertia:
+    """Mass (kg), centre of mass (3,) (m) and inertia about it (3, 3) (kg m^2), link axes."""
+
+    mass: float
+    center_of_mass: Array
+    about_center: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint:
+    """A URDF joint; ``position`` and ``rotation`` place the joint frame in the parent link."""
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    position: Array
+    rotation: Array
+    axis: Array
+    lower: float
+    upper: float
+    velocity: float
+    effort: float
+
+    @property
+    def unit(self) -> str:
+        """Unit of the joint's position."""
+        return 'm' if self.type == 'prismatic' else 'rad'
+
+
+@dataclasses.dataclass(frozen=True)
+class Tree:
+    """Links and joints of a URDF, joints ordered from the root outwards."""
+
+    root: str
+    joints: tuple[Joint, ...]
+    links: dict[str, Inertia]
+
+
+def expand(path: pathlib.Path, arguments: dict[str, str]) -> str:
+    """URDF text of a file; ``.xacro`` is processed with the given arguments.
+
+    Raises
+    ------
+    DescriptionError
+        When the file cannot be read or expanded.
+    """
+    try:
+        if path.suffix != '.xacro':
+            return path.read_text(encoding='utf-8')
+        return str(xacro.process_file(str(path), mappings=dict(arguments)).toxml())
+    except FileNotFoundError as error:
+        raise DescriptionError(path, '', f'file not found: {error.filename}') from error
+    except Exception as error:  # xacro raises what its Python expressions raise
+        raise DescriptionError(path, '', f'xacro: {_one_line(error)}') from error
+
+
+def parse(text: str, file: pathlib.Path) -> Tree:
+    """Kinematic tree of a URDF text.
+
+    Raises
+    ------
+    DescriptionError
+        For broken XML, unknown joint types, links without place in the tree, bad inertias.
+    """
+    complaints: list[str] = []
+    urdf_reflection.on_error = complaints.append
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            robot = urdf_parser_py.urdf.URDF.from_xml_string(text.encode())
+    except Exception as error:  # the parser raises many types, AssertionError among them
+        raise DescriptionError(file, '', f'URDF: {_one_line(error)}') from error
+    links = {link.name: _inertia(link, file) for link in robot.links}
+    joints = {joint.child: _joint(joint, links, file) for joint in robot.joints}
+    if len(joints) != len(robot.joints):
+        twice = [j.name for j in robot.joints if joints[j.child].name != j.name]
+        raise DescriptionError(file, f'joint {twice[0]}', 'its child link has another parent joint')
+    roots = [name for name in links if name not in joints]
+    if len(roots) != 1:
+        raise DescriptionError(file, '', f'a URDF has one root link, this one has {roots}')
+    return Tree(roots[0], _outwards(roots[0], list(joints.values()), file), links)
+
+
+def _outwards(root: str, joints: list[Joint], file: pathlib.Path) -> tuple[Joint, ...]:
+    """Depth-first order from the root, children in the order of the file."""
+    children: dict[str, list[Joint]] = {}
+    for joint in joints:
+        children.setdefault(joint.parent, []).append(joint)
+    ordered: list[Joint] = []
+    stack = list(reversed(children.get(root, [])))
+    while stack:
+        joint = stack.pop()
+        ordered.append(joint)
+        stack.extend(reversed(children.get(joint.child, [])))
+    if len(ordered) != len(joints):
+        lost = sorted({j.name for j in joints} - {j.name for j in ordered})
+        raise DescriptionError(file, f'joint {lost[0]}', 'not connected to the root link')
+    return tuple(ordered)
+
+
+def _joint(joint: urdf_parser_py.urdf.Joint, links: dict, file: pathlib.Path) -> Joint:
+    key = f'joint {joint.name}'
+    if joint.type not in (*MOVING_TYPES, 'fixed'):
+        allowed = ', '.join((*MOVING_TYPES, 'fixed'))
+        raise DescriptionError(file, key, f'type {joint.type!r} is not one of {allowed}')
+    for link in (joint.parent, joint.child):
+        if link not in links:
+            raise DescriptionError(file, key, f'link {link!r} does not exist')
+    axis = np.array(joint.axis if joint.axis is not None else (1.0, 0.0, 0.0), dtype=float)
+    length = float(np.linalg.norm(axis))
+    if joint.type != 'fixed' and not length > 1e-9:
+        raise DescriptionError(file, key, f'axis {axis.tolist()} has no direction')
+    limit = joint.limit
+    ranged = limit is not None and joint.type in ('revolute', 'prismatic')
+    lower, upper = (limit.lower or 0.0, limit.upper or 0.0) if ranged else (-np.inf, np.inf)
+    if lower > upper:
+        raise DescriptionError(file, key, f'limit lower {lower} is above upper {upper}')
+    position, rotation = _placement(joint.origin)
+    return Joint(
+        joint.name, joint.type, joint.parent, joint.child, position, rotation,
+        axis / length if length else axis, lower, upper,
+        float(limit.velocity) if limit is not None else np.inf,
+        float(limit.effort) if limit is not None else np.inf,
+    )  # fmt: skip
+
+
+def _inertia(link: urdf_parser_py.urdf.Link, file: pathlib.Path) -> Inertia:
+    if link.inertial is None:
+        return Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
+    position, rotation = _placement(link.inertial.origin)
+    tensor = rotation @ np.array(link.inertial.inertia.to_matrix(), dtype=float) @ rotation.T
+    mass = float(link.inertial.mass)
+    key = f'link {link.name}'
+    if not (np.isfinite(mass) and np.isfinite(tensor).all() and np.isfinite(position).all()):
+        raise DescriptionError(file, key, 'inertial is not finite')
+    if mass < 0.0:
+        raise DescriptionError(file, key, f'mass {mass} kg is negative')
+    principal = np.linalg.eigvalsh(tensor)
+    if principal[0] < -1e-9 * max(principal[2], 1e-300):
+        raise DescriptionError(file, key, f'inertia has the principal moment {principal[0]} kg m^2')
+    return Inertia(mass, position, tensor)
+
+
+def _placement(origin: urdf_parser_py.urdf.Pose | None) -> tuple[Array, Array]:
+    """Position and rotation of a URDF ``<origin>``: fixed-axis roll, pitch, yaw."""
+    xyz = np.array((origin.xyz if origin is not None else None) or (0, 0, 0), dtype=float)
+    roll, pitch, yaw = (origin.rpy if origin is not None else None) or (0.0, 0.0, 0.0)
+    (sr, cr), (sp, cp), (sy, cy) = ((np.sin(a), np.cos(a)) for a in (roll, pitch, yaw))
+    rotation = np.array([
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ])  # fmt: skip
+    return xyz, rotation
+
+
+def _one_line(error: Exception) -> str:
+    return ' '.join(f'{type(error).__name__}: {error}'.split())

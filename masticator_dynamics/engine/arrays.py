@@ -1,0 +1,25 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Array types and the conversion of what users hand in."""
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
+    """Floating-point array of what a user handed in.
+
+    Raises
+    ------
+    InputError
+        When it is no array of numbers.
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f'{name} is not an array of numbers: {error}') from None

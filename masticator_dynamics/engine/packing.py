@@ -1,0 +1,129 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A mechanism's structure to the flat records that kernels read."""
+
+import dataclasses
+from collections.abc import Collection
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine import layout
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.structure import Structure, jacobian, moving_joints
+
+LARGEST_TURN = 0.3  # rad per Newton step: with it the iteration never left the branch of home
+LARGEST_SLIDE = 0.3  # of the mechanism's size
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A mechanism as ``evaluate`` takes it."""
+
+    memory: np.ndarray  # bytes; the state of the bodies included, so one call at a time
+    scratch: FloatArray
+    sizes: layout.Sizes
+
+
+def pack(
+    description: MechanismDescription, structure: Structure, driving: Collection[str]
+) -> Model:
+    """Records of a mechanism of which the actuators named in ``driving`` are powered."""
+    tree = structure.tree
+    independent = [structure.index(name) for name in description.independent]
+    actuated = [structure.index(name) for name in description.actuated]
+    dependent = [j for block in structure.blocks for j in block.joints]
+    sizes = layout.Sizes(len(tree.joints), len(independent), len(actuated), len(dependent))
+    platform = tree.frames[description.platform]
+    constraints, entries = _constraints(structure)
+    sections = {
+        'joints': _joints(description, structure),
+        'constraints': constraints,
+        'entries': entries,
+        'blocks': _blocks(structure),
+        'bodies': _bodies(sizes.tree, description.gravity),
+        'independent': np.array(independent, dtype=np.int64),
+        'actuated': np.array(actuated, dtype=np.int64),
+        'dependent': np.array(dependent, dtype=np.int64),
+        'driving': np.array([float(name in driving) for name in description.actuated]),
+        'platform_point': platform.position,
+        'platform_body': np.array([platform.body]),
+        'answer': np.array([part.start for part in sizes.answer_slices().values()]),
+    }
+    return Model(layout.assemble(sections), sizes.scratch(), sizes)
+
+
+def _joints(description: MechanismDescription, structure: Structure) -> np.ndarray:
+    tree = structure.tree
+    _, origins = tree.poses(structure.home)
+    extent = float(np.ptp(origins, axis=0).max())
+    records = np.zeros(len(tree.joints), layout.JOINT)
+    for i, (record, joint) in enumerate(zip(records, tree.joints, strict=True)):
+        inertia = tree.inertias[i]
+        actuator = description.actuators.get(joint.name)
+        slides = joint.type == 'prismatic'
+        record['parent'] = tree.placements[i].body
+        record['prismatic'] = slides
+        record['massive'] = inertia.mass > 0.0 or inertia.about_center.any()
+        record['rotation'] = tree.placements[i].rotation
+        record['position'] = tree.placements[i].position
+        record['mass'] = inertia.mass
+        record['center'] = inertia.center_of_mass
+        record['inertia'] = inertia.about_center
+        record['rotor_inertia'] = actuator.rotor_inertia if actuator else 0.0
+        record['largest_step'] = LARGEST_SLIDE * extent if slides else LARGEST_TURN
+        record['home'] = structure.home[i]
+    return records
+
+
+def _constraints(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
+    """Constraints in block order, and the joints that move them."""
+    records = np.zeros(len(structure.constraints), layout.CONSTRAINT)
+    entries: list[tuple[int, float]] = []
+    row, slots = 0, iter(records)
+    for block in structure.blocks:
+        for c in block.constraints:
+            constraint, record = structure.constraints[c], next(slots)
+            size = len(constraint.rows)
+            record['body_a'], record['body_b'] = constraint.body_a, constraint.body_b
+            record['point_a'], record['point_b'] = constraint.point_a, constraint.point_b
+            record['rows'][:size], record['offset'][:size] = constraint.rows, constraint.offset
+            record['size'], record['first_row'] = size, row
+            record['first_entry'] = len(entries)
+            moving = sorted(moving_joints(structure.tree, constraint).items())
+            entries += [entry for entry in moving if entry[0] in block.joints]
+            record['last_unknown'] = len(entries)
+            entries += [entry for entry in moving if entry[0] not in block.joints]
+            record['last_entry'] = len(entries)
+            row += size
+    return records, np.array(entries, layout.ENTRY)
+
+
+def _blocks(structure: Structure) -> np.ndarray:
+    """One record per block; a first record without rows places what needs no closing."""
+    records = np.zeros(len(structure.blocks) + 1, layout.BLOCK)
+    row = constraint = 0
+    for b, record in enumerate(records):
+        record['first_row'], record['first_constraint'] = row, constraint
+        record['first_body'] = sum(stage < b for stage in structure.stages)
+        record['last_body'] = sum(stage <= b for stage in structure.stages)
+        if b > 0:
+            block = structure.blocks[b - 1]
+            row += len(block.joints)
+            constraint += len(block.constraints)
+            square = np.vstack([
+                structure.constraints[c].rows
+                @ jacobian(structure.tree, structure.constraints[c], structure.home)
+                for c in block.constraints
+            ])[:, list(block.joints)]  # fmt: skip
+            record['home_sign'] = np.sign(np.linalg.det(square))
+        record['last_row'], record['last_constraint'] = row, constraint
+    return records
+
+
+def _bodies(count: int, gravity: tuple[float, float, float]) -> np.ndarray:
+    """Scratch of the bodies; the base comes last and accelerates against gravity."""
+    bodies = np.zeros(count + 1, layout.BODY)
+    bodies[-1]['rotation'] = np.eye(3)
+    bodies[-1]['acceleration'] = -np.array(gravity)
+    return bodies

@@ -1,0 +1,129 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The spanning tree in engine frames: one body per moving joint, Z along the joint axis.
+
+Written for clarity, in numpy: it serves while a mechanism is built, not while it is evaluated.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
+from masticator_dynamics.engine.arrays import FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Placement:
+    """A frame fixed to a body (-1: base): origin (3,) in m and rotation (3, 3) to the body."""
+
+    body: int
+    position: FloatArray
+    rotation: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class SpanningTree:
+    """Moving joints, where they and all links sit, and the inertia of the bodies they carry."""
+
+    joints: tuple[Joint, ...]
+    placements: tuple[Placement, ...]  # of each joint at zero, in its parent body
+    frames: dict[str, Placement]  # of each URDF link
+    inertias: tuple[Inertia, ...]  # per body, body axes
+
+    def reordered(self, order: list[int]) -> 'SpanningTree':
+        """The same tree with its joints in another order (parents still before children)."""
+        new = {old: i for i, old in enumerate(order)} | {-1: -1}
+
+        def moved(placement: Placement) -> Placement:
+            return dataclasses.replace(placement, body=new[placement.body])
+
+        return SpanningTree(
+            tuple(self.joints[i] for i in order),
+            tuple(moved(self.placements[i]) for i in order),
+            {name: moved(placement) for name, placement in self.frames.items()},
+            tuple(self.inertias[i] for i in order),
+        )
+
+    def supports(self, body: int) -> set[int]:
+        """Joints between the base and a body."""
+        joints = set()
+        while body >= 0:
+            joints.add(body)
+            body = self.placements[body].body
+        return joints
+
+    def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Rotations (n + 1, 3, 3) and origins (n + 1, 3) of the bodies in the base, base last."""
+        rotations = np.tile(np.eye(3), (len(self.joints) + 1, 1, 1))
+        origins = np.zeros((len(self.joints) + 1, 3))
+        for i, (joint, placement) in enumerate(zip(self.joints, self.placements, strict=True)):
+            turn, slide = (0.0, q[i]) if joint.type == 'prismatic' else (q[i], 0.0)
+            c, s = np.cos(turn), np.sin(turn)
+            rotations[i] = rotations[placement.body] @ placement.rotation
+            origins[i] = origins[placement.body] + rotations[placement.body] @ placement.position
+            origins[i] += slide * rotations[i, :, 2]
+            rotations[i] = rotations[i] @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+        return rotations, origins
+
+    def point_jacobian(self, q: FloatArray, body: int, point: FloatArray) -> FloatArray:
+        """Velocity (3, n) of a point of a body, given in the base, per joint velocity."""
+        rotations, origins = self.poses(q)
+        jacobian = np.zeros((3, len(self.joints)))
+        for j in self.supports(body):
+            axis = rotations[j, :, 2]
+            slides = self.joints[j].type == 'prismatic'
+            jacobian[:, j] = axis if slides else np.cross(axis, point - origins[j])
+        return jacobian
+
+
+def spanning_tree(description: MechanismDescription) -> SpanningTree:
+    """Merge links joined by fixed joints and turn every joint frame so that Z is its axis."""
+    joints: list[Joint] = []
+    placements: list[Placement] = []
+    frames = {description.base: Placement(-1, np.zeros(3), np.eye(3))}
+    for joint in description.tree.joints:
+        parent = frames[joint.parent]
+        position = parent.position + parent.rotation @ joint.position
+        rotation = parent.rotation @ joint.rotation
+        if joint.type not in MOVING_TYPES:
+            frames[joint.child] = Placement(parent.body, position, rotation)
+            continue
+        align = _rotation_to(joint.axis)
+        placements.append(Placement(parent.body, position, rotation @ align))
+        frames[joint.child] = Placement(len(joints), np.zeros(3), align.T)
+        joints.append(joint)
+    parts: list[list[Inertia]] = [[] for _ in joints]
+    for link, inertia in description.tree.links.items():
+        frame = frames[link]
+        if frame.body >= 0 and (inertia.mass > 0.0 or inertia.about_center.any()):
+            center = frame.position + frame.rotation @ inertia.center_of_mass
+            about = frame.rotation @ inertia.about_center @ frame.rotation.T
+            parts[frame.body].append(Inertia(inertia.mass, center, about))
+    return SpanningTree(
+        tuple(joints), tuple(placements), frames, tuple(_combined(part) for part in parts)
+    )
+
+
+def _rotation_to(axis: FloatArray) -> FloatArray:
+    """A rotation whose third column is the unit vector ``axis``."""
+    if axis[2] > 1.0 - 1e-15:
+        return np.eye(3)
+    helper = np.eye(3)[np.argmin(np.abs(axis))]
+    second = np.cross(axis, helper)
+    second /= np.linalg.norm(second)
+    return np.column_stack([np.cross(second, axis), second, axis])
+
+
+def _combined(parts: list[Inertia]) -> Inertia:
+    """One rigid body from several (parallel-axis theorem)."""
+    mass = sum(part.mass for part in parts)
+    center = np.zeros(3)
+    if mass > 0.0:
+        center = sum((part.mass * part.center_of_mass for part in parts), center) / mass
+    about = np.zeros((3, 3))
+    for part in parts:
+        arm = part.center_of_mass - center
+        about += part.about_center + part.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return Inertia(mass, center, about)

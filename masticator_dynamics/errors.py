@@ -1,0 +1,57 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything this package refuses, by cause; messages name the thing and the amount with units."""
+
+
+class MasticatorError(ValueError):
+    """Root of all errors raised on purpose by this package.
+
+    Attributes
+    ----------
+    row : int or None
+        For batches, the index of the row at fault.
+    """
+
+    row: int | None = None
+
+
+class DescriptionError(MasticatorError):
+    """A mechanism description cannot be used.
+
+    Parameters
+    ----------
+    file : path-like or str
+        The file at fault.
+    key : str
+        Where in the file, e.g. ``closures[2].frames``; empty for the file as a whole.
+    reason : str
+        What is wrong, with the amount.
+    """
+
+    def __init__(self, file: object, key: str, reason: str):
+        self.file, self.key, self.reason = str(file), key, reason
+        super().__init__(f'{file}: {key}: {reason}' if key else f'{file}: {reason}')
+
+
+class InputError(MasticatorError):
+    """Numbers, names or files handed in are malformed (shape, NaN, unknown joint, time order)."""
+
+
+class ReachError(MasticatorError):
+    """The loops cannot be closed at the requested pose."""
+
+
+class ClosureError(MasticatorError):
+    """Given joint values are inconsistent with the loops by more than the tolerance."""
+
+
+class SingularityError(MasticatorError):
+    """The mechanism loses or gains a degree of freedom at the requested pose."""
+
+
+class ActuationError(MasticatorError):
+    """The chosen actuators cannot drive the mechanism."""
+
+
+class LimitError(MasticatorError):
+    """A range of a socket, a joint or an actuator is exceeded where ranges are enforced."""

@@ -1,0 +1,384 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A closed-loop mechanism: the public face of the engine."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics import forward_kinematics as forward
+from masticator_dynamics.description import MechanismDescription, load_description
+from masticator_dynamics.engine import evaluate as engine
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.packing import pack
+from masticator_dynamics.engine.reactions import joint_reactions
+from masticator_dynamics.engine.structure import Structure, analyse
+from masticator_dynamics.errors import ActuationError, InputError
+from masticator_dynamics.failures import failure
+from masticator_dynamics.limits import Limits, RangeViolation, find_violations
+from masticator_dynamics.results import Effort, Motion
+
+GOALS = ('torque', 'joint-force', 'contact-force', 'power')
+
+
+@dataclasses.dataclass(frozen=True)
+class FramePose:
+    """Where a frame is: ``position`` (3,) in m and ``rotation`` (3, 3) of its axes, base axes."""
+
+    position: FloatArray
+    rotation: FloatArray
+
+
+class Mechanism:
+    """A mechanism ready for evaluation.
+
+    Three spaces: *tree* coordinates q (all joints), *independent* coordinates y (the degrees of
+    freedom) and *actuated* coordinates u. Wrenches on the platform are force and torque in base
+    axes, torque about the origin of the platform frame, environment on platform.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+        What the files say.
+    actuators : sequence of str, optional
+        The powered subset of the actuated joints; the others idle with zero effort.
+
+    Raises
+    ------
+    DescriptionError
+        When loops do not close at home or do not determine the dependent joints.
+    ActuationError
+        For an unknown actuator.
+    """
+
+    def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
+        self.description = description
+        self.driving = tuple(actuators) if actuators is not None else description.actuated
+        for name in self.driving:
+            if name not in description.actuated:
+                known = ', '.join(description.actuated)
+                raise ActuationError(f'no actuator {name!r}; there are: {known}')
+        self._structure = analyse(description)
+        self._model = pack(description, self._structure, self.driving)
+        self.name = description.name
+        self.independent = description.independent
+        self.actuated = description.actuated
+        self.tree_joints = tuple(joint.name for joint in self._structure.tree.joints)
+        self.closures = tuple(closure.name for closure in description.closures)
+        self.contacts = tuple(contact.name for contact in description.contacts)
+        self.frames = tuple(self._structure.tree.frames)
+        self.slices = self._model.sizes.answer_slices()
+        self.contact_rows = self._rows_of(self.contacts)
+        self.limits = Limits.of(self._structure.tree.joints)
+        self.home = self.solve(self._structure.home[self.tree_indices(self.independent)])
+
+    @classmethod
+    def load(
+        cls, name_or_path: str | pathlib.Path, actuators: Sequence[str] | None = None
+    ) -> Mechanism:
+        """Load a shipped mechanism by name or any by the path of its YAML file."""
+        return cls(load_description(name_or_path), actuators)
+
+    def tree_indices(self, joints: Sequence[str]) -> list[int]:
+        """Positions of joints in tree vectors."""
+        return [self.tree_joints.index(name) for name in joints]
+
+    @property
+    def structure(self) -> Structure:
+        """Tree, constraints and the order in which loops are closed."""
+        return self._structure
+
+    def block_names(self, block: int) -> tuple[str, ...]:
+        """Closures and contacts of one of the engine's blocks; the first has none."""
+        constraints = self._structure.blocks[block - 1].constraints
+        return tuple(self._structure.constraints[c].name for c in constraints)
+
+    # Evaluation
+
+    def solve(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike | None = None,
+        y_ddot: npt.ArrayLike | None = None,
+    ) -> Motion:
+        """Motion of the whole tree for independent positions, velocities and accelerations.
+
+        Parameters
+        ----------
+        y, y_dot, y_ddot : array_like, shape (n_y,)
+            rad, m and their time derivatives; omitted derivatives are zero.
+
+        Raises
+        ------
+        InputError
+            For a wrong shape, NaN or infinity.
+        ReachError
+            When a loop cannot close at ``y`` on the branch continuous with home.
+        SingularityError
+            When the loops do not determine the velocities at ``y``.
+        """
+        given = self._pack_row(y, y_dot, y_ddot, None)
+        return Motion(self, given, self._evaluate(engine.MOTION, given))
+
+    def inverse_dynamics(
+        self,
+        motion: Motion,
+        wrench: npt.ArrayLike | None = None,
+        *,
+        goal: str = 'torque',
+        friction: bool = False,
+    ) -> Effort:
+        """Actuator efforts of least norm for a motion, and contact and loop forces.
+
+        Parameters
+        ----------
+        motion : Motion
+            From :meth:`solve`.
+        wrench : array_like, shape (6,), optional
+            N and N m, environment on platform; omitted is zero.
+
+        Raises
+        ------
+        ActuationError
+            When the powered actuators cannot drive the mechanism.
+        SingularityError
+            When they lose control at this pose only.
+        """
+        self._check_goal(goal, friction)
+        given = self._pack_row(motion.y, motion.y_dot, motion.y_ddot, wrench)
+        rows = np.empty(self.slices['tangent'].stop)
+        for name in ('q', 'v', 'a'):
+            rows[self.slices[name]] = getattr(motion, name)
+        return Effort(self, given, self._evaluate(engine.EFFORT, given, rows))
+
+    def feedforward(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike | None = None,
+        y_ddot: npt.ArrayLike | None = None,
+        wrench: npt.ArrayLike | None = None,
+        *,
+        goal: str = 'torque',
+        friction: bool = False,
+    ) -> Effort:
+        """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path."""
+        if goal != 'torque' or friction:
+            self._check_goal(goal, friction)
+        given = self._pack_row(y, y_dot, y_ddot, wrench)
+        return Effort(self, given, self._evaluate(engine.FEEDFORWARD, given))
+
+    def feedforward_batch(
+        self,
+        positions: npt.ArrayLike,
+        velocities: npt.ArrayLike | None = None,
+        accelerations: npt.ArrayLike | None = None,
+        wrenches: npt.ArrayLike | None = None,
+        *,
+        goal: str = 'torque',
+        friction: bool = False,
+    ) -> Effort:
+        """:meth:`feedforward` for many rows at once; rows do not influence one another.
+
+        Parameters
+        ----------
+        positions, velocities, accelerations : array_like, shape (N, n_y)
+        wrenches : array_like, shape (N, 6)
+
+        Returns
+        -------
+        Effort
+            All fields with a leading axis of length N.
+
+        Raises
+        ------
+        ReachError, SingularityError, InputError
+            As for a single call, naming the first row that fails.
+        """
+        self._check_goal(goal, friction)
+        given = self._pack_rows(positions, velocities, accelerations, wrenches)
+        return Effort(self, given, self._evaluate(engine.FEEDFORWARD, given))
+
+    def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
+        """Independent positions (n_y,) from actuated positions (n_u,).
+
+        With more actuators than degrees of freedom the positions fit in the least-squares sense.
+
+        Raises
+        ------
+        ClosureError
+            When the loops stay open by more than ``tolerance`` (m).
+        ReachError
+            When no closed configuration is found.
+        """
+        return forward.forward_kinematics(self, u, tolerance).y
+
+    def forward_kinematics_batch(
+        self, positions: npt.ArrayLike, tolerance: float = 1e-4
+    ) -> forward.ForwardKinematics:
+        """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
+        return forward.forward_kinematics_batch(self, positions, tolerance)
+
+    # Frames and Jacobians
+
+    def frame_pose(self, motion: Motion, frame: str) -> FramePose:
+        """Pose of a URDF link's frame in the base."""
+        placement = self._placement(frame)
+        rotations, origins = self._structure.tree.poses(motion.q)
+        rotation = rotations[placement.body]
+        return FramePose(
+            origins[placement.body] + rotation @ placement.position, rotation @ placement.rotation
+        )
+
+    def frame_jacobian(self, motion: Motion, frame: str) -> FloatArray:
+        """Twist of a frame per independent velocity (6, n_y): linear over angular.
+
+        Linear velocity of the frame's origin and angular velocity, both in base axes.
+        """
+        tree, placement = self._structure.tree, self._placement(frame)
+        rotations, _ = tree.poses(motion.q)
+        point = self.frame_pose(motion, frame).position
+        angular = np.zeros((3, len(self.tree_joints)))
+        for j in tree.supports(placement.body):
+            if tree.joints[j].type != 'prismatic':
+                angular[:, j] = rotations[j, :, 2]
+        linear = tree.point_jacobian(motion.q, placement.body, point)
+        return np.vstack([linear, angular]) @ motion.tangent
+
+    def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
+        """Actuated velocities per independent velocity (n_u, n_y)."""
+        return motion.tangent[self.tree_indices(self.actuated)]
+
+    def wrench_on_platform(
+        self,
+        motion: Motion,
+        force: npt.ArrayLike,
+        torque: npt.ArrayLike,
+        axes: str | None = None,
+        point: str | None = None,
+    ) -> FloatArray:
+        """Wrench (6,) for :meth:`feedforward` from a force and torque measured elsewhere.
+
+        Parameters
+        ----------
+        force, torque : array_like, shape (3,)
+            N and N m, environment on platform, components along the axes of frame ``axes``
+            (default: base); the force acts at the origin of frame ``point`` (default: platform)
+            and the torque is about that point.
+        """
+        rotation = self.frame_pose(motion, axes or self.description.base).rotation
+        origin = self.frame_pose(motion, self.description.platform).position
+        arm = self.frame_pose(motion, point or self.description.platform).position - origin
+        force_in_base = rotation @ np.asarray(force, dtype=float)
+        torque_in_base = rotation @ np.asarray(torque, dtype=float)
+        return np.concatenate([force_in_base, torque_in_base + np.cross(arm, force_in_base)])
+
+    # Ranges and conditioning
+
+    def range_violations(
+        self, motion: Motion, effort: Effort | None = None
+    ) -> tuple[RangeViolation, ...]:
+        """Ranges of joints, sockets and efforts that a motion leaves; empty when inside all."""
+        return find_violations(self, motion, effort)
+
+    def actuation_rank(self, motion: Motion | None = None) -> int:
+        """Directions of motion that the powered actuators control, at home unless told."""
+        jacobian = self.jacobian_actuated_from_independent(motion or self.home)
+        driving = [name in self.driving for name in self.actuated]
+        scale = np.linalg.norm(jacobian, axis=0)
+        return int(np.linalg.matrix_rank(jacobian[driving] / scale, tol=1e-6))
+
+    def condition_number_loops(self, motion: Motion) -> float:
+        """Condition number of the constraint Jacobian over the dependent joints."""
+        if not self._structure.constraints:
+            return 1.0
+        dependent = [i for i, j in enumerate(self.tree_joints) if j not in self.independent]
+        return float(np.linalg.cond(self._structure.jacobian(motion.q)[:, dependent]))
+
+    # Forces
+
+    def loop_forces(self, multipliers: FloatArray) -> FloatArray:
+        """Forces (..., n_closures, 3) of the closures from the engine's multipliers."""
+        forces = []
+        for name in self.closures:
+            rows = self._structure.constraint(name).rows
+            forces.append(multipliers[..., self._rows_of((name,))] @ rows)
+        if not forces:
+            return np.zeros((*multipliers.shape[:-1], 0, 3))
+        return np.stack(forces, axis=-2)
+
+    def joint_reactions(self, effort: Effort) -> FloatArray:
+        """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
+        rows = effort.row()
+        engine.evaluate(
+            self._model.memory, self._model.scratch, engine.EFFORT,
+            effort.given().reshape(1, -1), rows.reshape(1, -1),
+        )  # fmt: skip
+        return joint_reactions(self._structure, self._model, rows[self.slices['multipliers']])
+
+    # Plumbing
+
+    def _pack_row(self, y, y_dot, y_ddot, wrench) -> FloatArray:
+        """One row of input for the engine, shapes checked."""
+        count = len(self.independent)
+        given = np.zeros(3 * count + 6)
+        parts = (('y', y, count), ('y_dot', y_dot, count), ('y_ddot', y_ddot, count))
+        start = 0
+        for name, part, length in (*parts, ('wrench', wrench, 6)):
+            if part is not None:
+                numbers = as_floats(part, name)
+                if numbers.shape != (length,):
+                    raise InputError(f'{name} has shape {numbers.shape}, needed is ({length},)')
+                given[start : start + length] = numbers
+            start += length
+        return given
+
+    def _pack_rows(self, y, y_dot, y_ddot, wrench) -> FloatArray:
+        """Many rows of input for the engine, shapes checked."""
+        count = len(self.independent)
+        rows = len(as_floats(y, 'positions'))
+        given = np.zeros((rows, 3 * count + 6))
+        parts = (('positions', y), ('velocities', y_dot), ('accelerations', y_ddot))
+        for index, (name, part) in enumerate((*parts, ('wrenches', wrench))):
+            if part is not None:
+                length = count if index < 3 else 6
+                numbers = as_floats(part, name)
+                if numbers.shape != (rows, length):
+                    raise InputError(f'{name} has shape {numbers.shape}, needed ({rows}, {length})')
+                given[:, index * count : index * count + length] = numbers
+        return given
+
+    def _rows_of(self, constraints: Sequence[str]) -> list[int]:
+        """Rows of constraints, by name, among the engine's multipliers."""
+        return [row for name in constraints for row in self._structure.rows(name)]
+
+    def _placement(self, frame: str):
+        """Where a frame sits on its body."""
+        try:
+            return self._structure.tree.frames[frame]
+        except KeyError:
+            known = ', '.join(self.frames)
+            raise InputError(f'no frame {frame!r}; there are: {known}') from None
+
+    def _check_goal(self, goal: str, friction: bool) -> None:
+        if goal not in GOALS:
+            raise InputError(f'no goal {goal!r}; there are: {", ".join(GOALS)}')
+        if goal != 'torque' or friction:
+            wanted = f'goal {goal!r}' + (' with friction' if friction else '')
+            raise InputError(f"{wanted} is not available yet; 'torque' without friction is")
+
+    def _evaluate(self, task: int, given: FloatArray, rows: FloatArray | None = None) -> FloatArray:
+        """Run the engine on one row or many; refuse what it refuses."""
+        if rows is None:
+            rows = np.empty((*given.shape[:-1], self.slices['tangent'].stop))
+        table = rows.reshape(-1, rows.shape[-1])
+        engine.evaluate(
+            self._model.memory, self._model.scratch, task, given.reshape(-1, given.shape[-1]), table
+        )
+        if table[:, 0].any():
+            raise failure(self, table, given)
+        return rows

@@ -1,0 +1,151 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an evaluation returns: motions and efforts, each with the proof of its validity.
+
+Results are views of one row of numbers written by the engine and are read-only: holding one
+proves that the engine computed it.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+
+class _Answer:
+    """Rows of the engine's output; leading axis (N,) for a batch, none for a single call."""
+
+    def __init__(self, mechanism: Mechanism, given: FloatArray, rows: FloatArray):
+        self.mechanism = mechanism
+        self._given = given
+        self._rows = rows
+
+    def given(self) -> FloatArray:
+        """What the engine was asked: y, y_dot, y_ddot, wrench (..., 3 n_y + 6)."""
+        return self._given
+
+    def row(self) -> FloatArray:
+        """A copy of the engine's numbers."""
+        return self._rows.copy()
+
+    def _field(self, name: str) -> FloatArray:
+        field = self._rows[..., self.mechanism.slices[name]]
+        field.flags.writeable = False
+        return field
+
+    @property
+    def y(self) -> FloatArray:
+        """Independent positions (..., n_y), rad or m."""
+        return self._given[..., : len(self.mechanism.independent)]
+
+    @property
+    def y_dot(self) -> FloatArray:
+        """Independent velocities (..., n_y)."""
+        count = len(self.mechanism.independent)
+        return self._given[..., count : 2 * count]
+
+    @property
+    def y_ddot(self) -> FloatArray:
+        """Independent accelerations (..., n_y)."""
+        count = len(self.mechanism.independent)
+        return self._given[..., 2 * count : 3 * count]
+
+    @property
+    def q(self) -> FloatArray:
+        """Tree positions (..., n_q) in the order of ``mechanism.tree_joints``, rad or m."""
+        return self._field('q')
+
+    @property
+    def v(self) -> FloatArray:
+        """Tree velocities (..., n_q)."""
+        return self._field('v')
+
+    @property
+    def a(self) -> FloatArray:
+        """Tree accelerations (..., n_q)."""
+        return self._field('a')
+
+    @property
+    def position(self) -> FloatArray:
+        """Positions (..., n_u) of the actuated joints, rad or m."""
+        return self._field('position')
+
+    @property
+    def velocity(self) -> FloatArray:
+        """Velocities (..., n_u) of the actuated joints."""
+        return self._field('velocity')
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Accelerations (..., n_u) of the actuated joints."""
+        return self._field('acceleration')
+
+    @property
+    def tangent(self) -> FloatArray:
+        """Tree velocities per independent velocity (..., n_q, n_y)."""
+        shape = (*self._rows.shape[:-1], len(self.mechanism.tree_joints), -1)
+        return self._field('tangent').reshape(shape)
+
+    @property
+    def closure_residual(self) -> FloatArray:
+        """Largest gap of a loop or contact (...), m."""
+        return self._field('report')[..., 3]
+
+
+class Motion(_Answer):
+    """Positions, velocities and accelerations that satisfy every loop and contact."""
+
+    @functools.cached_property
+    def condition_number_loops(self) -> float:
+        """Condition number of the constraints over the dependent joints (rad and m mixed)."""
+        return self.mechanism.condition_number_loops(self)
+
+    @functools.cached_property
+    def condition_number_actuation(self) -> float:
+        """Condition number of the actuated velocities over the independent ones."""
+        return float(np.linalg.cond(self.mechanism.jacobian_actuated_from_independent(self)))
+
+
+class Effort(_Answer):
+    """Efforts of the actuators for a motion, and the forces in contacts and loops."""
+
+    @property
+    def wrench(self) -> FloatArray:
+        """Force and torque (..., 6) of the environment on the platform, as given."""
+        return self._given[..., 3 * len(self.mechanism.independent) :]
+
+    @property
+    def actuated(self) -> FloatArray:
+        """Efforts (..., n_u) in actuated order, N m or N."""
+        return self._field('effort')
+
+    @property
+    def contact(self) -> FloatArray:
+        """Multipliers (..., n_contacts), N: the plane pushes the body with normal * multiplier."""
+        return self._field('multipliers')[..., self.mechanism.contact_rows]
+
+    @property
+    def loop_force(self) -> FloatArray:
+        """Force (..., n_closures, 3), N, base axes, on the second frame's body from the first's."""
+        return self.mechanism.loop_forces(self._field('multipliers'))
+
+    @property
+    def balance_residual(self) -> FloatArray:
+        """Largest generalised force left unbalanced (...), N or N m."""
+        return self._field('report')[..., 4]
+
+    @property
+    def joint_reaction(self) -> FloatArray:
+        """Force and torque (n_q, 6) that each joint transmits, single calls only.
+
+        On the child link from the parent link, base axes, torque about the joint's origin; the
+        actuator's own effort is its component along the joint axis.
+        """
+        return self.mechanism.joint_reactions(self)

@@ -1,0 +1,99 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The package for colcon (ament_python) and pip; the one place that lists Python dependencies.
+
+Name, version, description, maintainer and licence are read from package.xml.
+"""
+
+import pathlib
+from xml.etree import ElementTree
+
+from setuptools import find_packages, setup
+
+PACKAGE = 'masticator_dynamics'
+SHARED_FOLDERS = ('config', 'launch', 'rviz', 'urdf')
+
+RUNTIME = [
+    'click>=8.1,<9',
+    'numba>=0.59,<1',
+    'numpy>=1.26,<3',
+    'platformdirs>=4.0,<5',
+    'pydantic>=1.10,<3',
+    'pyyaml>=6.0,<7',
+    'scipy>=1.11,<2',
+    'urdf-parser-py>=0.0.4,<2',
+    'xacro>=2.0,<3',
+]
+
+# Real ROS 2 Jazzy, which PyPI carries for x86-64 Linux only; elsewhere the extra is empty. The
+# ranges stay inside Jazzy: the next distribution's rclpy is 9.
+ROS = [
+    f'{requirement}; platform_system == "Linux" and platform_machine == "x86_64"'
+    for requirement in (
+        'ros-rclpy[fastrtps]>=7.1.6,<7.2',
+        'ros-jazzy-diagnostic-msgs>=5.3.6,<5.4',
+        'ros-jazzy-geometry-msgs>=5.3.6,<5.4',
+        'ros-jazzy-lifecycle-msgs>=2.0.3,<2.1',
+        'ros-jazzy-sensor-msgs>=5.3.6,<5.4',
+        'ros-jazzy-std-msgs>=5.3.6,<5.4',
+        'ros-jazzy-std-srvs>=5.3.6,<5.4',
+        'ros-jazzy-trajectory-msgs>=5.3.6,<5.4',
+        'ros-jazzy-visualization-msgs>=5.3.6,<5.4',
+    )
+]
+
+EXTRAS = {
+    'ros': ROS,
+    'demo': [
+        'matplotlib>=3.6,<4',
+        'mcap>=1.1,<2',
+        'mcap-ros2-support>=0.5,<1',
+        'tqdm>=4.66,<5',
+    ],
+    'test': [
+        'hypothesis>=6.98,<7',
+        'jsonschema>=4.10,<5',
+        'pin>=4.1,<5',
+        'pytest>=7.4,<10',
+        'pytest-timeout>=2.2,<3',
+    ],
+    'lint': [
+        'mypy>=2.4,<3',
+        'ruff>=0.17,<0.18',
+    ],
+}
+
+
+def data_files() -> list[tuple[str, list[str]]]:
+    """List what is installed beside the Python modules, as (folder below the prefix, files)."""
+    share = pathlib.PurePosixPath('share')
+    installed = {
+        share / 'ament_index/resource_index/packages': [f'resource/{PACKAGE}'],
+        share / PACKAGE: ['package.xml'],
+        pathlib.PurePosixPath('lib', PACKAGE): sorted(map(str, pathlib.Path('scripts').iterdir())),
+    }
+    for folder in SHARED_FOLDERS:
+        for path in sorted(pathlib.Path(folder).rglob('*')):
+            if path.is_file() and '__pycache__' not in path.parts:
+                installed.setdefault(share / PACKAGE / path.parent, []).append(str(path))
+    return [(str(folder), files) for folder, files in installed.items()]
+
+
+manifest = ElementTree.parse('package.xml').getroot()
+maintainer = manifest.find('maintainer')
+
+setup(
+    name=PACKAGE,
+    version=manifest.findtext('version'),
+    description=manifest.findtext('description'),
+    license=manifest.findtext('license'),
+    maintainer=maintainer.text,
+    maintainer_email=maintainer.get('email'),
+    packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    data_files=data_files(),
+    entry_points={'console_scripts': [f'masticator = {PACKAGE}.cli:main']},
+    python_requires='>=3.11',
+    install_requires=RUNTIME,
+    extras_require=EXTRAS,
+    zip_safe=True,
+)
