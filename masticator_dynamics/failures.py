@@ -40,8 +40,7 @@ def _error(
     if status == evaluate.NOT_FINITE:
         return InputError(f'{_input_name(mechanism, block)} is {amount}, not a finite number')
     pose = ', '.join(
-        f'{name} = {value:.6g}'
-        for name, value in zip(mechanism.independent, values, strict=False)
+        f'{name} = {value:.6g}' for name, value in zip(mechanism.independent, values, strict=False)
     )
     if status == evaluate.NOT_ACTUATED:
         names = ', '.join(mechanism.driving) or 'none'

@@ -63,12 +63,12 @@ def forward_kinematics(
 
 
 def forward_kinematics_batch(
-    mechanism: Mechanism, positions: npt.ArrayLike, tolerance: float
+    mechanism: Mechanism, U: npt.ArrayLike, tolerance: float
 ) -> ForwardKinematics:
     """:func:`forward_kinematics` of rows (N, n_u); errors name the row."""
-    rows = as_floats(positions, 'positions')
+    rows = as_floats(U, 'U')
     if rows.ndim != 2:
-        raise InputError(f'positions has shape {rows.shape}, needed (N, {len(mechanism.actuated)})')
+        raise InputError(f'U has shape {rows.shape}, needed (N, {len(mechanism.actuated)})')
     y, residual = np.empty((len(rows), len(mechanism.independent))), np.empty(len(rows))
     for row, u in enumerate(rows):
         try:
@@ -88,9 +88,9 @@ def _closest(mechanism: Mechanism, target: FloatArray) -> Motion:
     error = target - motion.position
     for _ in range(ITERATIONS):
         jacobian = mechanism.jacobian_actuated_from_independent(motion) / scale[:, None]
-        step = np.linalg.lstsq(jacobian, error / scale, rcond=None)[0]
+        step = np.asarray(np.linalg.lstsq(jacobian, error / scale, rcond=None)[0], dtype=float)
         change = float(np.abs(jacobian @ step).max())
-        step *= min(1.0, LARGEST_CHANGE / max(change, 1e-300))
+        step = step * min(1.0, LARGEST_CHANGE / max(change, 1e-300))
         if change < CONVERGED:
             return motion
         motion = _reachable_step(mechanism, motion, step)

@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.frames import frame_poses
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -53,43 +55,110 @@ class RangeViolation:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class RangeSurvey:
+    """Which rows of a batch leave ranges, and where by most.
+
+    Attributes
+    ----------
+    outside : array of bool, shape (N,)
+        Rows that leave any range.
+    worst_row : int or None
+        Row with the largest excess as a part of the range's half width (for a half-open range,
+        of its bound); None when all rows are inside.
+    worst : RangeViolation or None
+        What leaves its range there.
+    excess : float
+        The part; 0 when all rows are inside.
+    """
+
+    outside: npt.NDArray[np.bool_]
+    worst_row: int | None = None
+    worst: RangeViolation | None = None
+    excess: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Ranged:
+    """Values (..., n) of one kind and their ranges (n,)."""
+
+    names: Sequence[str]
+    quantity: str
+    units: Sequence[str]
+    values: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    def outside(self) -> npt.NDArray[np.bool_]:
+        # A hair of tolerance: a limit written in decimal must not refuse the value it names.
+        slack = 1e-12
+        return (self.values < self.lower - slack) | (self.values > self.upper + slack)
+
+    def excess(self) -> FloatArray:
+        """How far values (..., n) are outside, as a part of the range's half width."""
+        width = np.where(
+            np.isfinite(self.upper - self.lower),
+            (self.upper - self.lower) / 2.0,
+            np.fmin(np.abs(self.lower), np.abs(self.upper)),
+        )
+        beyond = np.maximum(self.lower - self.values, self.values - self.upper)
+        return np.maximum(beyond, 0.0) / np.maximum(width, 1e-9)
+
+    def violation(self, index: int, row: int | None = None) -> RangeViolation:
+        values = self.values if row is None else self.values[row]
+        return RangeViolation(
+            self.names[index], self.quantity, float(values[index]),
+            float(self.lower[index]), float(self.upper[index]), self.units[index],
+        )  # fmt: skip
+
+
 def find_violations(
     mechanism: Mechanism, motion: Motion | Effort, effort: Effort | None
 ) -> tuple[RangeViolation, ...]:
     """Violations of one motion: joint positions and velocities, sockets, efforts."""
-    limits = mechanism.limits
-    units = [joint.unit for joint in mechanism.structure.tree.joints]
-    found = _outside(mechanism.tree_joints, 'position', motion.q, limits.lower, limits.upper, units)
-    rates = [f'{unit}/s' for unit in units]
-    found += _outside(
-        mechanism.tree_joints, 'velocity', motion.v, -limits.velocity, limits.velocity, rates
+    return tuple(
+        group.violation(index)
+        for group in _ranged(mechanism, motion, effort)
+        for index in np.flatnonzero(group.outside())
     )
+
+
+def survey_ranges(mechanism: Mechanism, batch: Effort) -> RangeSurvey:
+    """Violations of many motions at once; what :func:`find_violations` says row by row."""
+    survey = RangeSurvey(np.zeros(len(batch.q), dtype=bool))
+    for group in _ranged(mechanism, batch, batch):
+        outside = group.outside()
+        excess = np.where(outside, group.excess(), 0.0)
+        row, index = np.unravel_index(np.argmax(excess), excess.shape) if excess.size else (0, 0)
+        survey = dataclasses.replace(survey, outside=survey.outside | outside.any(axis=1))
+        if excess.size and excess[row, index] > survey.excess:
+            survey = dataclasses.replace(
+                survey,
+                worst_row=int(row),
+                worst=group.violation(int(index), int(row)),
+                excess=float(excess[row, index]),
+            )
+    return survey
+
+
+def _ranged(
+    mechanism: Mechanism, motion: Motion | Effort, effort: Effort | None
+) -> Iterator[_Ranged]:
+    """Everything that has a range, one kind after the other; for one motion or for rows."""
+    limits, joints = mechanism.limits, mechanism.tree_joints
+    units = [joint.unit for joint in mechanism.structure.tree.joints]
+    yield _Ranged(joints, 'position', units, motion.q, limits.lower, limits.upper)
+    rates = [f'{unit}/s' for unit in units]
+    yield _Ranged(joints, 'velocity', rates, motion.v, -limits.velocity, limits.velocity)
     for contact in mechanism.description.contacts:
-        position = mechanism.frame_pose(motion, contact.frame).position
-        for axis, value in zip('xyz', position, strict=True):
+        position, _ = frame_poses(mechanism, motion.q, contact.frame)
+        for index, axis in enumerate('xyz'):
             interval = getattr(contact.range, axis)
             if interval is not None:
-                low, high = np.array([interval[0]]), np.array([interval[1]])
-                found += _outside((contact.name,), axis, np.array([value]), low, high, ['m'])
+                value, (low, high) = position[..., index, None], np.array(interval)[:, None]
+                yield _Ranged((contact.name,), axis, ('m',), value, low, high)
     if effort is not None:
         actuated = mechanism.tree_indices(mechanism.actuated)
         bound = limits.effort[actuated]
         names = ['N' if units[j] == 'm' else 'N m' for j in actuated]
-        found += _outside(mechanism.actuated, 'effort', effort.actuated, -bound, bound, names)
-    return tuple(found)
-
-
-def _outside(
-    names: Sequence[str],
-    quantity: str,
-    values: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    units: Sequence[str],
-) -> list[RangeViolation]:
-    # A hair of tolerance: a limit written in decimal must not refuse the value it names.
-    slack = 1e-12
-    return [
-        RangeViolation(names[i], quantity, float(values[i]), float(lower[i]), float(upper[i]), units[i])
-        for i in np.flatnonzero((values < lower - slack) | (values > upper + slack))
-    ]
+        yield _Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import pathlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +20,13 @@ from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.packing import pack
 from masticator_dynamics.engine.reactions import joint_reactions
 from masticator_dynamics.engine.structure import Structure, analyse
+from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import ActuationError, InputError
 from masticator_dynamics.failures import failure
 from masticator_dynamics.limits import Limits, RangeViolation, find_violations
 from masticator_dynamics.results import Effort, Motion
 
+_FLOAT = np.dtype(np.float64)
 GOALS = ('torque', 'joint-force', 'contact-force', 'power')
 
 
@@ -75,6 +79,8 @@ class Mechanism:
         self.slices = self._model.sizes.answer_slices()
         self.contact_rows = self._rows_of(self.contacts)
         self.limits = Limits.of(self._structure.tree.joints)
+        self._run = functools.partial(engine.evaluate, self._model.memory, self._model.scratch)
+        self._width = self.slices['tangent'].stop
         self.home = self.solve(self._structure.home[self.tree_indices(self.independent)])
 
     @classmethod
@@ -151,7 +157,7 @@ class Mechanism:
         """
         self._check_goal(goal, friction)
         given = self._pack_row(motion.y, motion.y_dot, motion.y_ddot, wrench)
-        rows = np.empty(self.slices['tangent'].stop)
+        rows = np.empty(self._width)
         for name in ('q', 'v', 'a'):
             rows[self.slices[name]] = getattr(motion, name)
         return Effort(self, given, self._evaluate(engine.EFFORT, given, rows))
@@ -174,10 +180,10 @@ class Mechanism:
 
     def feedforward_batch(
         self,
-        positions: npt.ArrayLike,
-        velocities: npt.ArrayLike | None = None,
-        accelerations: npt.ArrayLike | None = None,
-        wrenches: npt.ArrayLike | None = None,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None = None,
+        Y_ddot: npt.ArrayLike | None = None,
+        W: npt.ArrayLike | None = None,
         *,
         goal: str = 'torque',
         friction: bool = False,
@@ -186,8 +192,8 @@ class Mechanism:
 
         Parameters
         ----------
-        positions, velocities, accelerations : array_like, shape (N, n_y)
-        wrenches : array_like, shape (N, 6)
+        Y, Y_dot, Y_ddot : array_like, shape (N, n_y)
+        W : array_like, shape (N, 6)
 
         Returns
         -------
@@ -200,7 +206,7 @@ class Mechanism:
             As for a single call, naming the first row that fails.
         """
         self._check_goal(goal, friction)
-        given = self._pack_rows(positions, velocities, accelerations, wrenches)
+        given = self._pack_rows(Y, Y_dot, Y_ddot, W)
         return Effort(self, given, self._evaluate(engine.FEEDFORWARD, given))
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
@@ -218,14 +224,14 @@ class Mechanism:
         return forward.forward_kinematics(self, u, tolerance).y
 
     def forward_kinematics_batch(
-        self, positions: npt.ArrayLike, tolerance: float = 1e-4
+        self, U: npt.ArrayLike, tolerance: float = 1e-4
     ) -> forward.ForwardKinematics:
         """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
-        return forward.forward_kinematics_batch(self, positions, tolerance)
+        return forward.forward_kinematics_batch(self, U, tolerance)
 
     # Frames and Jacobians
 
-    def frame_pose(self, motion: Motion, frame: str) -> FramePose:
+    def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
         """Pose of a URDF link's frame in the base."""
         placement = self._placement(frame)
         rotations, origins = self._structure.tree.poses(motion.q)
@@ -314,17 +320,22 @@ class Mechanism:
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
         rows = effort.row()
-        engine.evaluate(
-            self._model.memory, self._model.scratch, engine.EFFORT,
-            effort.given().reshape(1, -1), rows.reshape(1, -1),
-        )  # fmt: skip
+        self._run(engine.EFFORT, effort.given()[None], rows[None])
         return joint_reactions(self._structure, self._model, rows[self.slices['multipliers']])
 
     # Plumbing
 
-    def _pack_row(self, y, y_dot, y_ddot, wrench) -> FloatArray:
+    def _pack_row(self, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
         """One row of input for the engine, shapes checked."""
         count = len(self.independent)
+        try:
+            # What a control loop hands in, arrays of the right length, needs no closer look.
+            if len(y) == count == len(y_dot) == len(y_ddot) and len(wrench) == 6:
+                given: FloatArray = np.concatenate((y, y_dot, y_ddot, wrench))
+                if given.ndim == 1 and given.dtype is _FLOAT:
+                    return given
+        except (TypeError, ValueError):
+            pass
         given = np.zeros(3 * count + 6)
         parts = (('y', y, count), ('y_dot', y_dot, count), ('y_ddot', y_ddot, count))
         start = 0
@@ -337,13 +348,15 @@ class Mechanism:
             start += length
         return given
 
-    def _pack_rows(self, y, y_dot, y_ddot, wrench) -> FloatArray:
+    def _pack_rows(self, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
         """Many rows of input for the engine, shapes checked."""
         count = len(self.independent)
-        rows = len(as_floats(y, 'positions'))
+        if as_floats(y, 'Y').ndim != 2:
+            raise InputError(f'Y has shape {as_floats(y, "Y").shape}, needed is (N, {count})')
+        rows = len(y)
         given = np.zeros((rows, 3 * count + 6))
-        parts = (('positions', y), ('velocities', y_dot), ('accelerations', y_ddot))
-        for index, (name, part) in enumerate((*parts, ('wrenches', wrench))):
+        parts = (('Y', y), ('Y_dot', y_dot), ('Y_ddot', y_ddot))
+        for index, (name, part) in enumerate((*parts, ('W', wrench))):
             if part is not None:
                 length = count if index < 3 else 6
                 numbers = as_floats(part, name)
@@ -356,7 +369,7 @@ class Mechanism:
         """Rows of constraints, by name, among the engine's multipliers."""
         return [row for name in constraints for row in self._structure.rows(name)]
 
-    def _placement(self, frame: str):
+    def _placement(self, frame: str) -> Placement:
         """Where a frame sits on its body."""
         try:
             return self._structure.tree.frames[frame]
@@ -374,11 +387,13 @@ class Mechanism:
     def _evaluate(self, task: int, given: FloatArray, rows: FloatArray | None = None) -> FloatArray:
         """Run the engine on one row or many; refuse what it refuses."""
         if rows is None:
-            rows = np.empty((*given.shape[:-1], self.slices['tangent'].stop))
-        table = rows.reshape(-1, rows.shape[-1])
-        engine.evaluate(
-            self._model.memory, self._model.scratch, task, given.reshape(-1, given.shape[-1]), table
-        )
-        if table[:, 0].any():
-            raise failure(self, table, given)
+            rows = np.empty((*given.shape[:-1], self._width))
+        if given.ndim == 1:
+            self._run(task, given[None], rows[None])
+            failed = bool(rows.item(0))
+        else:
+            self._run(task, given, rows)
+            failed = bool(rows[:, 0].any())
+        if failed:
+            raise failure(self, rows.reshape(-1, self._width), given)
         return rows

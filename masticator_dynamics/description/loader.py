@@ -5,7 +5,7 @@
 import dataclasses
 import os
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pydantic
@@ -15,6 +15,7 @@ from masticator_dynamics.description import schema, urdf
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.share import share_directory
 
+Refusal = Callable[[str, str], None]
 SUPPORTED_CONSTRAINTS = {'closures': ('point',), 'contacts': ('plane',)}
 
 
@@ -138,7 +139,8 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
             refuse(f'home.{name}', f'{value} is not finite')
     for name in content.actuators:
         _known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
-    _unique([c.name for c in (*content.closures, *content.contacts)], 'closures, contacts', refuse)
+    constraints = [c.name for c in content.closures] + [c.name for c in content.contacts]
+    _unique(constraints, 'closures, contacts', refuse)
     for index, closure in enumerate(content.closures):
         for frame in closure.frames:
             _known(frame, tree.links, f'closures[{index}].frames', 'link', refuse)
@@ -151,12 +153,12 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
         refuse('gravity', f'{list(content.gravity)} is not finite')
 
 
-def _known(name: str, known: Iterable[str], key: str, kind: str, refuse) -> None:
+def _known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
     if name not in known:
         refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')
 
 
-def _unique(names: Iterable[str], key: str, refuse) -> None:
+def _unique(names: Iterable[str], key: str, refuse: Refusal) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:

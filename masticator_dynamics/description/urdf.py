@@ -120,7 +120,9 @@ def _outwards(root: str, joints: list[Joint], file: pathlib.Path) -> tuple[Joint
     return tuple(ordered)
 
 
-def _joint(joint: urdf_parser_py.urdf.Joint, links: dict, file: pathlib.Path) -> Joint:
+def _joint(
+    joint: urdf_parser_py.urdf.Joint, links: dict[str, Inertia], file: pathlib.Path
+) -> Joint:
     key = f'joint {joint.name}'
     if joint.type not in (*MOVING_TYPES, 'fixed'):
         allowed = ', '.join((*MOVING_TYPES, 'fixed'))

@@ -15,9 +15,11 @@ import numpy as np
 from masticator_dynamics.engine.inverse import invert_block
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.pose import place_bodies, refresh
+from masticator_dynamics.engine.universal_limb import guess_limb
 
 CLOSED, OUT_OF_REACH, SINGULAR, OTHER_BRANCH = 0, 1, 2, 3
 ITERATIONS = 60
+NEGLIGIBLE_GAP = 1e-15  # m; rounding in coordinates of a metre is 1e-16
 STEP_TOLERANCE = 3e-7  # of largest_step; what is left is about its square
 FAR_FROM_HOME = 0.5 * math.pi  # rad; beyond it a Newton jump may have changed the branch
 DIRECT, COARSE, FINE = 1, 8, 64  # steps of the path from home
@@ -37,6 +39,8 @@ def close_block(model, b, q):
         Of the determinant of the block's Jacobian.
     """
     block = model.blocks[b]
+    if block.limb != 0.0:
+        guess_limb(model, block, q)
     smallest_gap = np.inf
     for _ in range(ITERATIONS):
         gap = gaps(model, block, q)
@@ -44,6 +48,8 @@ def close_block(model, b, q):
             return OUT_OF_REACH, smallest_gap, 0.0
         smallest_gap = min(smallest_gap, gap)
         sign = invert_block(model, block)
+        if gap < NEGLIGIBLE_GAP:
+            return CLOSED, gap, sign
         if sign == 0.0:
             return OUT_OF_REACH, smallest_gap, sign
         if newton_step(model, block, q) < STEP_TOLERANCE:
@@ -105,7 +111,8 @@ def close_all(model, q, check_distance):
         status, amount, sign = close_block(model, b, q)
         if status != CLOSED:
             return status, b, amount
-        if sign != block.home_sign or (check_distance and not near_home(model, block, q)):
+        certain = block.limb != 0.0 or not check_distance or near_home(model, block, q)
+        if sign != block.home_sign or not certain:
             return OTHER_BRANCH, b, amount
     return CLOSED, -1, 0.0
 

@@ -28,8 +28,8 @@ MOTION, FEEDFORWARD, EFFORT = 0, 1, 2  # what to compute; EFFORT takes q, v, a f
 def evaluate(memory, scratch, task, given, out):
     """Evaluate rows of ``given`` (N, 3 k + 6: y, y_dot, y_ddot, wrench) into rows of ``out``.
 
-    ``memory`` and ``scratch`` come from ``packing.pack``; a row of ``out`` holds ``layout.Answer``. A row
-    that fails carries a status, the block and an amount in its report.
+    ``memory`` and ``scratch`` come from ``packing.pack``; a row of ``out`` holds
+    ``layout.Answer``. A row that fails carries a status, the block and an amount in its report.
     """
     model = unpack(memory, scratch)
     for row in range(len(given)):

@@ -34,14 +34,14 @@ def regularity(model, block):
     the others. Free of units, so that rad and m compare.
     """
     first, last = block.first_row, block.last_row
-    least = 1.0
+    longest = 1.0
     for k in range(last - first):
         column, row = 0.0, 0.0
         for r in range(last - first):
             column += model.jacobian[first + r, model.dependent[first + k]] ** 2
             row += model.inverse[first + k, r] ** 2
-        least = min(least, 1.0 / math.sqrt(column * row))
-    return least
+        longest = max(longest, column * row)
+    return 1.0 / math.sqrt(longest)
 
 
 @kernel

@@ -65,6 +65,11 @@ BLOCK = np.dtype(
         ('first_body', 'i8'),  # bodies whose pose this block settles
         ('last_body', 'i8'),
         ('home_sign', 'f8'),  # of the determinant of the block's Jacobian
+        ('limb', 'f8'),  # 0: no formula; the rest is explained in universal_limb.py
+        ('rod_x', 'f8', 3),
+        ('rod_y', 'f8', 3),
+        ('first_root', 'f8'),
+        ('second_root', 'f8'),
     ]
 )
 BODY = np.dtype(
@@ -78,7 +83,6 @@ BODY = np.dtype(
         ('moment', 'f8', 3),  # about the origin
     ]
 )
-
 
 
 class Parts(NamedTuple):

@@ -14,7 +14,8 @@ SMALLEST_REGULARITY = 1e-6  # below it a result keeps fewer than about ten digit
 def linearise(model):
     """Tangent of the constraint manifold: joint velocities per independent velocity.
 
-    Also fills the constraint Jacobian and the block inverses, which accelerations and forces use again.
+    Also fills the constraint Jacobian and the block inverses, which accelerations and forces
+    use again.
 
     Returns
     -------
@@ -36,9 +37,9 @@ def linearise(model):
             refresh(model, model.constraints[c], model.constraints[c].last_entry)
         for r in range(block.first_row, block.last_row):
             largest = max(largest, abs(model.gap[r]))
-        sign = invert_block(model, block)
-        if sign == 0.0 or regularity(model, block) < SMALLEST_REGULARITY:
-            return SINGULAR, b, 0.0 if sign == 0.0 else regularity(model, block), largest
+        regular = regularity(model, block) if invert_block(model, block) != 0.0 else 0.0
+        if regular < SMALLEST_REGULARITY:
+            return SINGULAR, b, regular, largest
         project_block(model, block)
     return 0, -1, 0.0, largest
 
@@ -176,6 +177,4 @@ def drift(model, constraint):
     ax, ay, az = point_acceleration(model.bodies[constraint.body_a], constraint.point_a)
     bx, by, bz = point_acceleration(model.bodies[constraint.body_b], constraint.point_b)
     for r in range(constraint.size):
-        model.gap[constraint.first_row + r] = along(
-            constraint.rows, r, bx - ax, by - ay, bz - az
-        )
+        model.gap[constraint.first_row + r] = along(constraint.rows, r, bx - ax, by - ay, bz - az)

@@ -11,6 +11,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine import layout
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure, jacobian, moving_joints
+from masticator_dynamics.engine.universal_limb import limb_of
 
 LARGEST_TURN = 0.3  # rad per Newton step: with it the iteration never left the branch of home
 LARGEST_SLIDE = 0.3  # of the mechanism's size
@@ -117,6 +118,8 @@ def _blocks(structure: Structure) -> np.ndarray:
                 for c in block.constraints
             ])[:, list(block.joints)]  # fmt: skip
             record['home_sign'] = np.sign(np.linalg.det(square))
+            for field, value in limb_of(structure, block).items():
+                record[field] = value
         record['last_row'], record['last_constraint'] = row, constraint
     return records
 

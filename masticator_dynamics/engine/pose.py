@@ -7,8 +7,6 @@ The base is the last record of ``bodies``, so that a parent index of -1 needs no
 
 import math
 
-import numpy as np
-
 from masticator_dynamics.engine.jit import kernel
 
 

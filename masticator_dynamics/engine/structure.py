@@ -218,9 +218,7 @@ def _blocks(
         if row not in seen:
             seen.update(rows)
             names = dict.fromkeys(owner[r] for r in sorted(rows))
-            blocks.append(
-                Block(tuple(names), tuple(sorted(dependent[match[r]] for r in rows)))
-            )
+            blocks.append(Block(tuple(names), tuple(sorted(dependent[match[r]] for r in rows))))
     return tuple(blocks)
 
 
@@ -229,7 +227,7 @@ def _perfect_matching(incidence: np.ndarray) -> dict[int, int]:
     taken: dict[int, int] = {}
 
     def augment(row: int, visited: set[int]) -> bool:
-        for column in np.flatnonzero(incidence[row]):
+        for column in np.flatnonzero(incidence[row]).tolist():
             if column not in visited:
                 visited.add(column)
                 if column not in taken or augment(taken[column], visited):
@@ -239,7 +237,7 @@ def _perfect_matching(incidence: np.ndarray) -> dict[int, int]:
 
     for row in range(len(incidence)):
         augment(row, set())
-    return {row: int(column) for column, row in taken.items()}
+    return {row: column for column, row in taken.items()}
 
 
 def _stages(tree: SpanningTree, blocks: tuple[Block, ...]) -> list[int]:

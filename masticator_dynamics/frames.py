@@ -1,0 +1,115 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Poses of frames, and wrenches given in them, for many motions of a mechanism at once.
+
+``Mechanism.frame_pose`` and ``wrench_on_platform`` do the same for one motion; a recording has
+thousands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+
+def frame_poses(mechanism: Mechanism, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:
+    """Poses of a URDF link's frame in the base at rows of tree positions.
+
+    Parameters
+    ----------
+    q : array, shape (..., n_q)
+        Tree positions, rad or m.
+    frame : str
+        Name of the link.
+
+    Returns
+    -------
+    positions : array, shape (..., 3)
+        Of the frame's origin, m, base axes.
+    rotations : array, shape (..., 3, 3)
+        From the frame's axes to the base's.
+
+    Raises
+    ------
+    InputError
+        For an unknown frame, naming the known ones.
+    """
+    check_frame(mechanism, frame)
+    tree = mechanism.structure.tree
+    placement = tree.frames[frame]
+    position = np.zeros((*q.shape[:-1], 3))
+    rotation = np.broadcast_to(np.eye(3), (*q.shape[:-1], 3, 3))
+    for j in sorted(tree.supports(placement.body)):  # parents stand before children
+        position = position + rotation @ tree.placements[j].position
+        rotation = rotation @ tree.placements[j].rotation
+        if tree.joints[j].type == 'prismatic':
+            position = position + q[..., j, None] * rotation[..., 2]
+        else:
+            rotation = rotation @ _turns(q[..., j])
+    return position + rotation @ placement.position, rotation @ placement.rotation
+
+
+def wrenches_on_platform(
+    mechanism: Mechanism,
+    q: FloatArray,
+    wrenches: FloatArray,
+    axes: str | None = None,
+    point: str | None = None,
+) -> FloatArray:
+    """Wrenches in base axes about the platform's origin, from wrenches given elsewhere.
+
+    Parameters
+    ----------
+    q : array, shape (N, n_q)
+        Tree positions, rad or m.
+    wrenches : array, shape (N, 6)
+        Force (N) and torque (N m) of the environment on the platform, components along the axes
+        of frame ``axes`` (default: base), the force at the origin of frame ``point`` (default:
+        platform) and the torque about it.
+
+    Returns
+    -------
+    array, shape (N, 6)
+
+    Raises
+    ------
+    InputError
+        For an unknown frame.
+    """
+    force, torque = wrenches[:, :3], wrenches[:, 3:]
+    if axes is not None:
+        _, rotations = frame_poses(mechanism, q, axes)
+        force, torque = _rotated(rotations, force), _rotated(rotations, torque)
+    if point is not None:
+        origins, _ = frame_poses(mechanism, q, mechanism.description.platform)
+        points, _ = frame_poses(mechanism, q, point)
+        torque = torque + np.cross(points - origins, force)
+    return np.hstack([force, torque])
+
+
+def check_frame(mechanism: Mechanism, frame: str) -> None:
+    """Refuse a frame that the mechanism does not have, naming those it has."""
+    if frame not in mechanism.frames:
+        raise InputError(f'no frame {frame!r}; there are: {", ".join(mechanism.frames)}')
+
+
+def _rotated(rotations: FloatArray, vectors: FloatArray) -> FloatArray:
+    product: FloatArray = np.einsum('nij,nj->ni', rotations, vectors)
+    return product
+
+
+def _turns(angles: FloatArray) -> FloatArray:
+    """Rotations (..., 3, 3) about Z."""
+    turns = np.zeros((*angles.shape, 3, 3))
+    turns[..., 0, 0] = turns[..., 1, 1] = np.cos(angles)
+    turns[..., 1, 0] = np.sin(angles)
+    turns[..., 0, 1] = -turns[..., 1, 0]
+    turns[..., 2, 2] = 1.0
+    return turns
