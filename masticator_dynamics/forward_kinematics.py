@@ -115,7 +115,7 @@ def _gap(mechanism: Mechanism, motion: Motion, target: FloatArray) -> float:
     """Largest gap when the actuated joints of a closed motion are moved to the target, m."""
     q = motion.q.copy()
     q[mechanism.tree_indices(mechanism.actuated)] = target
-    return mechanism.structure.largest_gap(q)
+    return mechanism.largest_gap(q)
 
 
 def _scales(mechanism: Mechanism) -> FloatArray:

@@ -117,7 +117,7 @@ def find_violations(
 ) -> tuple[RangeViolation, ...]:
     """Violations of one motion: joint positions and velocities, sockets, efforts."""
     return tuple(
-        group.violation(index)
+        group.violation(int(index))
         for group in _ranged(mechanism, motion, effort)
         for index in np.flatnonzero(group.outside())
     )

@@ -298,6 +298,13 @@ class Mechanism:
         scale = np.linalg.norm(jacobian, axis=0)
         return int(np.linalg.matrix_rank(jacobian[driving] / scale, tol=1e-6))
 
+    def largest_gap(self, q: npt.ArrayLike) -> float:
+        """Largest gap of a loop or contact at any tree positions (n_q,), m."""
+        rows = np.zeros((1, self._width))
+        rows[0, self.slices['q']] = q
+        self._run(engine.EFFORT, np.zeros((1, 3 * len(self.independent) + 6)), rows)
+        return float(rows[0, self.slices['report']][3])
+
     def condition_number_loops(self, motion: Motion) -> float:
         """Condition number of the constraint Jacobian over the dependent joints."""
         if not self._structure.constraints:

@@ -75,11 +75,6 @@ class Structure:
         ordered = [self.constraints[c] for block in self.blocks for c in block.constraints]
         return np.vstack([c.rows @ jacobian(self.tree, c, q) for c in ordered])
 
-    def largest_gap(self, q: FloatArray) -> float:
-        """Largest gap of all constraints at any positions, m."""
-        gaps = [np.abs(residual(self.tree, c, q)).max() for c in self.constraints]
-        return float(max(gaps, default=0.0))
-
 
 def analyse(description: MechanismDescription) -> Structure:
     """Find blocks and their order, check that home closes, and refine it to rounding.

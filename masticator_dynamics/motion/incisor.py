@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.errors import (
-    ClosureError,
-    InputError,
-    LimitError,
-    ReachError,
-    SingularityError,
-)
+from masticator_dynamics.errors import InputError, LimitError
 from masticator_dynamics.motion.checks import checked_rows, checked_times
 from masticator_dynamics.motion.least_contact_motion import LeastContactMotion
 from masticator_dynamics.motion.path import MotionPath
@@ -26,6 +20,9 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 RECORDING_STEP = 1e-5  # m; jaw trackers resolve about a hundredth of a millimetre
+LARGEST_DEVIATION = 2e-4  # m; where joints would be too fast otherwise
+_AROUND = 0.005  # s before and after a joint is too fast
+_BISECTIONS = 7
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +39,8 @@ class IncisorTrack:
         Distance of the frame from the recorded points, m, over all samples.
     socket_margin : float
         Smallest distance of a contact to the ends of its range, m (inf without ranges).
+    tolerance : (N,) array
+        How far smoothing was allowed to move a coordinate of each sample, m.
     """
 
     path: MotionPath
@@ -49,6 +48,7 @@ class IncisorTrack:
     error_max: float
     error_rms: float
     socket_margin: float
+    tolerance: FloatArray
 
 
 def track_incisor(
@@ -58,13 +58,16 @@ def track_incisor(
     *,
     frame: str = 'incisor',
     tolerance: float = RECORDING_STEP,
+    largest_deviation: float = LARGEST_DEVIATION,
 ) -> IncisorTrack:
     """Follow a recorded displacement with the origin of a frame.
 
-    The recording is smoothed so that no sample moves by more than `tolerance`, every sample is
-    solved for the pose with the least contact motion (see `LeastContactMotion`), and one C4
-    spline of degree five goes through the poses: unlike position, velocity and acceleration
-    solved one after the other (S1 Eqs. 56, 60, 62), its derivatives belong together. Where the
+    The recording is smoothed so that no coordinate of a sample moves by more than `tolerance`,
+    every sample is solved for the pose with the least contact motion (see `LeastContactMotion`),
+    and one C4 spline of degree five goes through the poses: unlike position, velocity and
+    acceleration solved one after the other (S1 Eqs. 56, 60, 62), its derivatives belong
+    together. Where a joint would be faster than its limit, as at tooth contact, the tolerance
+    is raised nearby to the least that slows it down enough, up to `largest_deviation`. Where the
     recording changes by no more than the tolerance over its first (last) interval, the motion
     starts (ends) at rest.
 
@@ -81,6 +84,8 @@ def track_incisor(
     tolerance : float
         How far smoothing may move a coordinate of a sample, m; the step to which the recording
         is rounded suits. A larger one softens sudden stops such as tooth contact.
+    largest_deviation : float
+        How far the tolerance may be raised for the sake of joint velocity limits, m.
 
     Raises
     ------
@@ -97,18 +102,66 @@ def track_incisor(
     if not (np.isfinite(tolerance) and tolerance >= 0.0):
         raise InputError(f'tolerance is {tolerance} m, expected a number that is not negative')
     follower = LeastContactMotion(mechanism, frame)
-    rest_start, rest_end = _rests(recorded, tolerance)
-    smoothed = smooth_within(t, recorded, tolerance, rest_start=rest_start, rest_end=rest_end)
-    poses = _poses(follower, t, smoothed)
-    rest = (np.zeros(poses.shape[1]), np.zeros(poses.shape[1]))
-    path = MotionPath.through(
-        t,
+    path, allowed = _slow_enough(follower, t, recorded, tolerance, largest_deviation)
+    return _judged(follower, path, recorded, allowed)
+
+
+def _slow_enough(
+    follower: LeastContactMotion,
+    times: FloatArray,
+    recorded: FloatArray,
+    tolerance: float,
+    largest: float,
+) -> tuple[MotionPath, FloatArray]:
+    """Path that keeps joint velocity limits if it can, and the tolerances (N,) it took."""
+    rests = _rests(recorded, tolerance)
+    allowed = np.full(len(times), tolerance)
+    path = _smooth_path(follower, times, recorded, allowed, rests)
+    fast = _too_fast(follower, path)
+    near = (np.abs(times[:, None] - fast) <= _AROUND).any(axis=1)
+    if not near.any():
+        return path, allowed
+    low, high = max(tolerance, 1e-7), largest
+    trial = high
+    for _ in range(_BISECTIONS):
+        tried = np.where(near, trial, tolerance)
+        candidate = _smooth_path(follower, times, recorded, tried, rests)
+        if _too_fast(follower, candidate).size == 0:
+            path, allowed, high = candidate, tried, trial
+        elif trial == largest:
+            break  # no use; the limits will refuse the path
+        else:
+            low = trial
+        trial = float(np.sqrt(low * high))
+    return path, allowed
+
+
+def _smooth_path(
+    follower: LeastContactMotion,
+    times: FloatArray,
+    recorded: FloatArray,
+    allowed: FloatArray,
+    rests: tuple[bool, bool],
+) -> MotionPath:
+    """Spline through the poses of the smoothed recording, at rest where it rests."""
+    smoothed = smooth_within(times, recorded, allowed, rest_start=rests[0], rest_end=rests[1])
+    poses = follower.solve(follower.home_position + smoothed, times)
+    still = (np.zeros(poses.shape[1]), np.zeros(poses.shape[1]))
+    return MotionPath.through(
+        times,
         poses,
-        start=rest if rest_start else None,
-        end=rest if rest_end else None,
-        names=mechanism.independent,
+        start=still if rests[0] else None,
+        end=still if rests[1] else None,
+        names=follower.mechanism.independent,
     )
-    return _judged(follower, path, t, recorded)
+
+
+def _too_fast(follower: LeastContactMotion, path: MotionPath) -> FloatArray:
+    """Find times at which a joint exceeds its velocity limit, between the samples too."""
+    times = np.union1d(path.knots, (path.knots[1:] + path.knots[:-1]) / 2.0)
+    speeds = np.abs(follower.joint_velocities(path, times))
+    result: FloatArray = times[np.any(speeds > follower.mechanism.limits.velocity, axis=1)]
+    return result
 
 
 def _rests(recorded: FloatArray, tolerance: float) -> tuple[bool, bool]:
@@ -119,35 +172,20 @@ def _rests(recorded: FloatArray, tolerance: float) -> tuple[bool, bool]:
     return bool(steps[0] <= tolerance), bool(steps[-1] <= tolerance)
 
 
-def _poses(follower: LeastContactMotion, times: FloatArray, smoothed: FloatArray) -> FloatArray:
-    """Independent coordinates (N, n) at the samples, each started from the ones before."""
-    poses = np.empty((len(times), len(follower.home)))
-    y = follower.home
-    for k, (time, point) in enumerate(zip(times, smoothed, strict=True)):
-        try:
-            y = poses[k] = follower.solve(follower.home_position + point, y)
-        except (ReachError, ClosureError, SingularityError) as error:
-            raise type(error)(f'at t = {time:.6g} s: {error}') from error
-    return poses
-
-
 def _judged(
-    follower: LeastContactMotion, path: MotionPath, times: FloatArray, recorded: FloatArray
+    follower: LeastContactMotion, path: MotionPath, recorded: FloatArray, allowed: FloatArray
 ) -> IncisorTrack:
     """Measure the track sample by sample; refuse it where something leaves its range."""
-    mechanism = follower.mechanism
-    distance, margin = np.empty(len(times)), np.inf
+    mechanism, times = follower.mechanism, path.knots
     outside: list[str] = []
-    for k, time in enumerate(times):
-        motion = mechanism.solve(*path(time))
-        position = mechanism.frame_pose(motion, follower.frame).position
-        distance[k] = np.linalg.norm(position - follower.home_position - recorded[k])
-        margin = min(margin, follower.contact_margin(motion))
-        violations = mechanism.range_violations(motion)
+    for time, *state in zip(times, *path.sample(times), strict=True):
+        violations = mechanism.range_violations(mechanism.solve(*state))
         if violations:
             outside.append(f'at t = {time:.6g} s: ' + '; '.join(str(v) for v in violations))
     if outside:
         further = f' (and at {len(outside) - 1} more samples)' if len(outside) > 1 else ''
         raise LimitError(outside[0] + further)
+    q, tangent = follower.tree_motion(path.sample(times)[0], times)
+    distance, margin = follower.judge(q, tangent, follower.home_position + recorded)
     rms = float(np.sqrt(np.mean(distance**2)))
-    return IncisorTrack(path, times, float(distance.max()), rms, margin)
+    return IncisorTrack(path, times, float(distance.max()), rms, margin, allowed)

@@ -24,7 +24,7 @@ _ITERATIONS = 400
 def smooth_within(
     times: FloatArray,
     values: FloatArray,
-    tolerance: float,
+    tolerance: npt.ArrayLike,
     *,
     rest_start: bool = False,
     rest_end: bool = False,
@@ -41,8 +41,9 @@ def smooth_within(
         s, strictly increasing.
     values : (N, k) array
         Recorded positions, m or rad; columns are smoothed one by one.
-    tolerance : float
-        Largest deviation, unit of the values; 0 returns the values as they are.
+    tolerance : float or (N,) array
+        Largest deviation of all or each of the samples, unit of the values; where it is 0
+        throughout, the values are returned as they are.
     rest_start, rest_end : bool
         The recording starts (ends) at rest: the smoothed one does too.
 
@@ -56,7 +57,8 @@ def smooth_within(
         When the tolerance is too small to be met in floating point.
     """
     before, after = _PADDING * rest_start, _PADDING * rest_end
-    if tolerance == 0.0 or len(times) + before + after < 4:
+    bounds = np.broadcast_to(np.asarray(tolerance, dtype=float), times.shape)
+    if not bounds.any() or len(times) + before + after < 4:
         return values.copy()
     t = np.concatenate(
         [
@@ -68,12 +70,12 @@ def smooth_within(
     padded = np.pad(values, ((before, after), (0, 0)), mode='edge')
     inner = slice(before, before + len(times))
     penalty = _jerk_penalty(t / np.median(np.diff(t)))
-    columns = [_smooth_column(penalty, x, inner, tolerance) for x in padded.T]
+    columns = [_smooth_column(penalty, x, inner, bounds) for x in padded.T]
     return np.stack(columns, axis=1)
 
 
 def _smooth_column(
-    penalty: FloatArray, values: FloatArray, inner: slice, tolerance: float
+    penalty: FloatArray, values: FloatArray, inner: slice, tolerance: FloatArray
 ) -> FloatArray:
     weights = np.full(len(values), 1e-4)
     pinned = np.ones(len(values), dtype=bool)
@@ -84,7 +86,7 @@ def _smooth_column(
         band[0] += weights
         smoothed = solveh_banded(band, weights * values, lower=True)
         deviation = np.abs(smoothed - values)[inner]
-        if iteration >= 10 and deviation.max() <= tolerance:
+        if iteration >= 10 and np.all(deviation <= tolerance):
             result: FloatArray = smoothed[inner]
             return result
         # A little inside the tolerance, so that the bound is reached in finitely many steps;
@@ -92,7 +94,7 @@ def _smooth_column(
         excess = np.maximum(deviation / (0.95 * tolerance), 0.3 if iteration < _SETTLING else 1.0)
         weights[inner] = np.clip(weights[inner] * excess**1.5, 1e-9, 1e9)
     raise InputError(
-        f'the recording cannot be smoothed to within {tolerance:.3g}: a sample stays '
+        f'the recording cannot be smoothed to within {tolerance.min():.3g}: a sample stays '
         f'{deviation.max():.3g} away; use a larger tolerance, or 0 for none'
     )
 

@@ -1,0 +1,34 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of frame positions against one motion at a time, and against finite differences."""
+
+import numpy as np
+import pytest
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.motion.frame_chain import FrameChain
+
+
+@pytest.fixture(scope='module')
+def masticator():
+    return Mechanism.load('masticator')
+
+
+@pytest.mark.parametrize('frame', ['incisor', 'condyle_left', 'coupler_3_tip', 'maxilla'])
+def test_agrees_with_single_motions_and_finite_differences(masticator, frame):
+    rng = np.random.default_rng(0)
+    poses = rng.uniform(-1, 1, (5, 4)) * [2e-3, 2e-3, 0.02, 0.05] + [0, 0, 0, 0.06]
+    motions = [masticator.solve(y) for y in poses]
+    chain = FrameChain(masticator, frame)
+    positions, jacobians = chain(
+        np.array([m.q for m in motions]), np.array([m.tangent for m in motions])
+    )
+    step = 1e-6
+    for y, motion, position, jacobian in zip(poses, motions, positions, jacobians, strict=True):
+        assert np.allclose(position, masticator.frame_pose(motion, frame).position, atol=1e-15)
+        for k, delta in enumerate(step * np.eye(4)):
+            ahead, behind = (
+                masticator.frame_pose(masticator.solve(y + d), frame).position
+                for d in (delta, -delta)
+            )
+            assert np.allclose(jacobian[:, k], (ahead - behind) / (2 * step), atol=1e-8)
