@@ -234,11 +234,9 @@ class Mechanism:
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
         """Pose of a URDF link's frame in the base."""
         placement = self._placement(frame)
-        rotations, origins = self._structure.tree.poses(motion.q)
-        rotation = rotations[placement.body]
-        return FramePose(
-            origins[placement.body] + rotation @ placement.position, rotation @ placement.rotation
-        )
+        poses = self._structure.tree.poses(motion.q)
+        rotation = poses.rotations[placement.body] @ placement.rotation
+        return FramePose(poses.point(placement.body, placement.position), rotation)
 
     def frame_jacobian(self, motion: Motion, frame: str) -> FloatArray:
         """Twist of a frame per independent velocity (6, n_y): linear over angular.
@@ -246,13 +244,13 @@ class Mechanism:
         Linear velocity of the frame's origin and angular velocity, both in base axes.
         """
         tree, placement = self._structure.tree, self._placement(frame)
-        rotations, _ = tree.poses(motion.q)
-        point = self.frame_pose(motion, frame).position
+        poses = tree.poses(motion.q)
         angular = np.zeros((3, len(self.tree_joints)))
         for j in tree.supports(placement.body):
             if tree.joints[j].type != 'prismatic':
-                angular[:, j] = rotations[j, :, 2]
-        linear = tree.point_jacobian(motion.q, placement.body, point)
+                angular[:, j] = poses.axis(j)
+        point = poses.point(placement.body, placement.position)
+        linear = poses.point_jacobian(placement.body, point)
         return np.vstack([linear, angular]) @ motion.tangent
 
     def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:

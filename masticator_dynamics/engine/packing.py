@@ -56,8 +56,7 @@ def pack(
 
 def _joints(description: MechanismDescription, structure: Structure) -> np.ndarray:
     tree = structure.tree
-    _, origins = tree.poses(structure.home)
-    extent = float(np.ptp(origins, axis=0).max())
+    extent = float(np.ptp(tree.poses(structure.home).origins, axis=0).max())
     records = np.zeros(len(tree.joints), layout.JOINT)
     for i, (record, joint) in enumerate(zip(records, tree.joints, strict=True)):
         inertia = tree.inertias[i]
@@ -103,6 +102,7 @@ def _constraints(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
 def _blocks(structure: Structure) -> np.ndarray:
     """One record per block; a first record without rows places what needs no closing."""
     records = np.zeros(len(structure.blocks) + 1, layout.BLOCK)
+    at_home = structure.tree.poses(structure.home)
     row = constraint = 0
     for b, record in enumerate(records):
         record['first_row'], record['first_constraint'] = row, constraint
@@ -112,13 +112,10 @@ def _blocks(structure: Structure) -> np.ndarray:
             block = structure.blocks[b - 1]
             row += len(block.joints)
             constraint += len(block.constraints)
-            square = np.vstack([
-                structure.constraints[c].rows
-                @ jacobian(structure.tree, structure.constraints[c], structure.home)
-                for c in block.constraints
-            ])[:, list(block.joints)]  # fmt: skip
+            rates = [jacobian(at_home, structure.constraints[c]) for c in block.constraints]
+            square = np.vstack(rates)[:, list(block.joints)]
             record['home_sign'] = np.sign(np.linalg.det(square))
-            for field, value in limb_of(structure, block).items():
+            for field, value in limb_of(structure, block, at_home).items():
                 record[field] = value
         record['last_row'], record['last_constraint'] = row, constraint
     return records

@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.tree import SpanningTree, spanning_tree
+from masticator_dynamics.engine.tree import SpanningTree, TreePoses, spanning_tree
 from masticator_dynamics.errors import DescriptionError
 
 HOME_TOLERANCE = 1e-6  # m; a larger gap at home means wrong data, a smaller one is rounding
@@ -73,7 +73,8 @@ class Structure:
     def jacobian(self, q: FloatArray) -> FloatArray:
         """Rates of all constraints (rows, n) per joint velocity, in block order."""
         ordered = [self.constraints[c] for block in self.blocks for c in block.constraints]
-        return np.vstack([c.rows @ jacobian(self.tree, c, q) for c in ordered])
+        poses = self.tree.poses(q)
+        return np.vstack([jacobian(poses, c) for c in ordered])
 
 
 def analyse(description: MechanismDescription) -> Structure:
@@ -114,48 +115,44 @@ def moving_joints(tree: SpanningTree, constraint: Constraint) -> dict[int, float
     return {j: 1.0 for j in side_b - side_a} | {j: -1.0 for j in side_a - side_b}
 
 
-def jacobian(tree: SpanningTree, constraint: Constraint, q: FloatArray) -> FloatArray:
-    """Rate (3, n) of ``point_b - point_a`` per joint velocity, base axes."""
-    a, b = _points(tree, constraint, q)
-    return tree.point_jacobian(q, constraint.body_b, b) - tree.point_jacobian(
-        q, constraint.body_a, a
-    )
+def jacobian(poses: TreePoses, constraint: Constraint) -> FloatArray:
+    """Rate (size, n) of a constraint's residual per joint velocity."""
+    a, b = _points(poses, constraint)
+    rates = poses.point_jacobian(constraint.body_b, b) - poses.point_jacobian(constraint.body_a, a)
+    return constraint.rows @ rates
 
 
-def residual(tree: SpanningTree, constraint: Constraint, q: FloatArray) -> FloatArray:
+def residual(poses: TreePoses, constraint: Constraint) -> FloatArray:
     """Gap (size,) of a constraint, m."""
-    a, b = _points(tree, constraint, q)
+    a, b = _points(poses, constraint)
     return constraint.rows @ (b - a) + constraint.offset
 
 
-def _points(tree: SpanningTree, constraint: Constraint, q: FloatArray):
-    rotations, origins = tree.poses(q)
-    return tuple(
-        origins[body] + rotations[body] @ point
-        for body, point in (
-            (constraint.body_a, constraint.point_a),
-            (constraint.body_b, constraint.point_b),
-        )
+def _points(poses: TreePoses, constraint: Constraint) -> tuple[FloatArray, FloatArray]:
+    return (
+        poses.point(constraint.body_a, constraint.point_a),
+        poses.point(constraint.body_b, constraint.point_b),
     )
 
 
 def _constraints(description: MechanismDescription, tree: SpanningTree, home: FloatArray):
     """Closures, reduced to the directions in which they can open, then contacts."""
     rng = np.random.default_rng(0)
-    nearby = [home + rng.uniform(-0.3, 0.3, len(home)) for _ in range(4)]
+    nearby = [tree.poses(home + rng.uniform(-0.3, 0.3, len(home))) for _ in range(4)]
+    at_home = tree.poses(home)
     for index, closure in enumerate(description.closures):
         a, b = (tree.frames[name] for name in closure.frames)
         full = Constraint(
             closure.name, a.body, b.body, a.position, b.position, np.eye(3), np.zeros(3)
         )
-        gap = float(np.abs(residual(tree, full, home)).max())
+        gap = float(np.abs(residual(at_home, full)).max())
         if gap > HOME_TOLERANCE:
             raise DescriptionError(
                 description.file, f'closures[{index}] ({closure.name})',
                 f'the loop does not close at home: gap {gap * 1e3:.6g} mm between '
                 f'{closure.frames[0]!r} and {closure.frames[1]!r}',
             )  # fmt: skip
-        rates = np.hstack([jacobian(tree, full, q) for q in nearby])
+        rates = np.hstack([jacobian(poses, full) for poses in nearby])
         directions, strengths, _ = np.linalg.svd(rates)
         rows = directions[:, strengths > _NULL * max(strengths[0], 1e-300)].T
         if len(rows) < 3:
@@ -167,7 +164,7 @@ def _constraints(description: MechanismDescription, tree: SpanningTree, home: Fl
             contact.name, -1, frame.body, np.zeros(3), frame.position,
             np.array([contact.normal]), np.array([contact.offset]),
         )  # fmt: skip
-        gap = abs(float(residual(tree, touch, home)[0])) / float(np.linalg.norm(contact.normal))
+        gap = abs(float(residual(at_home, touch)[0])) / float(np.linalg.norm(contact.normal))
         if gap > HOME_TOLERANCE:
             raise DescriptionError(
                 description.file, f'contacts[{index}] ({contact.name})',
@@ -253,8 +250,9 @@ def _refined_home(
     if not dependent:
         return q
     for _ in range(3):
-        gap = np.concatenate([residual(tree, c, q) for c in constraints])
-        square = np.vstack([c.rows @ jacobian(tree, c, q) for c in constraints])[:, dependent]
+        poses = tree.poses(q)
+        gap = np.concatenate([residual(poses, c) for c in constraints])
+        square = np.vstack([jacobian(poses, c) for c in constraints])[:, dependent]
         scale = np.linalg.norm(square, axis=0)
         conditioning = np.linalg.cond(square / np.where(scale > 0.0, scale, 1.0))
         if not conditioning < 1e8:

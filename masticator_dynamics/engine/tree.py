@@ -54,27 +54,46 @@ class SpanningTree:
             body = self.placements[body].body
         return joints
 
-    def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Rotations (n + 1, 3, 3) and origins (n + 1, 3) of the bodies in the base, base last."""
+    def poses(self, q: FloatArray) -> 'TreePoses':
+        """Poses of all bodies at positions (n,)."""
         rotations = np.tile(np.eye(3), (len(self.joints) + 1, 1, 1))
         origins = np.zeros((len(self.joints) + 1, 3))
         for i, (joint, placement) in enumerate(zip(self.joints, self.placements, strict=True)):
-            turn, slide = (0.0, q[i]) if joint.type == 'prismatic' else (q[i], 0.0)
-            c, s = np.cos(turn), np.sin(turn)
-            rotations[i] = rotations[placement.body] @ placement.rotation
-            origins[i] = origins[placement.body] + rotations[placement.body] @ placement.position
-            origins[i] += slide * rotations[i, :, 2]
-            rotations[i] = rotations[i] @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-        return rotations, origins
+            parent = placement.body
+            rotations[i] = rotations[parent] @ placement.rotation
+            origins[i] = origins[parent] + rotations[parent] @ placement.position
+            if joint.type == 'prismatic':
+                origins[i] += q[i] * rotations[i, :, 2]
+            else:
+                c, s = np.cos(q[i]), np.sin(q[i])
+                x, y = rotations[i, :, 0].copy(), rotations[i, :, 1].copy()
+                rotations[i, :, 0], rotations[i, :, 1] = c * x + s * y, c * y - s * x
+        return TreePoses(self, rotations, origins)
 
-    def point_jacobian(self, q: FloatArray, body: int, point: FloatArray) -> FloatArray:
+
+@dataclasses.dataclass(frozen=True)
+class TreePoses:
+    """Rotations (n + 1, 3, 3) and origins (n + 1, 3) of the bodies in the base; the base last."""
+
+    tree: SpanningTree
+    rotations: FloatArray
+    origins: FloatArray
+
+    def point(self, body: int, point: FloatArray) -> FloatArray:
+        """Position in the base of a point given in a body's frame, m."""
+        return self.origins[body] + self.rotations[body] @ point
+
+    def axis(self, joint: int) -> FloatArray:
+        """Axis of a joint, base axes."""
+        return self.rotations[joint, :, 2]
+
+    def point_jacobian(self, body: int, point: FloatArray) -> FloatArray:
         """Velocity (3, n) of a point of a body, given in the base, per joint velocity."""
-        rotations, origins = self.poses(q)
-        jacobian = np.zeros((3, len(self.joints)))
-        for j in self.supports(body):
-            axis = rotations[j, :, 2]
-            slides = self.joints[j].type == 'prismatic'
-            jacobian[:, j] = axis if slides else np.cross(axis, point - origins[j])
+        jacobian = np.zeros((3, len(self.tree.joints)))
+        for j in self.tree.supports(body):
+            slides = self.tree.joints[j].type == 'prismatic'
+            axis, arm = self.axis(j), point - self.origins[j]
+            jacobian[:, j] = axis if slides else np.cross(axis, arm)
         return jacobian
 
 

@@ -17,6 +17,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.pose import point_in_base
 from masticator_dynamics.engine.structure import Block, Structure
+from masticator_dynamics.engine.tree import TreePoses
 
 _ALIGNED = 1e-12  # of the rod's length, or of 1 for unit vectors
 
@@ -95,7 +96,9 @@ def _in_joint_frame(joint, bodies, x, y, z):
     )
 
 
-def limb_of(structure: Structure, block: Block) -> dict[str, FloatArray | float]:
+def limb_of(
+    structure: Structure, block: Block, at_home: TreePoses
+) -> dict[str, FloatArray | float]:
     """Fields of the block's record when the formula serves it; empty when it does not.
 
     Returns
@@ -105,7 +108,7 @@ def limb_of(structure: Structure, block: Block) -> dict[str, FloatArray | float]
         in the frame of the universal joint's first axis, at zero; ``rod_y``: the same turned by
         90 degrees about the second axis; ``first_root``, ``second_root``: +1 or -1.
     """
-    tree, q = structure.tree, structure.home
+    tree = structure.tree
     constraint = structure.constraints[block.constraints[0]]
     if len(block.joints) != 3 or len(block.constraints) != 1 or len(constraint.rows) != 3:
         return {}
@@ -124,10 +127,9 @@ def limb_of(structure: Structure, block: Block) -> dict[str, FloatArray | float]
         or abs(tip[2]) > _ALIGNED * length
     ):
         return {}
-    rotations, origins = tree.poses(q)
-    rod = rotations[last] @ tip
-    axis_1, axis_2, axis_3 = (rotations[j, :, 2] for j in block.joints)
-    foot = origins[middle] - origins[first]
+    rod = at_home.rotations[last] @ tip
+    axis_1, axis_2, axis_3 = (at_home.axis(j) for j in block.joints)
+    foot = at_home.origins[middle] - at_home.origins[first]
     if tree.joints[first].type == 'prismatic':
         first_root = -np.sign(axis_1 @ rod)
     else:
