@@ -50,6 +50,8 @@ def _error(
                 f'actuators {names} control {rank} of {needed} degrees of freedom'
             )
         return SingularityError(f'actuators {names} lose control at {pose}')
+    if status == evaluate.OVERFLOW:
+        return InputError('velocities, accelerations or wrench are too large to compute with')
     names = ', '.join(mechanism.block_names(block))
     if status == closure.SINGULAR:
         return SingularityError(

@@ -293,7 +293,8 @@ class Mechanism:
         """Directions of motion that the powered actuators control, at home unless told."""
         jacobian = self.jacobian_actuated_from_independent(motion or self.home)
         driving = [name in self.driving for name in self.actuated]
-        scale = np.linalg.norm(jacobian, axis=0)
+        usual = np.linalg.norm(self.jacobian_actuated_from_independent(self.home), axis=0)
+        scale = np.where(usual > 0.0, usual, 1.0)
         return int(np.linalg.matrix_rank(jacobian[driving] / scale, tol=1e-6))
 
     def largest_gap(self, q: npt.ArrayLike) -> float:

@@ -117,14 +117,14 @@ def least_norm_effort(model, effort):
     freedoms, actuators = len(model.independent), len(model.actuated)
     weakest = 1.0
     for k in range(freedoms):
-        length = 0.0
+        usual = model.usual_rate[k]
         for i in range(actuators):
             basis[i, k] = model.driving[i] * model.tangent[model.actuated[i], k]
-            length += basis[i, k] ** 2
+            usual = max(usual, abs(basis[i, k]))
         remaining = orthogonalise(basis, triangle, k)
-        if not remaining > WEAK_ACTUATION * math.sqrt(length):
+        if not remaining > WEAK_ACTUATION * usual:
             return 0.0
-        weakest = min(weakest, remaining / math.sqrt(length))
+        weakest = min(weakest, remaining / usual)
     for k in range(freedoms):
         reduced[k] = 0.0
         for j in range(len(model.joints)):

@@ -20,7 +20,7 @@ from masticator_dynamics.engine.motion import (
 )
 from masticator_dynamics.engine.pose import place_bodies
 
-NOT_FINITE, NOT_ACTUATED = 4, 5  # besides the states of closure.py
+NOT_FINITE, NOT_ACTUATED, OVERFLOW = 4, 5, 6  # besides the states of closure.py
 MOTION, FEEDFORWARD, EFFORT = 0, 1, 2  # what to compute; EFFORT takes q, v, a from the output
 
 
@@ -66,6 +66,9 @@ def _evaluate_row(model, task, given, answer):
         answer.position[i] = answer.q[j]
         answer.velocity[i] = answer.v[j]
         answer.acceleration[i] = answer.a[j]
+    for j in range(len(model.joints)):
+        if not (math.isfinite(answer.v[j]) and math.isfinite(answer.a[j])):
+            return OVERFLOW, -1, 0.0
     if task == MOTION:
         return CLOSED, -1, 0.0
     accelerate_bodies(model, answer.v, answer.a)
@@ -73,4 +76,6 @@ def _evaluate_row(model, task, given, answer):
     if least_norm_effort(model, answer.effort) == 0.0:
         return NOT_ACTUATED, -1, 0.0
     answer.report[4] = constraint_multipliers(model, answer.effort, answer.multipliers)
+    if not math.isfinite(answer.report[4]):
+        return OVERFLOW, -1, 0.0
     return CLOSED, -1, 0.0

@@ -100,6 +100,7 @@ class Parts(NamedTuple):
     answer: IntArray  # first index of each quantity in a row of output
     driving: FloatArray  # per actuator, 1: it drives, 0: it idles
     platform_point: FloatArray  # (3,) platform frame's origin in its body's frame, m
+    usual_rate: FloatArray  # (independent,) of the actuated joints at home, the yardstick
     jacobian: FloatArray  # (rows, tree) of the constraints; structural zeros stay zero
     tangent: FloatArray  # (tree, independent) joint velocities per independent velocity
     inverse: FloatArray  # (rows, rows) inverses of the blocks, left-aligned
@@ -201,6 +202,7 @@ def unpack(memory, scratch):
         memory[at[9] : at[10]].view(np.int64),
         memory[at[10] : at[11]].view(np.float64),
         memory[at[11] : at[12]].view(np.float64),
+        memory[at[12] : at[13]].view(np.float64),
         scratch[:m],
         scratch[m : m + n],
         scratch[m + n : 2 * m + n],

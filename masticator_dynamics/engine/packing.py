@@ -48,6 +48,7 @@ def pack(
         'dependent': np.array(dependent, dtype=np.int64),
         'driving': np.array([float(name in driving) for name in description.actuated]),
         'platform_point': platform.position,
+        'usual_rate': np.linalg.norm(structure.home_tangent(independent)[actuated], axis=0),
         'platform_body': np.array([platform.body]),
         'answer': np.array([part.start for part in sizes.answer_slices().values()]),
     }
@@ -56,7 +57,7 @@ def pack(
 
 def _joints(description: MechanismDescription, structure: Structure) -> np.ndarray:
     tree = structure.tree
-    extent = float(np.ptp(tree.poses(structure.home).origins, axis=0).max())
+    extent = structure.extent()
     records = np.zeros(len(tree.joints), layout.JOINT)
     for i, (record, joint) in enumerate(zip(records, tree.joints, strict=True)):
         inertia = tree.inertias[i]

@@ -76,6 +76,24 @@ class Structure:
         poses = self.tree.poses(q)
         return np.vstack([jacobian(poses, c) for c in ordered])
 
+    def home_tangent(self, independent: list[int]) -> FloatArray:
+        """Joint velocities (n, k) at home per velocity of each independent joint."""
+        dependent = [j for block in self.blocks for j in block.joints]
+        tangent = np.zeros((len(self.home), len(independent)))
+        tangent[independent] = np.eye(len(independent))
+        if dependent:
+            rates = self.jacobian(self.home)
+            tangent[dependent] = -np.linalg.solve(rates[:, dependent], rates[:, independent])
+        return tangent
+
+    def extent(self) -> float:
+        """Size of the mechanism at home, m: the yardstick for steps of sliding joints."""
+        poses = self.tree.poses(self.home)
+        points = [*poses.origins]
+        for constraint in self.constraints:
+            points += _points(poses, constraint)
+        return float(np.ptp(points, axis=0).max()) or 1.0
+
 
 def analyse(description: MechanismDescription) -> Structure:
     """Find blocks and their order, check that home closes, and refine it to rounding.
