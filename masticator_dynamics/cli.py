@@ -1,0 +1,97 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``masticator``: its commands, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from masticator_dynamics.errors import MasticatorError
+
+PROGRAM = 'masticator'
+SUCCESS, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+SUMMARIES = {
+    'inverse-dynamics': 'Efforts of the actuators for a motion.',
+    'coupling': 'Inertia coupling of the actuators along a motion.',
+    'forward-kinematics': 'Independent coordinates from positions of the actuated joints.',
+    'track-incisor': 'Motion whose incisor follows a recording.',
+    'check': 'Validate a description and show what it describes.',
+    'demo': 'The main job, end to end, with no robot.',
+}
+
+
+class LazyGroup(click.Group):
+    """Loads a command when it runs: the engine takes longer to import than help to show."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order of the help."""
+        return list(SUMMARIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in SUMMARIES:
+            return None
+        function = cmd_name.replace('-', '_')
+        module = importlib.import_module(f'masticator_dynamics.commands.{function}')
+        command: click.Command = getattr(module, function)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section('Commands'):
+            formatter.write_dl(list(SUMMARIES.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={'help_option_names': ['-h', '--help']},
+    no_args_is_help=False,  # a missing command is bad usage, whatever the version of click
+)
+def commands() -> None:
+    """Dynamics of closed-loop robots.
+
+    Files are CSV: comma separated, one header row, SI units, '-' for standard input or output.
+    MECHANISM is the name of a shipped mechanism or the path of a description (YAML).
+    Exit status: 0 success, 2 bad usage or bad input, 1 failure.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Words after the program's name; default: those it was started with.
+
+    Raises
+    ------
+    SystemExit
+        With status 1, by click, when the reader of standard output goes away.
+    """
+    try:
+        status = commands.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+    except click.ClickException as error:
+        context = getattr(error, 'ctx', None)
+        where = f' (see {context.command_path} --help)' if context else ''
+        return _complain(error.format_message() + where, BAD_INPUT)
+    except MasticatorError as error:
+        return _complain(error, BAD_INPUT)
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except OSError as error:
+        return _complain(error, FAILURE)
+    except Exception as error:  # a mistake of ours: show where
+        traceback.print_exc()
+        return _complain(f'internal error: {type(error).__name__}: {error}', FAILURE)
+    return status if isinstance(status, int) else SUCCESS
+
+
+def _complain(message: object, status: int) -> int:
+    """Say one line on standard error."""
+    click.echo(f'{PROGRAM}: error: {" ".join(str(message).split())}', err=True)
+    return status

@@ -1,0 +1,154 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""``masticator check``: validate a description and show what it describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+import numpy as np
+
+from masticator_dynamics.commands.options import mechanism_argument
+from masticator_dynamics.description.urdf import Joint
+from masticator_dynamics.engine.structure import residual
+from masticator_dynamics.mechanism import Mechanism
+
+Row = Sequence[str]
+
+
+@click.command()
+@mechanism_argument
+def check(mechanism: str) -> None:
+    """Validate a description and show what it describes.
+
+    Shows the three spaces of joints, how many directions of motion the actuators control, how
+    well conditioned loops and actuation are at home, the gaps of closures and contacts there,
+    masses and limits. What is broken is an error.
+    """
+    loaded = Mechanism.load(mechanism)
+    sections = {
+        loaded.name: _summary(loaded),
+        'Spaces': _spaces(loaded),
+        'At home': _at_home(loaded),
+        'Closures and contacts (gap at home as written)': _constraints(loaded),
+        'Masses': _masses(loaded),
+        'Limits of actuated joints': _limits(loaded, actuated=True),
+        'Limits of other joints': _limits(loaded, actuated=False),
+        'Ranges of contacts': _contact_ranges(loaded),
+    }
+    blocks = ((title, list(rows)) for title, rows in sections.items())
+    click.echo('\n\n'.join(_section(title, rows) for title, rows in blocks if rows))
+
+
+def _summary(mechanism: Mechanism) -> Iterator[Row]:
+    description = mechanism.description
+    yield 'file', str(description.file)
+    yield 'urdf', str(description.urdf_file)
+    yield 'base', description.base
+    yield 'platform', description.platform
+    yield 'gravity', f'{_vector(description.gravity)} m/s^2'
+
+
+def _spaces(mechanism: Mechanism) -> Iterator[Row]:
+    spaces = (
+        ('tree', mechanism.tree_joints),
+        ('independent', mechanism.independent),
+        ('actuated', mechanism.actuated),
+    )
+    for space, joints in spaces:
+        yield space, str(len(joints)), ' '.join(joints)
+
+
+def _at_home(mechanism: Mechanism) -> Iterator[Row]:
+    home = mechanism.home
+    yield (
+        'independent',
+        ' '.join(
+            f'{joint}={value:.6g}'
+            for joint, value in zip(mechanism.independent, home.y, strict=True)
+        ),
+    )
+    yield 'actuation rank', _actuation(mechanism)
+    yield 'condition number of loops', f'{home.condition_number_loops:.4g}'
+    yield 'condition number of actuation', f'{home.condition_number_actuation:.4g}'
+
+
+def _actuation(mechanism: Mechanism) -> str:
+    """Rank of the actuation and what it means."""
+    rank, needed = mechanism.actuation_rank(), len(mechanism.independent)
+    spare = len(mechanism.driving) - rank
+    kind = f'redundantly actuated, by {spare}' if spare else 'fully actuated'
+    if rank < needed:
+        kind = f'under-actuated, by {needed - rank}'
+    return f'{rank} of {needed}: {kind}'
+
+
+def _constraints(mechanism: Mechanism) -> Iterator[Row]:
+    structure, description = mechanism.structure, mechanism.description
+    home = np.array([description.home.get(name, 0.0) for name in mechanism.tree_joints])
+    poses = structure.tree.poses(home)
+    parts = {closure.name: ' = '.join(closure.frames) for closure in description.closures} | {
+        contact.name: f'{contact.frame} on {_plane(contact.normal, contact.offset)}'
+        for contact in description.contacts
+    }
+    for constraint in structure.constraints:
+        lengths = np.linalg.norm(constraint.rows, axis=1)  # planes as written are not normalised
+        gap = np.abs(residual(poses, constraint) / lengths).max()
+        kind = 'closure' if constraint.name in mechanism.closures else 'contact'
+        yield kind, constraint.name, f'{gap * 1e3:.1e} mm', parts[constraint.name]
+
+
+def _masses(mechanism: Mechanism) -> Iterator[Row]:
+    """Links with mass or inertia: mass and principal moments."""
+    links = mechanism.description.tree.links
+    for name, inertia in links.items():
+        if inertia.mass > 0.0 or inertia.about_center.any():
+            moments = np.linalg.eigvalsh(inertia.about_center)
+            shown = ' '.join(f'{moment:.4g}' for moment in np.where(moments > 0.0, moments, 0.0))
+            yield name, f'{inertia.mass:.6g} kg', f'principal moments {shown} kg m^2'
+    yield 'all', f'{sum(inertia.mass for inertia in links.values()):.6g} kg', ''
+
+
+def _limits(mechanism: Mechanism, actuated: bool) -> Iterator[Row]:
+    for joint in mechanism.structure.tree.joints:
+        limits = (joint.lower, joint.upper, joint.velocity, joint.effort)
+        if (joint.name in mechanism.actuated) == actuated and np.isfinite(limits).any():
+            # Nothing drives the others, so that a limit of their effort says nothing.
+            yield _joint_limits(joint) if actuated else _joint_limits(joint)[:-1]
+
+
+def _joint_limits(joint: Joint) -> Row:
+    unit, effort = joint.unit, 'N' if joint.unit == 'm' else 'N m'
+    return (
+        joint.name,
+        f'[{joint.lower:.6g}, {joint.upper:.6g}] {unit}',
+        f'{joint.velocity:.6g} {unit}/s',
+        f'{joint.effort:.6g} {effort}',
+    )
+
+
+def _contact_ranges(mechanism: Mechanism) -> Iterator[Row]:
+    for contact in mechanism.description.contacts:
+        for axis in 'xyz':
+            interval = getattr(contact.range, axis)
+            if interval is not None:
+                yield contact.name, axis, f'[{interval[0]:.6g}, {interval[1]:.6g}] m'
+
+
+def _section(title: str, rows: Sequence[Row]) -> str:
+    """Title and rows, their columns aligned."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = (
+        '  ' + '  '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    )
+    return '\n'.join([title, *(line.rstrip() for line in lines)])
+
+
+def _plane(normal: Sequence[float], offset: float) -> str:
+    return f'{_vector(normal)} . p {"-" if offset < 0.0 else "+"} {abs(offset):.6g} m = 0'
+
+
+def _vector(values: Sequence[float]) -> str:
+    return '(' + ', '.join(f'{value:.6g}' for value in values) + ')'

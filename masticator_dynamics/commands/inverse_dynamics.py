@@ -1,0 +1,129 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""``masticator inverse-dynamics``: from a motion to actuator efforts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+import numpy as np
+
+from masticator_dynamics.commands.motion_file import MotionFile, read_motion
+from masticator_dynamics.commands.options import (
+    mechanism_argument,
+    motion_option,
+    output_option,
+    split_names,
+    strict_option,
+)
+from masticator_dynamics.commands.progress import chunks
+from masticator_dynamics.commands.ranges import RangeTally
+from masticator_dynamics.commands.rows import errors_located
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.frames import check_frame, wrenches_on_platform
+from masticator_dynamics.mechanism import GOALS, Mechanism
+from masticator_dynamics.results import Effort
+from masticator_dynamics.tables import check_writable, write_table
+
+WORDS = ('position', 'velocity', 'acceleration', 'effort')
+CHUNK = 2000  # rows; some ten milliseconds of work, between which Ctrl-C is heard
+
+
+@click.command('inverse-dynamics')
+@mechanism_argument
+@motion_option
+@output_option
+@click.option(
+    '--goal',
+    type=click.Choice(GOALS),
+    default='torque',
+    show_default=True,
+    help='What redundant actuators keep least.',
+)
+@click.option(
+    '--actuators',
+    metavar='LIST',
+    callback=split_names,
+    help='Actuated joints that drive, comma separated; the others idle. Default: all.',
+)
+@click.option('--friction', is_flag=True, help='Include friction of joints and contacts.')
+@click.option(
+    '--wrench-axes',
+    metavar='FRAME',
+    help="URDF link along whose axes the wrench's components are. Default: the base.",
+)
+@click.option(
+    '--wrench-point',
+    metavar='FRAME',
+    help='URDF link at whose origin the force acts, about which the torque is. Default: the '
+    'platform.',
+)
+@strict_option
+def inverse_dynamics(
+    mechanism: str,
+    motion_file: str,
+    output_file: str,
+    goal: str,
+    actuators: Sequence[str] | None,
+    friction: bool,
+    wrench_axes: str | None,
+    wrench_point: str | None,
+    strict: bool,
+) -> None:
+    """Efforts of the actuators for a motion.
+
+    Columns of the motion: time (increasing); every independent coordinate c; c_dot and c_ddot for
+    all of them, or for none: a spline in time then supplies them; fx fy fz tx ty tz, the wrench
+    of the environment on the platform, or none of these. Other columns are ignored.
+
+    Rows are independent of one another. Motions outside the ranges of joints, sockets and motors
+    are computed and counted on standard error.
+    """
+    check_writable(output_file)
+    loaded = Mechanism.load(mechanism, actuators=actuators)
+    for frame in (wrench_axes, wrench_point):
+        if frame is not None:
+            check_frame(loaded, frame)
+    motion = read_motion(motion_file, loaded)
+    values, ranges = [], RangeTally(loaded, motion)
+    for part in chunks(len(motion.time), CHUNK, 'inverse dynamics'):
+        with errors_located(motion.table, part.start):
+            effort = _efforts(loaded, motion, part, wrench_axes, wrench_point, goal, friction)
+        ranges.add(effort, part.start)
+        values.append(_rows(motion.time[part], effort))
+    ranges.report(strict)
+    write_table(output_file, _columns(loaded), np.vstack(values))
+
+
+def _efforts(
+    mechanism: Mechanism,
+    motion: MotionFile,
+    part: slice,
+    axes: str | None,
+    point: str | None,
+    goal: str,
+    friction: bool,
+) -> Effort:
+    """Evaluate some rows."""
+    states = motion.y[part], motion.y_dot[part], motion.y_ddot[part]
+    wrench = motion.wrench[part] if motion.wrench is not None else None
+    if wrench is not None and (axes or point):
+        # Where frames are is known when the loops are closed.
+        q = mechanism.feedforward_batch(states[0]).q
+        wrench = wrenches_on_platform(mechanism, q, wrench, axes, point)
+    return mechanism.feedforward_batch(*states, wrench, goal=goal, friction=friction)
+
+
+def _columns(mechanism: Mechanism) -> list[str]:
+    """Header of the output."""
+    joints = [f'{word}_{joint}' for joint in mechanism.actuated for word in WORDS]
+    contacts = [f'contact_{contact}' for contact in mechanism.contacts]
+    return ['time', *joints, *contacts, 'closure_residual']
+
+
+def _rows(time: FloatArray, effort: Effort) -> FloatArray:
+    """Rows of the output."""
+    quantities = (effort.position, effort.velocity, effort.acceleration, effort.actuated)
+    joints = np.stack(quantities, axis=-1).reshape(len(time), -1)
+    return np.column_stack([time, joints, effort.contact, effort.closure_residual])

@@ -1,0 +1,34 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import click
+
+mechanism_argument = click.argument('mechanism')
+motion_option = click.option(
+    '--motion', 'motion_file', metavar='FILE', required=True,
+    help='Motion in independent coordinates (CSV).',
+)  # fmt: skip
+output_option = click.option(
+    '--output', 'output_file', metavar='FILE', required=True, help='File to write (CSV).'
+)
+strict_option = click.option(
+    '--strict', is_flag=True, help='Refuse motions that leave a range of a joint, socket or motor.'
+)
+
+
+def split_names(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, ...] | None:
+    """Comma-separated names, each once (a callback for click)."""
+    if value is None:
+        return None
+    names = tuple(name.strip() for name in value.split(','))
+    for name in names:
+        if not name:
+            raise click.BadParameter(f'{value!r} has an empty name', context, parameter)
+        if names.count(name) > 1:
+            raise click.BadParameter(f'{name!r} is there twice', context, parameter)
+    return names

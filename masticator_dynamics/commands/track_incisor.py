@@ -1,0 +1,70 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""``masticator track-incisor``: a motion that follows a recorded incisor."""
+
+from __future__ import annotations
+
+import click
+import numpy as np
+
+from masticator_dynamics.commands.motion_file import motion_columns
+from masticator_dynamics.commands.options import mechanism_argument, output_option
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.frames import check_frame
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.incisor import RECORDING_STEP
+from masticator_dynamics.motion.incisor import track_incisor as track
+from masticator_dynamics.tables import check_writable, read_table, write_table
+
+
+@click.command('track-incisor')
+@mechanism_argument
+@click.option(
+    '--incisor',
+    'incisor_file',
+    metavar='FILE',
+    required=True,
+    help='Recorded displacement from occlusion, base axes (CSV).',
+)
+@output_option
+@click.option(
+    '--frame',
+    default='incisor',
+    show_default=True,
+    metavar='FRAME',
+    help='URDF link whose origin follows; the columns are called FRAME_x FRAME_y FRAME_z.',
+)
+@click.option(
+    '--tolerance',
+    type=click.FloatRange(min=0.0),
+    metavar='M',
+    default=RECORDING_STEP,
+    show_default=True,
+    help='How far smoothing may move a recorded coordinate, m.',
+)
+def track_incisor(
+    mechanism: str, incisor_file: str, output_file: str, frame: str, tolerance: float
+) -> None:
+    """Motion whose incisor follows a recording, inside the ranges of sockets and joints.
+
+    Columns of the recording: time (increasing), incisor_x, incisor_y, incisor_z. Writes a motion
+    with consistent derivatives at the recorded times, and the tracking error to standard error.
+    """
+    check_writable(output_file)
+    loaded = Mechanism.load(mechanism)
+    check_frame(loaded, frame)
+    table = read_table(incisor_file)
+    time = table.increasing('time')
+    displacement = table.numbers([f'{frame}_{axis}' for axis in 'xyz'])
+    try:
+        answer = track(loaded, time, displacement, frame=frame, tolerance=tolerance)
+    except MasticatorError as error:
+        raise type(error)(f'{table.source}: {error}') from error
+    values = np.stack(answer.path.sample(time), axis=-1).reshape(len(time), -1)
+    write_table(output_file, motion_columns(loaded), np.column_stack([time, values]))
+    click.echo(
+        f'masticator: {len(time)} samples; tracking error of {frame}: '
+        f'max {answer.error_max * 1e3:.4g} mm, rms {answer.error_rms * 1e3:.4g} mm; '
+        f'socket margin {answer.socket_margin * 1e3:.4g} mm',
+        err=True,
+    )

@@ -1,0 +1,115 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""check: what a description says, or what is wrong with it."""
+
+import pathlib
+import re
+import shutil
+
+import pytest
+
+from masticator_dynamics.share import share_directory
+
+
+@pytest.fixture
+def copy(tmp_path) -> pathlib.Path:
+    """The masticator's files, to be spoilt."""
+    for folder in ('config', 'urdf'):
+        shutil.copytree(share_directory() / folder, tmp_path / folder)
+    return tmp_path / 'config/mechanisms/masticator.yaml'
+
+
+def lines(answer):
+    """Lines of the output with single spaces."""
+    return [re.sub(' +', ' ', line.strip()) for line in answer.out.splitlines()]
+
+
+def test_the_masticator(run) -> None:
+    answer = run('check', 'masticator')
+    assert (answer.status, answer.err) == (0, '')
+    found = lines(answer)
+    assert found[0] == 'masticator'
+    for line in (
+        'independent 4 x y alpha beta',
+        'actuated 6 crank_1 crank_2 crank_3 crank_4 crank_5 crank_6',
+        'actuation rank 4 of 4: redundantly actuated, by 2',
+        'crank_1 [-1.7, 1.7] rad 40 rad/s 5 N m',
+        'condyle_left y [0.069, 0.075] m',
+    ):
+        assert line in found
+    assert any(line.startswith('tree 24 x y ') for line in found)
+    assert any(line.startswith('mandible 0.34022 kg ') for line in found)
+    gaps = [line.split()[2] for line in found if line.split()[:1] in (['closure'], ['contact'])]
+    assert len(gaps) == 8
+    assert max(map(float, gaps)) < 1e-6
+    numbers = [line.split()[-1] for line in found if line.startswith('condition number')]
+    assert len(numbers) == 2
+    assert min(map(float, numbers)) >= 1.0
+
+
+@pytest.mark.parametrize('name', ['rss6', 'rcid'])
+def test_fully_actuated_mechanisms(run, name) -> None:
+    answer = run('check', name)
+    assert answer.status == 0
+    assert 'actuation rank 6 of 6: fully actuated' in lines(answer)
+
+
+def test_under_actuated_mechanisms(run, copy) -> None:
+    text = copy.read_text()
+    copy.write_text(re.sub(r'actuated: \[.*\]', 'actuated: [crank_1, crank_2, crank_3]', text))
+    answer = run('check', copy)
+    assert answer.status == 0
+    assert 'actuation rank 3 of 4: under-actuated, by 1' in lines(answer)
+
+
+def test_gaps_are_those_of_the_file_not_of_the_refined_home(run, copy) -> None:
+    copy.write_text(copy.read_text() + '\nhome: {crank_3: 1.0e-5}\n')  # a crank of 15 mm
+    found = lines(run('check', copy))
+    gap = next(line.split()[2] for line in found if line.startswith('closure limb_3'))
+    assert 1e-5 < float(gap) < 1.6e-4
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'message'),
+    [
+        ('offset: -0.013215', 'offset: -0.014', 'off its plane at home'),
+        ('condyle_left, type', 'condyle_left, typ', 'not YAML'),
+        ('mandible_joint_3', 'mandible_joint_9', "'mandible_joint_9' does not exist"),
+        ('gravity: [', 'gravty: [', 'gravty'),
+        ('platform: mandible', '', 'platform'),
+        ('independent: [x, y, alpha, beta]', 'independent: [x, y]', 'constraint equations for'),
+        ('masticator.urdf.xacro', 'none.urdf.xacro', 'none.urdf.xacro'),
+        ('schema: 1', 'schema: [', 'not YAML'),
+    ],
+)
+def test_broken_descriptions_are_refused_in_one_line(run, copy, old, new, message) -> None:
+    text = copy.read_text()
+    assert old in text or message == 'not YAML'
+    copy.write_text(text.replace(old, new) if old in text else text + '\n: [')
+    answer = run('check', copy)
+    assert answer.status == 2
+    assert answer.out == ''
+    assert answer.err.startswith('masticator: error: ')
+    assert message in answer.err
+    assert answer.err.count('\n') == 1
+
+
+@pytest.mark.parametrize(
+    'spoil', [lambda text: text[:2000], lambda text: text.replace('<robot', '<robt')]
+)
+def test_a_broken_urdf_is_refused_in_one_line(run, copy, spoil) -> None:
+    file = copy.parents[2] / 'urdf/masticator.urdf.xacro'
+    file.write_text(spoil(file.read_text()))
+    answer = run('check', copy)
+    assert answer.status == 2
+    assert file.name in answer.err
+    assert answer.err.count('\n') == 1
+
+
+def test_unknown_mechanisms_are_refused_naming_the_shipped(run, tmp_path) -> None:
+    answer = run('check', 'jaw')
+    assert answer.status == 2
+    assert 'masticator, rcid' in answer.err
+    answer = run('check', tmp_path / 'none.yaml')
+    assert answer.status == 2
+    assert 'none.yaml: No such file' in answer.err

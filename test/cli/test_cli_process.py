@@ -1,0 +1,194 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The program as shells see it: exit statuses, pipes, Ctrl-C, help, import time."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import click
+import numpy as np
+import pytest
+
+from masticator_dynamics import cli
+from masticator_dynamics.mechanism import GOALS
+
+PROGRAM = [sys.executable, '-m', 'masticator_dynamics']
+MOTION = 'time,x,y,alpha,beta\n0,0,0,0,0\n1,0,0,0,0.01\n'
+INVERSE = ['inverse-dynamics', 'masticator', '--motion']
+
+
+def start(*words: object, **options: object) -> subprocess.Popen:
+    options = {'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, 'text': True} | options
+    return subprocess.Popen([*PROGRAM, *map(str, words)], **options)
+
+
+def test_help_lists_every_command_with_its_own_summary(run) -> None:
+    answer = run('--help')
+    assert (answer.status, answer.err) == (0, '')
+    group = cli.commands
+    context = click.Context(group)
+    for name, summary in cli.SUMMARIES.items():
+        assert f'  {name} ' in answer.out
+        assert group.get_command(context, name).name == name
+        assert run(name, '--help').status == 0
+        assert summary.endswith('.')
+
+
+def test_help_needs_neither_engine_nor_numpy_in_the_command_line() -> None:
+    """Counted without the package's own __init__, which is another's business."""
+    script = (
+        'import sys; import masticator_dynamics; before = set(sys.modules);'
+        'import masticator_dynamics.cli as cli; cli.main(["--help"]);'
+        'print(sorted(set(sys.modules) - before), file=sys.stderr)'
+    )
+    answer = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True)
+    assert 'masticator_dynamics.cli' in answer.stderr
+    assert 'masticator_dynamics.commands' not in answer.stderr
+    assert 'numpy' not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        ([], 'Missing command'),
+        (['chew'], "No such command 'chew'"),
+        (['--chew'], 'No such option'),
+        (['inverse-dynamics'], "Missing argument 'MECHANISM'"),
+        (['inverse-dynamics', 'masticator', '--output', '-'], "Missing option '--motion'"),
+        ([*INVERSE, 'a.csv', '--output', '-', '--goal', 'x'], "Invalid value for '--goal'"),
+        ([*INVERSE, 'none.csv', '--output', '-'], 'none.csv: No such file'),
+        ([*INVERSE, 'a\nb.csv', '--output', '-'], 'a b.csv: No such file'),
+        (['inverse-dynamics', 'jaw', '--motion', '-', '--output', '-'], 'no such mechanism'),
+        (['coupling', 'masticator', '--motion', '-', '--output', '-'], 'not available yet'),
+    ],
+)
+def test_bad_usage_and_bad_input_are_one_line_and_exit_2(run, words, message) -> None:
+    answer = run(*words)
+    assert answer.status == 2
+    assert answer.err.startswith('masticator: error: ')
+    assert message in answer.err
+    assert answer.err.count('\n') == 1
+    assert answer.out == ''
+
+
+def test_goals_that_the_core_cannot_do_yet_are_bad_input(run, tmp_path) -> None:
+    """Every goal either works or is refused in one line."""
+    file, out = tmp_path / 'in.csv', tmp_path / 'out.csv'
+    file.write_text(MOTION)
+    for goal in GOALS:
+        for options in ([], ['--friction']):
+            answer = run(*INVERSE, file, '--output', out, '--goal', goal, *options)
+            if answer.status == 0:
+                out.unlink()
+            else:
+                assert answer.status == 2
+                assert answer.err.count('\n') == 1
+            assert not out.exists()
+
+
+def test_failures_exit_1(run, tmp_path, monkeypatch) -> None:
+    file, out = tmp_path / 'in.csv', tmp_path / 'out.csv'
+    file.write_text(MOTION)
+    out.write_text('precious')
+    with monkeypatch.context() as patch:
+
+        def full(*_: object) -> None:
+            raise OSError(28, 'No space left on device')
+
+        patch.setattr(os, 'replace', full)
+        answer = run(*INVERSE, file, '--output', out)
+    assert answer.status == 1
+    assert 'No space left on device' in answer.err
+    assert answer.err.count('\n') == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(np, 'vstack', lambda *_: 1 / 0)
+        answer = run(*INVERSE, file, '--output', out)
+    assert answer.status == 1
+    assert answer.err.splitlines()[-1].startswith('masticator: error: internal error: ZeroDiv')
+    assert out.read_text() == 'precious'
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['in.csv', 'out.csv']
+
+
+def test_standard_streams_carry_what_files_do(run, tmp_path) -> None:
+    file, out = tmp_path / 'in.csv', tmp_path / 'out.csv'
+    file.write_text(MOTION)
+    assert run(*INVERSE, file, '--output', out).status == 0
+    process = start(*INVERSE, '-', '--output', '-', stdin=subprocess.PIPE)
+    printed, complaint = process.communicate(MOTION)
+    assert (process.returncode, complaint) == (0, '')
+    assert printed == out.read_text()
+
+
+def test_nothing_goes_to_standard_output_when_a_row_is_refused() -> None:
+    process = start(*INVERSE, '-', '--output', '-', stdin=subprocess.PIPE)
+    printed, complaint = process.communicate(MOTION + '2,0.2,0,0,0\n')
+    assert process.returncode == 2
+    assert printed == ''
+    assert complaint.startswith('masticator: error: <stdin>: row 3 (line 4): limb_')
+    assert complaint.count('\n') == 1
+
+
+def test_a_reader_that_goes_away_is_no_crash(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / 'in.csv'
+    rows = [f'{k},0,0,0,0' for k in range(3000)]  # more output than a pipe holds
+    file.write_text('\n'.join(['time,x,y,alpha,beta', *rows]))
+    process = start(*INVERSE, file, '--output', '-')
+    process.stdout.close()
+    complaint = process.stderr.read()
+    assert process.wait() == 1
+    assert complaint == ''
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path: pathlib.Path) -> None:
+    pipe, out = tmp_path / 'in.csv', tmp_path / 'out.csv'
+    os.mkfifo(pipe)
+    out.write_text('precious')
+    process = start(
+        *INVERSE, pipe, '--output', out,
+        # Shells that start tests in the background make their children ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    with open(pipe, 'w') as writer:  # opens when the program reads
+        writer.write(MOTION)
+        writer.flush()
+        time.sleep(0.5)  # until it waits for more
+        process.send_signal(signal.SIGINT)
+        _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complaint.strip() == ''
+    assert out.read_text() == 'precious'
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['in.csv', 'out.csv']
+
+
+def test_progress_is_shown_on_a_terminal_only(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / 'in.csv'
+    rows = [f'{k},0,0,0,0' for k in range(4100)]
+    file.write_text('\n'.join(['time,x,y,alpha,beta', *rows]))
+    master, slave = os.openpty()
+    process = start(*INVERSE, file, '--output', tmp_path / 'out.csv', stderr=slave)
+    process.communicate(timeout=60)
+    os.close(slave)
+    shown = os.read(master, 10000).decode()
+    os.close(master)
+    assert process.returncode == 0
+    assert 'inverse dynamics' in shown
+    assert '100%' in shown
+    process = start(*INVERSE, file, '--output', tmp_path / 'out.csv')
+    assert process.communicate(timeout=60)[1] == ''
+
+
+def test_a_demo_is_run_with_its_options(run, tmp_path, monkeypatch) -> None:
+    import masticator_dynamics.commands.demo as command
+
+    asked = []
+    monkeypatch.setattr(command, 'run_demo', lambda *words: asked.append(words) or 3)
+    incisor = tmp_path / 'incisor.csv'
+    incisor.touch()
+    answer = run('demo', '--output', tmp_path / 'results', '--incisor', incisor)
+    assert answer.status == 3
+    assert asked == [(tmp_path / 'results', incisor)]
+    assert run('demo', '--incisor', tmp_path / 'none.csv').status == 2

@@ -1,0 +1,100 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""track-incisor: a recording becomes a motion that inverse-dynamics reads."""
+
+import re
+
+import numpy as np
+import pytest
+
+from masticator_dynamics import Mechanism
+
+Y = ['x', 'y', 'alpha', 'beta']
+HEADER = 'time,' + ','.join(f'{c},{c}_dot,{c}_ddot' for c in Y)
+
+
+@pytest.fixture
+def recording():
+    """Opening by 8 mm and closing in half a second."""
+    time = np.arange(0.0, 0.5, 0.005)
+    course = np.sin(np.pi * time / 0.495) ** 4  # at rest, without acceleration, at the ends
+    return np.column_stack([time, np.outer(course, [-1e-3, 1e-3, -8e-3])])
+
+
+@pytest.fixture
+def follow(run, tmp_path):
+    def follow(file, *options):
+        out = tmp_path / 'motion.csv'
+        answer = run('track-incisor', 'masticator', '--incisor', file, '--output', out, *options)
+        return answer, out
+
+    return follow
+
+
+def columns_of(frame):
+    return ['time', *(f'{frame}_{axis}' for axis in 'xyz')]
+
+
+@pytest.mark.parametrize('frame', ['incisor', 'molar_left'])
+def test_the_frame_follows_and_the_error_is_told(follow, write, read, recording, frame) -> None:
+    answer, out = follow(write(columns_of(frame), recording), '--frame', frame)
+    assert answer.status == 0
+    assert out.read_text().split('\n')[0] == HEADER
+    motion = read(out)
+    np.testing.assert_array_equal(motion['time'], recording[:, 0])
+    mechanism = Mechanism.load('masticator')
+    start = mechanism.frame_pose(mechanism.home, frame).position
+    there = [
+        mechanism.frame_pose(mechanism.solve([motion[c][k] for c in Y]), frame).position
+        for k in range(len(recording))
+    ]
+    distance = np.linalg.norm(np.array(there) - start - recording[:, 1:], axis=1) * 1e3
+    found = re.search(r'max (\S+) mm, rms (\S+) mm', answer.err)
+    assert float(found[1]) == pytest.approx(distance.max(), rel=1e-3, abs=1e-6)
+    assert float(found[2]) == pytest.approx(np.sqrt(np.mean(distance**2)), rel=1e-3, abs=1e-6)
+    assert distance.max() < 0.05
+
+
+def test_derivatives_belong_together(follow, write, read, recording) -> None:
+    motion = read(follow(write(columns_of('incisor'), recording))[1])
+    step = np.diff(motion['time'])
+    for c in Y:
+        for value, rate in ((c, f'{c}_dot'), (f'{c}_dot', f'{c}_ddot')):
+            # Trapezoidal rule: what is left is of third order in the step.
+            change = 0.5 * (motion[rate][1:] + motion[rate][:-1]) * step
+            error = np.abs(np.diff(motion[value]) - change).max()
+            assert error < 0.05 * np.abs(np.diff(motion[value])).max()
+
+
+def test_the_motion_is_one_for_inverse_dynamics(run, follow, write, recording, tmp_path) -> None:
+    _, motion = follow(write(columns_of('incisor'), recording))
+    out = tmp_path / 'out.csv'
+    answer = run('inverse-dynamics', 'masticator', '--motion', motion, '--output', out, '--strict')
+    assert (answer.status, answer.err) == (0, '')
+
+
+@pytest.mark.parametrize(
+    ('shift', 'message'),
+    [([0.0, 0.0, -0.2], 'at t = '), ([0.009, 0.0, 0.0], 'at t = ')],
+    ids=['out of reach', 'out of the sockets'],
+)
+def test_what_cannot_be_followed_is_refused(follow, write, recording, shift, message) -> None:
+    recording[40:60, 1:] += shift
+    file = write(columns_of('incisor'), recording)
+    answer, out = follow(file)
+    assert answer.status == 2
+    assert answer.err.startswith(f'masticator: error: {file}: ')
+    assert message in answer.err
+    assert answer.err.count('\n') == 1
+    assert not out.exists()
+
+
+def test_bad_files_and_frames_are_refused(follow, write, recording) -> None:
+    file = write(columns_of('incisor'), recording)
+    assert "no frame 'jaw'" in follow(file, '--frame', 'jaw')[0].err
+    assert 'missing columns molar_left_x' in follow(file, '--frame', 'molar_left')[0].err
+    file.write_text('time,incisor_x,incisor_y,incisor_z\n0,0,0,0\n0,0,0,0\n')
+    answer, out = follow(file)
+    assert answer.status == 2
+    assert "row 2 (line 3), column 'time': 0.0 does not increase" in answer.err
+    assert not out.exists()
