@@ -150,12 +150,16 @@ class Mechanism:
 
         Raises
         ------
+        InputError
+            For a motion of another mechanism.
         ActuationError
             When the powered actuators cannot drive the mechanism.
         SingularityError
             When they lose control at this pose only.
         """
         self._check_goal(goal, friction)
+        if motion.mechanism.tree_joints != self.tree_joints:
+            raise InputError(f'the motion is of {motion.mechanism.name}, not of {self.name}')
         given = self._pack_row(motion.y, motion.y_dot, motion.y_ddot, wrench)
         rows = np.empty(self._width)
         for name in ('q', 'v', 'a'):
@@ -273,12 +277,17 @@ class Mechanism:
             N and N m, environment on platform, components along the axes of frame ``axes``
             (default: base); the force acts at the origin of frame ``point`` (default: platform)
             and the torque is about that point.
+
+        Raises
+        ------
+        InputError
+            For an unknown frame or a wrong shape.
         """
         rotation = self.frame_pose(motion, axes or self.description.base).rotation
         origin = self.frame_pose(motion, self.description.platform).position
         arm = self.frame_pose(motion, point or self.description.platform).position - origin
-        force_in_base = rotation @ np.asarray(force, dtype=float)
-        torque_in_base = rotation @ np.asarray(torque, dtype=float)
+        force_in_base = rotation @ _three_numbers(force, 'force')
+        torque_in_base = rotation @ _three_numbers(torque, 'torque')
         return np.concatenate([force_in_base, torque_in_base + np.cross(arm, force_in_base)])
 
     # Ranges and conditioning
@@ -315,10 +324,11 @@ class Mechanism:
 
     def loop_forces(self, multipliers: FloatArray) -> FloatArray:
         """Forces (..., n_closures, 3) of the closures from the engine's multipliers."""
-        forces = []
+        forces, zero = [], np.zeros((*multipliers.shape[:-1], 3))
         for name in self.closures:
-            rows = self._structure.constraint(name).rows
-            forces.append(multipliers[..., self._rows_of((name,))] @ rows)
+            # Summed term by term: a matrix product may round differently for one row and many.
+            terms = zip(self._rows_of((name,)), self._structure.constraint(name).rows, strict=True)
+            forces.append(sum((multipliers[..., r, None] * row for r, row in terms), zero))
         if not forces:
             return np.zeros((*multipliers.shape[:-1], 0, 3))
         return np.stack(forces, axis=-2)
@@ -326,6 +336,8 @@ class Mechanism:
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
         rows = effort.row()
+        if rows.ndim != 1:
+            raise InputError(f'joint_reaction is of single results, this is a batch of {len(rows)}')
         self._run(engine.EFFORT, effort.given()[None], rows[None])
         return joint_reactions(self._structure, self._model, rows[self.slices['multipliers']])
 
@@ -403,3 +415,10 @@ class Mechanism:
         if failed:
             raise failure(self, rows.reshape(-1, self._width), given)
         return rows
+
+
+def _three_numbers(values: npt.ArrayLike, name: str) -> FloatArray:
+    numbers = as_floats(values, name)
+    if numbers.shape != (3,):
+        raise InputError(f'{name} has shape {numbers.shape}, needed is (3,)')
+    return numbers

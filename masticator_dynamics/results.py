@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 
+def _read_only(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array
+
+
 class _Answer:
     """Rows of the engine's output; leading axis (N,) for a batch, none for a single call."""
 
@@ -36,26 +41,27 @@ class _Answer:
         return self._rows.copy()
 
     def _field(self, name: str) -> FloatArray:
-        field = self._rows[..., self.mechanism.slices[name]]
-        field.flags.writeable = False
-        return field
+        return _read_only(self._rows[..., self.mechanism.slices[name]])
+
+    def _asked(self, first: int, last: int | None) -> FloatArray:
+        """Part of what the engine was asked, in multiples of n_y."""
+        count = len(self.mechanism.independent)
+        return _read_only(self._given[..., first * count : None if last is None else last * count])
 
     @property
     def y(self) -> FloatArray:
         """Independent positions (..., n_y), rad or m."""
-        return self._given[..., : len(self.mechanism.independent)]
+        return self._asked(0, 1)
 
     @property
     def y_dot(self) -> FloatArray:
         """Independent velocities (..., n_y)."""
-        count = len(self.mechanism.independent)
-        return self._given[..., count : 2 * count]
+        return self._asked(1, 2)
 
     @property
     def y_ddot(self) -> FloatArray:
         """Independent accelerations (..., n_y)."""
-        count = len(self.mechanism.independent)
-        return self._given[..., 2 * count : 3 * count]
+        return self._asked(2, 3)
 
     @property
     def q(self) -> FloatArray:
@@ -119,7 +125,7 @@ class Effort(_Answer):
     @property
     def wrench(self) -> FloatArray:
         """Force and torque (..., 6) of the environment on the platform, as given."""
-        return self._given[..., 3 * len(self.mechanism.independent) :]
+        return self._asked(3, None)
 
     @property
     def actuated(self) -> FloatArray:
@@ -129,12 +135,12 @@ class Effort(_Answer):
     @property
     def contact(self) -> FloatArray:
         """Multipliers (..., n_contacts), N: the plane pushes the body with normal * multiplier."""
-        return self._field('multipliers')[..., self.mechanism.contact_rows]
+        return _read_only(self._field('multipliers')[..., self.mechanism.contact_rows])
 
     @property
     def loop_force(self) -> FloatArray:
         """Force (..., n_closures, 3), N, base axes, on the second frame's body from the first's."""
-        return self.mechanism.loop_forces(self._field('multipliers'))
+        return _read_only(self.mechanism.loop_forces(self._field('multipliers')))
 
     @property
     def balance_residual(self) -> FloatArray:
@@ -145,7 +151,12 @@ class Effort(_Answer):
     def joint_reaction(self) -> FloatArray:
         """Force and torque (n_q, 6) that each joint transmits, single calls only.
 
-        On the child link from the parent link, base axes, torque about the joint's origin; the
-        actuator's own effort is its component along the joint axis.
+        On the child link from the parent link, base axes, torque about the joint's origin; its
+        component along the joint axis is the actuator's effort less what the rotor's inertia takes.
+
+        Raises
+        ------
+        InputError
+            For a batch.
         """
         return self.mechanism.joint_reactions(self)

@@ -104,7 +104,8 @@ def _read(file: pathlib.Path) -> schema.MechanismFile:
     if not isinstance(data, dict):
         raise DescriptionError(file, '', 'not a mapping of keys to values')
     for group, supported in SUPPORTED_CONSTRAINTS.items():
-        for index, item in enumerate(data.get(group) or ()):
+        items = data.get(group)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
             kind = item.get('type', supported[0]) if isinstance(item, dict) else supported[0]
             if kind not in supported:
                 raise DescriptionError(
@@ -124,6 +125,8 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
         raise DescriptionError(file, key, reason)
 
     moving = {j.name: j for j in tree.joints if j.type in urdf.MOVING_TYPES}
+    if content.xacro_arguments and not content.urdf.endswith('.xacro'):
+        refuse('xacro_arguments', f'{content.urdf} is not a .xacro file and takes none')
     if content.base != tree.root:
         refuse('base', f'{content.base!r} is not the root link {tree.root!r} of the URDF')
     _known(content.platform, tree.links, 'platform', 'link', refuse)
@@ -133,24 +136,32 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
         _unique(names, key, refuse)
         if not names:
             refuse(key, 'at least one joint is needed')
-    for name, value in content.home.items():
+    for name in content.home:
         _known(name, moving, f'home.{name}', 'moving joint', refuse)
-        if not np.isfinite(value):
-            refuse(f'home.{name}', f'{value} is not finite')
     for name in content.actuators:
         _known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
     constraints = [c.name for c in content.closures] + [c.name for c in content.contacts]
     _unique(constraints, 'closures, contacts', refuse)
+    carriers = tree.carriers()
+    if carriers[content.platform] == tree.root:
+        refuse('platform', f'{content.platform!r} does not move against the base')
     for index, closure in enumerate(content.closures):
+        key = f'closures[{index}].frames'
         for frame in closure.frames:
-            _known(frame, tree.links, f'closures[{index}].frames', 'link', refuse)
+            _known(frame, tree.links, key, 'link', refuse)
+        if carriers[closure.frames[0]] == carriers[closure.frames[1]]:
+            refuse(key, f'{list(closure.frames)} are parts of the same rigid body')
     for index, contact in enumerate(content.contacts):
-        _known(contact.frame, tree.links, f'contacts[{index}].frame', 'link', refuse)
-        normal = np.array(contact.normal)
-        if not (np.isfinite(normal).all() and np.linalg.norm(normal) > 1e-9):
-            refuse(f'contacts[{index}].normal', f'{list(contact.normal)} has no direction')
-    if not np.isfinite(content.gravity).all():
-        refuse('gravity', f'{list(content.gravity)} is not finite')
+        key = f'contacts[{index}]'
+        _known(contact.frame, tree.links, f'{key}.frame', 'link', refuse)
+        if carriers[contact.frame] == tree.root:
+            refuse(f'{key}.frame', f'{contact.frame!r} does not move against the base')
+        if not np.linalg.norm(contact.normal) > 1e-9:
+            refuse(f'{key}.normal', f'{list(contact.normal)} has no direction')
+        for axis in 'xyz':
+            interval = getattr(contact.range, axis)
+            if interval is not None and interval[0] > interval[1]:
+                refuse(f'{key}.range.{axis}', f'{interval[0]} m is above {interval[1]} m')
 
 
 def _known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:

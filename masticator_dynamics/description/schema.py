@@ -6,12 +6,20 @@ Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the for
 """
 
 import re
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pydantic
 
-Vector3 = tuple[float, float, float]
-Interval = tuple[float, float]
+if TYPE_CHECKING:
+    Finite = float
+    NotNegative = float
+else:
+    # YAML has .nan and .inf; neither is a length or a mass.
+    Finite = pydantic.confloat(allow_inf_nan=False)
+    NotNegative = pydantic.confloat(ge=0.0, allow_inf_nan=False)
+
+Vector3 = tuple[Finite, Finite, Finite]
+Interval = tuple[Finite, Finite]
 
 
 class _Strict(pydantic.BaseModel, extra='forbid', frozen=True):
@@ -43,15 +51,15 @@ class Contact(_Strict):
     normal: Vector3 = pydantic.Field(
         description='plane normal, base axes, as written: force = normal * multiplier'
     )
-    offset: float = pydantic.Field(description='m; the plane is normal . p + offset = 0')
+    offset: Finite = pydantic.Field(description='m; the plane is normal . p + offset = 0')
     range: ContactRange = ContactRange()
 
 
 class Actuator(_Strict):
     """What the motor adds to its joint."""
 
-    rotor_inertia: float = pydantic.Field(
-        0.0, ge=0.0, description='kg m^2 (kg for a prismatic joint), reflected to the joint'
+    rotor_inertia: NotNegative = pydantic.Field(
+        0.0, description='kg m^2 (kg for a prismatic joint), reflected to the joint'
     )
 
 
@@ -68,7 +76,7 @@ class MechanismFile(_Strict):
     gravity: Vector3 = pydantic.Field((0.0, 0.0, -9.80665), description='m/s^2, base axes')
     independent: tuple[str, ...] = pydantic.Field(description='joints: degrees of freedom')
     actuated: tuple[str, ...] = pydantic.Field(description='joints driven by motors')
-    home: dict[str, float] = pydantic.Field({}, description='joint: position; others are 0')
+    home: dict[str, Finite] = pydantic.Field({}, description='joint: position; others are 0')
     closures: tuple[Closure, ...] = ()
     contacts: tuple[Contact, ...] = ()
     actuators: dict[str, Actuator] = {}
@@ -87,10 +95,20 @@ def parse(data: Any) -> MechanismFile:
     return MechanismFile.model_validate(data)
 
 
+_PLAIN = {
+    'missing': 'is missing',
+    'value_error.missing': 'is missing',
+    'extra_forbidden': 'unknown key',
+    'value_error.extra': 'unknown key',
+}  # what the two versions of pydantic call it
+
+
 def first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
     """Key path and reason of the first problem, e.g. ``('closures[2].frames', '...')``."""
     problem = error.errors()[0]
     path = ''.join(f'[{p}]' if isinstance(p, int) else f'.{p}' for p in problem['loc'])
+    if problem['type'] in _PLAIN:
+        return path.lstrip('.'), _PLAIN[problem['type']]
     value = problem.get('input', None)
     shown = '' if isinstance(value, dict | list) or value is None else f' (got {value!r})'
     return path.lstrip('.'), re.sub(r'^Value error, ', '', problem['msg']) + shown
@@ -100,4 +118,5 @@ def json_schema() -> dict[str, Any]:
     """JSON Schema of a mechanism file, for editors and other languages."""
     if pydantic.VERSION.startswith('1.'):
         return MechanismFile.schema()
-    return MechanismFile.model_json_schema()
+    draft = 'https://json-schema.org/draft/2020-12/schema'
+    return {'$schema': draft, **MechanismFile.model_json_schema()}

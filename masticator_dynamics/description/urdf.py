@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import io
 import pathlib
+import re
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,12 @@ from masticator_dynamics.errors import DescriptionError
 
 Array = npt.NDArray[np.float64]
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
+
+# What the parser does not know inside these is a misspelling that would lose a mass or an axis;
+# elsewhere (ros2_control, gazebo, visual) it is none of our business.
+_MISSPELT = re.compile(
+    r'Unknown tag "(.+)" in /robot\[.*?\]/((?:link|joint)\[@name=\'.*\'\])(?:/inertial)?$'
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +65,14 @@ class Tree:
     joints: tuple[Joint, ...]
     links: dict[str, Inertia]
 
+    def carriers(self) -> dict[str, str]:
+        """For each link the one that its rigid body starts with: across fixed joints."""
+        carriers = {self.root: self.root}
+        for joint in self.joints:
+            fixed = joint.type not in MOVING_TYPES
+            carriers[joint.child] = carriers[joint.parent] if fixed else joint.child
+        return carriers
+
 
 def expand(path: pathlib.Path, arguments: dict[str, str]) -> str:
     """URDF text of a file; ``.xacro`` is processed with the given arguments.
@@ -68,11 +83,15 @@ def expand(path: pathlib.Path, arguments: dict[str, str]) -> str:
         When the file cannot be read or expanded.
     """
     try:
-        if path.suffix != '.xacro':
-            return path.read_text(encoding='utf-8')
+        text = path.read_text(encoding='utf-8')
+    except OSError as error:
+        raise DescriptionError(path, '', error.strerror or 'cannot be read') from error
+    except UnicodeDecodeError as error:
+        raise DescriptionError(path, '', f'not UTF-8 text: {error.reason}') from error
+    if path.suffix != '.xacro':
+        return text
+    try:
         return str(xacro.process_file(str(path), mappings=dict(arguments)).toxml())
-    except FileNotFoundError as error:
-        raise DescriptionError(path, '', f'file not found: {error.filename}') from error
     except Exception as error:  # xacro raises what its Python expressions raise
         raise DescriptionError(path, '', f'xacro: {_one_line(error)}') from error
 
@@ -92,6 +111,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
             robot = urdf_parser_py.urdf.URDF.from_xml_string(text.encode())
     except Exception as error:  # the parser raises many types, AssertionError among them
         raise DescriptionError(file, '', f'URDF: {_one_line(error)}') from error
+    _refuse_what_is_not_read(robot, complaints, file)
     links = {link.name: _inertia(link, file) for link in robot.links}
     joints = {joint.child: _joint(joint, links, file) for joint in robot.joints}
     if len(joints) != len(robot.joints):
@@ -101,6 +121,33 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     if len(roots) != 1:
         raise DescriptionError(file, '', f'a URDF has one root link, this one has {roots}')
     return Tree(roots[0], _outwards(roots[0], list(joints.values()), file), links)
+
+
+def _refuse_what_is_not_read(
+    robot: urdf_parser_py.urdf.URDF, complaints: list[str], file: pathlib.Path
+) -> None:
+    """Nothing that changes the mechanism may be passed over."""
+    for complaint in complaints:
+        if '/wiki/xacro}' in complaint:
+            raise DescriptionError(file, '', 'has xacro elements, but its name does not end .xacro')
+        misspelt = _MISSPELT.search(complaint)
+        if misspelt:
+            raise DescriptionError(file, misspelt[2], f'unknown element <{misspelt[1]}>')
+    for kind, items in (('link', robot.links), ('joint', robot.joints)):
+        names = [item.name for item in items]
+        for name in names:
+            if names.count(name) > 1:
+                raise DescriptionError(file, f'{kind} {name}', 'appears twice')
+    for joint in robot.joints:
+        if joint.mimic is not None:
+            raise DescriptionError(
+                file, f'joint {joint.name}', '<mimic> is not supported; use closures'
+            )
+        dynamics = joint.dynamics
+        if dynamics is not None and (dynamics.damping or dynamics.friction):
+            raise DescriptionError(
+                file, f'joint {joint.name}', 'damping and friction of <dynamics> are not supported'
+            )
 
 
 def _outwards(root: str, joints: list[Joint], file: pathlib.Path) -> tuple[Joint, ...]:
@@ -134,17 +181,23 @@ def _joint(
     length = float(np.linalg.norm(axis))
     if joint.type != 'fixed' and not length > 1e-9:
         raise DescriptionError(file, key, f'axis {axis.tolist()} has no direction')
+    position, rotation = _placement(joint.origin)
+    if not (np.isfinite(position).all() and np.isfinite(rotation).all()):
+        raise DescriptionError(file, key, 'origin is not finite')
     limit = joint.limit
     ranged = limit is not None and joint.type in ('revolute', 'prismatic')
     lower, upper = (limit.lower or 0.0, limit.upper or 0.0) if ranged else (-np.inf, np.inf)
-    if lower > upper:
-        raise DescriptionError(file, key, f'limit lower {lower} is above upper {upper}')
-    position, rotation = _placement(joint.origin)
+    velocity = float(limit.velocity) if limit is not None else np.inf
+    effort = float(limit.effort) if limit is not None else np.inf
+    if not lower <= upper:
+        raise DescriptionError(file, key, f'limit lower {lower} is not below upper {upper}')
+    if not (velocity >= 0.0 and effort >= 0.0):
+        raise DescriptionError(
+            file, key, f'limit velocity {velocity} or effort {effort} is negative or no number'
+        )
     return Joint(
         joint.name, joint.type, joint.parent, joint.child, position, rotation,
-        axis / length if length else axis, lower, upper,
-        float(limit.velocity) if limit is not None else np.inf,
-        float(limit.effort) if limit is not None else np.inf,
+        axis / length if length else axis, lower, upper, velocity, effort,
     )  # fmt: skip
 
 
@@ -152,7 +205,8 @@ def _inertia(link: urdf_parser_py.urdf.Link, file: pathlib.Path) -> Inertia:
     if link.inertial is None:
         return Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
     position, rotation = _placement(link.inertial.origin)
-    tensor = rotation @ np.array(link.inertial.inertia.to_matrix(), dtype=float) @ rotation.T
+    with np.errstate(invalid='ignore'):
+        tensor = rotation @ np.array(link.inertial.inertia.to_matrix(), dtype=float) @ rotation.T
     mass = float(link.inertial.mass)
     key = f'link {link.name}'
     if not (np.isfinite(mass) and np.isfinite(tensor).all() and np.isfinite(position).all()):
@@ -169,7 +223,8 @@ def _placement(origin: urdf_parser_py.urdf.Pose | None) -> tuple[Array, Array]:
     """Position and rotation of a URDF ``<origin>``: fixed-axis roll, pitch, yaw."""
     xyz = np.array((origin.xyz if origin is not None else None) or (0, 0, 0), dtype=float)
     roll, pitch, yaw = (origin.rpy if origin is not None else None) or (0.0, 0.0, 0.0)
-    (sr, cr), (sp, cp), (sy, cy) = ((np.sin(a), np.cos(a)) for a in (roll, pitch, yaw))
+    with np.errstate(invalid='ignore'):  # callers refuse what is not finite
+        (sr, cr), (sp, cp), (sy, cy) = ((np.sin(a), np.cos(a)) for a in (roll, pitch, yaw))
     rotation = np.array([
         [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
         [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
