@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from masticator_dynamics.actuation import distribute
 from masticator_dynamics.engine import closure, evaluate
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import (
@@ -50,6 +51,8 @@ def _error(
                 f'actuators {names} control {rank} of {needed} degrees of freedom'
             )
         return SingularityError(f'actuators {names} lose control at {pose}')
+    if status == distribute.JAMMED:
+        return ActuationError(f'friction of the contacts jams the mechanism at {pose}')
     if status == evaluate.OVERFLOW:
         return InputError('velocities, accelerations or wrench are too large to compute with')
     names = ', '.join(mechanism.block_names(block))

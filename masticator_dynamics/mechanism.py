@@ -7,13 +7,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics import forward_kinematics as forward
+from masticator_dynamics.actuation.packing import Distribution, pack_distribution
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine import evaluate as engine
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
@@ -27,7 +28,7 @@ from masticator_dynamics.limits import Limits, RangeViolation, find_violations
 from masticator_dynamics.results import Effort, Motion
 
 _FLOAT = np.dtype(np.float64)
-GOALS = ('torque', 'joint-force', 'contact-force', 'power')
+Goal = str | Mapping[str, float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Mechanism:
         self.contact_rows = self._rows_of(self.contacts)
         self.limits = Limits.of(self._structure.tree.joints)
         self._run = functools.partial(engine.evaluate, self._model.memory, self._model.scratch)
+        self._distributions: dict[object, Distribution] = {}
         self._width = self.slices['tangent'].stop
         self.home = self.solve(self._structure.home[self.tree_indices(self.independent)])
 
@@ -136,7 +138,7 @@ class Mechanism:
         motion: Motion,
         wrench: npt.ArrayLike | None = None,
         *,
-        goal: str = 'torque',
+        goal: Goal = 'torque',
         friction: bool = False,
     ) -> Effort:
         """Actuator efforts of least norm for a motion, and contact and loop forces.
@@ -157,14 +159,13 @@ class Mechanism:
         SingularityError
             When they lose control at this pose only.
         """
-        self._check_goal(goal, friction)
         if motion.mechanism.tree_joints != self.tree_joints:
             raise InputError(f'the motion is of {motion.mechanism.name}, not of {self.name}')
         given = self._pack_row(motion.y, motion.y_dot, motion.y_ddot, wrench)
         rows = np.empty(self._width)
         for name in ('q', 'v', 'a'):
             rows[self.slices[name]] = getattr(motion, name)
-        return Effort(self, given, self._evaluate(engine.EFFORT, given, rows))
+        return self._effort(engine.EFFORT, given, goal, friction, rows)
 
     def feedforward(
         self,
@@ -173,14 +174,14 @@ class Mechanism:
         y_ddot: npt.ArrayLike | None = None,
         wrench: npt.ArrayLike | None = None,
         *,
-        goal: str = 'torque',
+        goal: Goal = 'torque',
         friction: bool = False,
     ) -> Effort:
         """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path."""
-        if goal != 'torque' or friction:
-            self._check_goal(goal, friction)
         given = self._pack_row(y, y_dot, y_ddot, wrench)
-        return Effort(self, given, self._evaluate(engine.FEEDFORWARD, given))
+        if goal == 'torque' and not friction:
+            return Effort(self, given, self._evaluate(engine.FEEDFORWARD, given))
+        return self._effort(engine.FEEDFORWARD, given, goal, friction)
 
     def feedforward_batch(
         self,
@@ -189,7 +190,7 @@ class Mechanism:
         Y_ddot: npt.ArrayLike | None = None,
         W: npt.ArrayLike | None = None,
         *,
-        goal: str = 'torque',
+        goal: Goal = 'torque',
         friction: bool = False,
     ) -> Effort:
         """:meth:`feedforward` for many rows at once; rows do not influence one another.
@@ -209,9 +210,8 @@ class Mechanism:
         ReachError, SingularityError, InputError
             As for a single call, naming the first row that fails.
         """
-        self._check_goal(goal, friction)
         given = self._pack_rows(Y, Y_dot, Y_ddot, W)
-        return Effort(self, given, self._evaluate(engine.FEEDFORWARD, given))
+        return self._effort(engine.FEEDFORWARD, given, goal, friction)
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from actuated positions (n_u,).
@@ -395,12 +395,40 @@ class Mechanism:
             known = ', '.join(self.frames)
             raise InputError(f'no frame {frame!r}; there are: {known}') from None
 
-    def _check_goal(self, goal: str, friction: bool) -> None:
-        if goal not in GOALS:
-            raise InputError(f'no goal {goal!r}; there are: {", ".join(GOALS)}')
-        if goal != 'torque' or friction:
-            wanted = f'goal {goal!r}' + (' with friction' if friction else '')
-            raise InputError(f"{wanted} is not available yet; 'torque' without friction is")
+    def _effort(
+        self,
+        task: int,
+        given: FloatArray,
+        goal: Goal,
+        friction: bool,
+        rows: FloatArray | None = None,
+    ) -> Effort:
+        """Efforts for a goal, with friction or without."""
+        if goal == 'torque' and not friction:
+            return Effort(self, given, self._evaluate(task, given, rows))
+        distribution = self._distribution(goal, friction)
+        if rows is None:
+            rows = np.empty((*given.shape[:-1], self._width))
+        forces = np.empty((*given.shape[:-1], distribution.width))
+        if given.ndim == 1:
+            distribution.run(task, given[None], rows[None], forces[None])
+            failed = bool(rows.item(0))
+        else:
+            distribution.run(task, given, rows, forces)
+            failed = bool(rows[:, 0].any())
+        if failed:
+            raise failure(self, rows.reshape(-1, self._width), given)
+        return Effort(self, given, rows, forces, distribution.slices)
+
+    def _distribution(self, goal: Goal, friction: bool) -> Distribution:
+        """Records for a goal, made once."""
+        key = (goal if isinstance(goal, str) else tuple(sorted(goal.items())), friction)
+        if key not in self._distributions:
+            weights = {goal: 1.0} if isinstance(goal, str) else dict(goal)
+            self._distributions[key] = pack_distribution(
+                self.description, self._structure, self._model, len(self.driving), weights, friction
+            )
+        return self._distributions[key]
 
     def _evaluate(self, task: int, given: FloatArray, rows: FloatArray | None = None) -> FloatArray:
         """Run the engine on one row or many; refuse what it refuses."""

@@ -122,6 +122,43 @@ class Motion(_Answer):
 class Effort(_Answer):
     """Efforts of the actuators for a motion, and the forces in contacts and loops."""
 
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        given: FloatArray,
+        rows: FloatArray,
+        forces: FloatArray | None = None,
+        slices: dict[str, slice] | None = None,
+    ):
+        super().__init__(mechanism, given, rows)
+        self._forces = forces
+        self._force_slices = slices
+
+    def _force(self, name: str, length: int) -> FloatArray:
+        """A quantity of the distribution; zero where there was nothing to distribute."""
+        if self._forces is None or self._force_slices is None:
+            return np.zeros((*self._rows.shape[:-1], length))
+        field = self._forces[..., self._force_slices[name]]
+        field.flags.writeable = False
+        return field
+
+    @property
+    def friction(self) -> FloatArray:
+        """Part of the efforts (..., n_u) that the friction of the actuated joints takes."""
+        return self._force('friction', len(self.mechanism.actuated))
+
+    @property
+    def contact_friction(self) -> FloatArray:
+        """Friction force (..., n_contacts, 3), N, base axes, on each contact's body."""
+        count = len(self.mechanism.contacts)
+        flat = self._force('contact_friction', 3 * count)
+        return flat.reshape((*flat.shape[:-1], count, 3))
+
+    @property
+    def optimality(self) -> FloatArray:
+        """Slope (...) of the goal at the efforts chosen, relative; zero at an optimum."""
+        return self._force('optimality', 1)[..., 0]
+
     @property
     def wrench(self) -> FloatArray:
         """Force and torque (..., 6) of the environment on the platform, as given."""

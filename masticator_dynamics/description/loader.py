@@ -52,6 +52,7 @@ class MechanismDescription:
     closures: tuple[schema.Closure, ...]
     contacts: tuple[schema.Contact, ...]
     actuators: dict[str, schema.Actuator]
+    force_joints: tuple[str, ...]
 
 
 def shipped_mechanisms() -> tuple[str, ...]:
@@ -77,7 +78,7 @@ def load_description(name_or_path: str | pathlib.Path) -> MechanismDescription:
     return MechanismDescription(
         file, content.name, content.description, urdf_file, xml, tree, content.base,
         content.platform, content.gravity, content.independent, content.actuated,
-        dict(content.home), content.closures, content.contacts, actuators,
+        dict(content.home), content.closures, content.contacts, actuators, content.force_joints,
     )  # fmt: skip
 
 
@@ -130,11 +131,16 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
     if content.base != tree.root:
         refuse('base', f'{content.base!r} is not the root link {tree.root!r} of the URDF')
     _known(content.platform, tree.links, 'platform', 'link', refuse)
-    for key, names in (('independent', content.independent), ('actuated', content.actuated)):
+    joint_lists = {
+        'independent': content.independent,
+        'actuated': content.actuated,
+        'force_joints': content.force_joints,
+    }
+    for key, names in joint_lists.items():
         for index, name in enumerate(names):
             _known(name, moving, f'{key}[{index}]', 'moving joint', refuse)
         _unique(names, key, refuse)
-        if not names:
+        if not names and key != 'force_joints':
             refuse(key, 'at least one joint is needed')
     for name in content.home:
         _known(name, moving, f'home.{name}', 'moving joint', refuse)

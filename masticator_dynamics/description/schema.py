@@ -42,6 +42,27 @@ class ContactRange(_Strict):
     z: Interval | None = None
 
 
+class ContactFriction(_Strict):
+    """Friction force of the plane on the body: against its slip."""
+
+    coulomb: float = pydantic.Field(0.0, ge=0.0, description='per newton of normal force')
+    viscous: float = pydantic.Field(0.0, ge=0.0, description='N s/m')
+    transition_velocity: float = pydantic.Field(
+        0.0, ge=0.0, description='m/s over which Coulomb friction grows; 0: at once'
+    )
+
+
+class JointFriction(_Strict):
+    """Effort that an actuated joint's bearing takes."""
+
+    coulomb: float = pydantic.Field(0.0, ge=0.0, description='per newton across the axis')
+    radius: float = pydantic.Field(0.0, ge=0.0, description='m, of the bearing of a turning joint')
+    viscous: float = pydantic.Field(0.0, ge=0.0, description='N m s (N s/m when sliding)')
+    transition_velocity: float = pydantic.Field(
+        0.0, ge=0.0, description='rad/s or m/s over which Coulomb friction grows; 0: at once'
+    )
+
+
 class Contact(_Strict):
     """The origin of a link stays on a plane fixed in the base, from both sides."""
 
@@ -53,6 +74,7 @@ class Contact(_Strict):
     )
     offset: Finite = pydantic.Field(description='m; the plane is normal . p + offset = 0')
     range: ContactRange = ContactRange()
+    friction: ContactFriction = ContactFriction()
 
 
 class Actuator(_Strict):
@@ -61,6 +83,7 @@ class Actuator(_Strict):
     rotor_inertia: NotNegative = pydantic.Field(
         0.0, description='kg m^2 (kg for a prismatic joint), reflected to the joint'
     )
+    friction: JointFriction = JointFriction()
 
 
 class MechanismFile(_Strict):
@@ -80,6 +103,9 @@ class MechanismFile(_Strict):
     closures: tuple[Closure, ...] = ()
     contacts: tuple[Contact, ...] = ()
     actuators: dict[str, Actuator] = {}
+    force_joints: tuple[str, ...] = pydantic.Field(
+        (), description='joints whose transmitted forces the goal joint-force keeps small'
+    )
 
 
 def parse(data: Any) -> MechanismFile:

@@ -33,6 +33,11 @@ def kernel(function: Function) -> Function:
     return numba.njit(forceinline=True, **_OPTIONS)(function)
 
 
+def leaf(function: Function) -> Function:
+    """Compile a function of few arguments, called from many kernels, on its own."""
+    return numba.njit(**_OPTIONS)(function)
+
+
 def entry_point(function: Function) -> Function:
     """Compile a function that Python calls, and keep the machine code on disk."""
     previous = numba.config.CACHE_DIR
@@ -61,6 +66,7 @@ def cache_directory() -> pathlib.Path:
 
 def _sources_hash() -> str:
     digest = hashlib.sha256()
-    for source in sorted(pathlib.Path(__file__).parent.glob('*.py')):
+    package = pathlib.Path(__file__).parents[1]
+    for source in sorted([*package.glob('engine/*.py'), *package.glob('actuation/*.py')]):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

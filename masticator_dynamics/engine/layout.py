@@ -11,7 +11,7 @@ joint axis, so that a joint is a constant placement followed by a turn about, or
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,10 +166,10 @@ class Sizes:
 _DIRECTORY_BYTES = 8 * (len(SECTIONS) + 1)  # first byte of each section, and the end
 
 
-def assemble(sections: Mapping[str, np.ndarray]) -> np.ndarray:
-    """One block of bytes from the arrays named in ``SECTIONS``."""
-    chunks = [np.ascontiguousarray(sections[name]).view(np.uint8) for name in SECTIONS]
-    ends = _DIRECTORY_BYTES + np.cumsum([0, *(len(chunk) for chunk in chunks)])
+def assemble(sections: Mapping[str, np.ndarray], names: Sequence[str] = SECTIONS) -> np.ndarray:
+    """One block of bytes from named arrays, a directory of their first bytes in front."""
+    chunks = [np.ascontiguousarray(sections[name]).view(np.uint8) for name in names]
+    ends = 8 * (len(names) + 1) + np.cumsum([0, *(len(chunk) for chunk in chunks)])
     return np.concatenate([ends.astype(np.int64).view(np.uint8), *chunks])
 
 

@@ -1,0 +1,162 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Friction and goal of a mechanism to the flat records that kernels read."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from masticator_dynamics.actuation import layout
+from masticator_dynamics.actuation.distribute import distribute
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.layout import assemble
+from masticator_dynamics.engine.packing import Model
+from masticator_dynamics.engine.structure import Structure, moving_joints
+from masticator_dynamics.errors import ActuationError, InputError
+
+GOALS = ('torque', 'power', 'joint-force', 'contact-force')
+
+
+@dataclasses.dataclass(frozen=True)
+class Distribution:
+    """``distribute`` for one mechanism, goal and friction, and where its forces stand in a row."""
+
+    run: Callable[..., None]  # (task, given, out, forces)
+    slices: dict[str, slice]
+    width: int  # of a row of forces
+
+
+def pack_distribution(
+    description: MechanismDescription,
+    structure: Structure,
+    model: Model,
+    driving: int,
+    goals: Mapping[str, float],
+    friction: bool,
+) -> Distribution:
+    """Records for a weighted sum of goals, with friction or without.
+
+    Parameters
+    ----------
+    driving : int
+        Number of powered actuators.
+    goals : mapping of str to float
+        Weights of the squares of the goals' norms.
+
+    Raises
+    ------
+    InputError
+        For an unknown goal or a weight that is no weight.
+    ActuationError
+        When a goal does not determine the efforts of this mechanism.
+    """
+    _check_weights(goals)
+    observed = [*description.actuated]
+    if goals.get('joint-force'):
+        observed += description.force_joints
+    contacts, slots = (
+        _contacts(description, structure, friction),
+        _slots(description, structure, observed, friction),
+    )
+    free = driving - len(description.independent)
+    counts = layout.Counts(
+        len(structure.tree.joints), len(description.actuated),
+        sum(len(c.rows) for c in structure.constraints), len(contacts), len(slots), free,
+    )  # fmt: skip
+    _check(description, goals, free, len(contacts))
+    sections = {
+        'contacts': contacts,
+        'slots': slots,
+        'taps': _taps(description, structure, observed),
+        'goal': np.array([goals.get(goal, 0.0) for goal in GOALS]),
+        'sizes': np.array([free, counts.causes]),
+        'ends': layout.row_ends(counts),
+    }
+    lengths = {
+        'optimality': 1, 'friction': counts.actuated,
+        'contact_friction': 3 * counts.contacts, 'joint_force': 3 * counts.slots,
+    }  # fmt: skip
+    ends = np.cumsum([0, *lengths.values()]).tolist()
+    block, memory = assemble(sections, layout.SECTIONS), layout.scratch(counts)
+    return Distribution(
+        functools.partial(distribute, model.memory, model.scratch, block, memory),
+        {name: slice(a, b) for name, a, b in zip(lengths, ends, ends[1:], strict=False)},
+        ends[-1],
+    )
+
+
+def _check_weights(goals: Mapping[str, float]) -> None:
+    for name, weight in goals.items():
+        if name not in GOALS:
+            raise InputError(f'no goal {name!r}; there are: {", ".join(GOALS)}')
+        if not (np.isfinite(weight) and weight >= 0.0):
+            raise InputError(f'goal {name!r} has weight {weight}; it must be 0 or more')
+    if not any(goals.values()):
+        raise InputError('a goal needs a weight above 0')
+
+
+def _check(
+    description: MechanismDescription, goals: Mapping[str, float], free: int, contacts: int
+) -> None:
+    """Refuse goals that leave efforts open."""
+    if free <= 0 or goals.get('torque') or goals.get('power'):
+        return
+    terms = 3 * len(description.force_joints) * bool(goals.get('joint-force'))
+    terms += contacts * bool(goals.get('contact-force'))
+    if terms < free:
+        names = ', '.join(goal for goal, weight in goals.items() if weight)
+        raise ActuationError(
+            f'{description.name}: goal {names} looks at {terms} forces and cannot choose '
+            f'among {free} free efforts'
+        )
+
+
+def _contacts(
+    description: MechanismDescription, structure: Structure, friction: bool
+) -> np.ndarray:
+    order = [c for block in structure.blocks for c in block.constraints]
+    records = np.zeros(len(description.contacts), layout.CONTACT)
+    for record, contact in zip(records, description.contacts, strict=True):
+        constraint = structure.constraint(contact.name)
+        record['constraint'] = order.index(structure.constraints.index(constraint))
+        record['row'] = structure.rows(contact.name).start
+        if friction:
+            record['coulomb'] = contact.friction.coulomb * np.linalg.norm(contact.normal)
+            record['viscous'] = contact.friction.viscous
+            record['transition'] = contact.friction.transition_velocity
+    return records
+
+
+def _slots(
+    description: MechanismDescription, structure: Structure, observed: list[str], friction: bool
+) -> np.ndarray:
+    records = np.zeros(len(observed), layout.SLOT)
+    for record, name in zip(records, observed, strict=True):
+        record['joint'] = structure.index(name)
+    if friction:
+        for record, name in zip(records, description.actuated, strict=False):
+            data = description.actuators[name].friction
+            slides = structure.tree.joints[structure.index(name)].type == 'prismatic'
+            record['coulomb'] = data.coulomb * (1.0 if slides else data.radius)
+            record['viscous'] = data.viscous
+            record['transition'] = data.transition_velocity
+    return records
+
+
+def _taps(
+    description: MechanismDescription, structure: Structure, observed: list[str]
+) -> np.ndarray:
+    names = [contact.name for contact in description.contacts]
+    order = [c for block in structure.blocks for c in block.constraints]
+    taps = []
+    for slot, joint in enumerate(observed):
+        for position, c in enumerate(order):
+            constraint = structure.constraints[c]
+            sign = moving_joints(structure.tree, constraint).get(structure.index(joint))
+            contact = names.index(constraint.name) if constraint.name in names else -1
+            if sign is not None:
+                taps.append((slot, position, sign, contact))
+    return np.array(taps, layout.TAP)
