@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from masticator_dynamics import forward_kinematics as forward
 from masticator_dynamics.actuation.packing import Distribution, pack_distribution
+from masticator_dynamics.analysis.inertia_coupling import actuated_inertia, inertia_coupling
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine import evaluate as engine
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
@@ -247,15 +248,11 @@ class Mechanism:
 
         Linear velocity of the frame's origin and angular velocity, both in base axes.
         """
-        tree, placement = self._structure.tree, self._placement(frame)
-        poses = tree.poses(motion.q)
-        angular = np.zeros((3, len(self.tree_joints)))
-        for j in tree.supports(placement.body):
-            if tree.joints[j].type != 'prismatic':
-                angular[:, j] = poses.axis(j)
+        placement = self._placement(frame)
+        poses = self._structure.tree.poses(motion.q)
         point = poses.point(placement.body, placement.position)
         linear = poses.point_jacobian(placement.body, point)
-        return np.vstack([linear, angular]) @ motion.tangent
+        return np.vstack([linear, poses.angular_jacobian(placement.body)]) @ motion.tangent
 
     def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
         """Actuated velocities per independent velocity (n_u, n_y)."""
@@ -289,6 +286,14 @@ class Mechanism:
         force_in_base = rotation @ _three_numbers(force, 'force')
         torque_in_base = rotation @ _three_numbers(torque, 'torque')
         return np.concatenate([force_in_base, torque_in_base + np.cross(arm, force_in_base)])
+
+    def actuated_inertia(self, motion: Motion) -> FloatArray:
+        """Inertia matrix (n_u, n_u) in actuated space; its diagonal is the load inertia."""
+        return actuated_inertia(self, motion)
+
+    def inertia_coupling(self, motion: Motion) -> FloatArray:
+        """Inertia-coupling index MCI (n_u,) of each actuator (S0 Eq. 63)."""
+        return inertia_coupling(actuated_inertia(self, motion))
 
     # Ranges and conditioning
 

@@ -36,9 +36,7 @@ def combine(model, tables, with_friction):
     multiply(tables.efforts, combination, tables.terms, 0, 0, actuators, columns)
     if tables.goal[2] > 0.0:
         count = 3 * (len(tables.slots) - actuators)
-        multiply(
-            tables.forces, combination, tables.terms, 3 * actuators, actuators, count, columns
-        )
+        multiply(tables.forces, combination, tables.terms, 3 * actuators, actuators, count, columns)
     return True
 
 

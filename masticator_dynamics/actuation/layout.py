@@ -95,7 +95,8 @@ class Counts:
         terms = u + 3 * (self.slots - u) + c
         return {
             'loads': (self.tree, k), 'efforts': (u, k), 'multipliers': (self.rows, k),
-            'forces': (3 * self.slots, k), 'across': (2 * u, k), 'contact': (c, 1 + d), 'combination': (k, 1 + d),
+            'forces': (3 * self.slots, k), 'across': (2 * u, k),
+            'contact': (c, 1 + d), 'combination': (k, 1 + d),
             'terms': (terms, 1 + d), 'sliding': (2 * u, 1 + d), 'newton': (d + c, d + c + 1),
         }  # fmt: skip
 

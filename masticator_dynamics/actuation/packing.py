@@ -11,7 +11,6 @@ import numpy as np
 from masticator_dynamics.actuation import layout
 from masticator_dynamics.actuation.distribute import distribute
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.layout import assemble
 from masticator_dynamics.engine.packing import Model
 from masticator_dynamics.engine.structure import Structure, moving_joints

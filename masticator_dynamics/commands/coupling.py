@@ -5,9 +5,17 @@
 from __future__ import annotations
 
 import click
+import numpy as np
 
+from masticator_dynamics.commands.motion_file import read_motion
 from masticator_dynamics.commands.options import mechanism_argument, motion_option, output_option
-from masticator_dynamics.errors import InputError
+from masticator_dynamics.commands.progress import chunks
+from masticator_dynamics.commands.rows import errors_located
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.tables import check_writable, write_table
+
+CHUNK = 100  # rows; some ten milliseconds of work
 
 
 @click.command()
@@ -15,5 +23,26 @@ from masticator_dynamics.errors import InputError
 @motion_option
 @output_option
 def coupling(mechanism: str, motion_file: str, output_file: str) -> None:
-    """Inertia coupling of the actuators along a motion."""
-    raise InputError('coupling is not available yet')
+    """Inertia coupling of the actuators along a motion.
+
+    The index MCI of an actuator compares the inertia it feels from the others with its own: 0
+    when it is alone, ln 2 = 0.69 when they are as large on average (S0 Sec. 6).
+    """
+    check_writable(output_file)
+    loaded = Mechanism.load(mechanism)
+    motion = read_motion(motion_file, loaded)
+    indices = np.empty((len(motion.time), len(loaded.actuated)))
+    for part in chunks(len(motion.time), CHUNK, 'coupling'):
+        with errors_located(motion.table):
+            for row in range(part.start, part.stop):
+                indices[row] = _index(loaded, motion.y[row], row)
+    header = ['time', *(f'mci_{joint}' for joint in loaded.actuated)]
+    write_table(output_file, header, np.column_stack([motion.time, indices]))
+
+
+def _index(mechanism: Mechanism, y: np.ndarray, row: int) -> np.ndarray:
+    try:
+        return mechanism.inertia_coupling(mechanism.solve(y))
+    except MasticatorError as error:
+        error.row = row
+        raise

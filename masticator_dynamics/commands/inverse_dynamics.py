@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 import numpy as np
 
+from masticator_dynamics.actuation.packing import GOALS
 from masticator_dynamics.commands.motion_file import MotionFile, read_motion
 from masticator_dynamics.commands.options import (
     mechanism_argument,
@@ -22,7 +23,7 @@ from masticator_dynamics.commands.ranges import RangeTally
 from masticator_dynamics.commands.rows import errors_located
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import check_frame, wrenches_on_platform
-from masticator_dynamics.mechanism import GOALS, Mechanism
+from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Effort
 from masticator_dynamics.tables import check_writable, write_table
 

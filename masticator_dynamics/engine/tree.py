@@ -87,6 +87,14 @@ class TreePoses:
         """Axis of a joint, base axes."""
         return self.rotations[joint, :, 2]
 
+    def angular_jacobian(self, body: int) -> FloatArray:
+        """Angular velocity (3, n) of a body per joint velocity, base axes."""
+        jacobian = np.zeros((3, len(self.tree.joints)))
+        for j in self.tree.supports(body):
+            if self.tree.joints[j].type != 'prismatic':
+                jacobian[:, j] = self.axis(j)
+        return jacobian
+
     def point_jacobian(self, body: int, point: FloatArray) -> FloatArray:
         """Velocity (3, n) of a point of a body, given in the base, per joint velocity."""
         jacobian = np.zeros((3, len(self.tree.joints)))
