@@ -16,7 +16,7 @@ from masticator_dynamics.demo import run_demo
     '--output',
     type=click.Path(file_okay=False, path_type=pathlib.Path),
     metavar='DIR',
-    default='demo',
+    default='masticator_demo',
     show_default=True,
     help='Folder for what the demo writes.',
 )

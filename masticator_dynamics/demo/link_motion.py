@@ -1,0 +1,104 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where all links are and how they move, straight from the URDF and joint states.
+
+Shares nothing with the engine but the parsed URDF: what the node publishes is judged with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
+
+
+class LinkMotion:
+    """Poses and twists of all links for N joint states.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+    names : sequence of str
+        Joints, the columns of the rows; all moving joints must be there.
+    position, velocity : (N, n) array
+        rad or m, and their rates.
+
+    Attributes
+    ----------
+    origin, rotation, velocity, angular : dict of arrays
+        By link: origin (N, 3) in m and rotation (N, 3, 3) in the base, linear velocity (N, 3) of
+        the origin and angular velocity (N, 3) in base axes.
+    """
+
+    def __init__(
+        self,
+        description: MechanismDescription,
+        names: Sequence[str],
+        position: FloatArray,
+        velocity: FloatArray,
+    ):
+        self.description = description
+        count, base = len(position), description.base
+        self.origin = {base: np.zeros((count, 3))}
+        self.rotation = {base: np.tile(np.eye(3), (count, 1, 1))}
+        self.velocity = {base: np.zeros((count, 3))}
+        self.angular = {base: np.zeros((count, 3))}
+        for joint in description.tree.joints:
+            parent, child = joint.parent, joint.child
+            arm = self.rotation[parent] @ joint.position
+            rotation = self.rotation[parent] @ joint.rotation
+            angular = self.angular[parent]
+            slide = np.zeros((count, 3))
+            if joint.type != 'fixed':
+                column = list(names).index(joint.name)
+                axis = rotation @ joint.axis
+                rate = velocity[:, column, None] * axis
+                if joint.type == 'prismatic':
+                    arm = arm + position[:, column, None] * axis
+                    slide = rate
+                else:
+                    rotation = rotation @ _turns(joint.axis, position[:, column])
+                    angular = angular + rate
+            self.origin[child] = self.origin[parent] + arm
+            self.rotation[child] = rotation
+            self.angular[child] = angular
+            self.velocity[child] = (
+                self.velocity[parent] + np.cross(self.angular[parent], arm) + slide
+            )
+
+    def energy(self) -> FloatArray:
+        """Kinetic and potential energy (N,) of all links, J."""
+        total = np.zeros(len(self.origin[self.description.base]))
+        gravity = np.array(self.description.gravity)
+        for link, body in self.description.tree.links.items():
+            rotation, angular = self.rotation[link], self.angular[link]
+            arm = rotation @ body.center_of_mass
+            speed = self.velocity[link] + np.cross(angular, arm)
+            spin = np.einsum('nji,nj->ni', rotation, angular)
+            total += 0.5 * body.mass * np.einsum('ni,ni->n', speed, speed)
+            total += 0.5 * np.einsum('ni,ij,nj->n', spin, body.about_center, spin)
+            total -= body.mass * (self.origin[link] + arm) @ gravity
+        return total
+
+    def largest_gap(self) -> FloatArray:
+        """Largest distance (N,) by which a closure is open or a contact off its plane, m."""
+        gaps = [
+            np.linalg.norm(self.origin[one] - self.origin[two], axis=1)
+            for one, two in (closure.frames for closure in self.description.closures)
+        ]
+        for contact in self.description.contacts:
+            height = self.origin[contact.frame] @ np.array(contact.normal) + contact.offset
+            gaps.append(np.abs(height) / np.linalg.norm(contact.normal))
+        return np.max(gaps, axis=0)
+
+
+def _turns(axis: FloatArray, angles: FloatArray) -> FloatArray:
+    """Rotations (N, 3, 3) about a unit vector (Rodrigues)."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    sine, versine = np.sin(angles)[:, None, None], 1.0 - np.cos(angles)[:, None, None]
+    turns: FloatArray = np.eye(3) + sine * cross + versine * (cross @ cross)
+    return turns

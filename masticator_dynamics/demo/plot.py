@@ -1,0 +1,131 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One figure of a run: incisor path, motion, bite force, torques, contact forces."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from masticator_dynamics.demo.evaluation import Evaluation
+from masticator_dynamics.demo.record import Record
+from masticator_dynamics.demo.script import Script
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours, which colour-blind readers tell apart.
+_BLUE, _ORANGE, _GREEN = '#0072B2', '#E69F00', '#009E73'
+_RED, _PURPLE, _SKY, _BLACK = '#D55E00', '#CC79A7', '#56B4E9', '#000000'
+_STYLE: dict[Any, Any] = {
+    'font.size': 11,
+    'axes.titlesize': 12,
+    'axes.titleweight': 'bold',
+    'axes.titlelocation': 'left',
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.grid': True,
+    'grid.color': '#dddddd',
+    'grid.linewidth': 0.6,
+    'lines.linewidth': 1.3,
+    'legend.frameon': False,
+    'legend.fontsize': 10,
+}
+_SIZE, _RESOLUTION = (12.8, 9.6), 125  # inches, dots per inch: 1600 x 1200
+
+
+def plot_run(
+    file: pathlib.Path,
+    mechanism: Mechanism,
+    script: Script,
+    record: Record,
+    evaluation: Evaluation,
+) -> None:
+    """Write the figure of a run as PNG."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=_SIZE, layout='constrained')
+        FigureCanvasAgg(figure)
+        left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
+        _plot_paths(left.subplots(2, 1), evaluation)
+        axes = right.subplots(5, 1, sharex=True, height_ratios=(1.0, 1.0, 0.8, 1.7, 1.1))
+        _plot_motion(axes[0], axes[1], record)
+        _plot_bite(axes[2], record)
+        _plot_torques(axes[3], mechanism, record)
+        _plot_contacts(axes[4], mechanism, record, evaluation)
+        axes[4].set_xlabel('time from the start of the motion (s)')
+        axes[4].set_xlim(0.0, script.duration)
+        right.align_ylabels(axes)
+        figure.suptitle(f'{mechanism.name}, {script.source}: received over ROS 2', fontsize=13)
+        figure.savefig(file, dpi=_RESOLUTION, format='png', pil_kwargs={'optimize': True})
+
+
+def _plot_paths(axes: Sequence[Axes], evaluation: Evaluation) -> None:
+    """Incisor seen from the front and from the left, mm from occlusion."""
+    path = (evaluation.links.origin['incisor'] - evaluation.links.origin['incisor'][0]) * 1e3
+    views = (
+        (axes[0], path[:, 1], 'Incisor, seen from the front', 'left (mm)'),
+        (axes[1], path[:, 0], 'Incisor, seen from the left', 'forward (mm)'),
+    )
+    for panel, across, title, label in views:
+        panel.plot(across, path[:, 2], color=_BLUE)
+        panel.plot(0.0, 0.0, 'o', color=_BLACK, markersize=5)
+        panel.annotate('occlusion', (0.0, 0.0), (6, 3), textcoords='offset points', fontsize=10)
+        panel.set(title=title, xlabel=label, ylabel='up (mm)', aspect='equal', adjustable='datalim')
+    # As a dentist sees the patient: the patient's left is on the right.
+    axes[1].invert_xaxis()
+
+
+def _plot_motion(translation: Axes, rotation: Axes, record: Record) -> None:
+    joints = record.joints
+    columns = dict(zip(joints.names, joints.position.T, strict=True))
+    _lines(translation, joints.stamps, [('x', columns['x'] * 1e3), ('y', columns['y'] * 1e3)])
+    translation.set(title='Mandible', ylabel='position\n(mm)')
+    degrees = [(name, np.degrees(columns[name])) for name in ('alpha', 'beta')]
+    _lines(rotation, joints.stamps, [(f'$\\{name}$', values) for name, values in degrees])
+    rotation.set(ylabel='rotation\n(°)')
+
+
+def _plot_bite(panel: Axes, record: Record) -> None:
+    magnitude = np.linalg.norm(record.bite.force, axis=1)
+    panel.plot(record.bite.stamps, magnitude, color=_BLACK)
+    panel.fill_between(record.bite.stamps, magnitude, color=_BLACK, alpha=0.12, linewidth=0.0)
+    panel.set(title=f'Bite force at {record.bite.frame}', ylabel='force\n(N)')
+    panel.set_ylim(bottom=0.0)
+
+
+def _plot_torques(panel: Axes, mechanism: Mechanism, record: Record) -> None:
+    state = record.state
+    names = [name.replace('_', ' ') for name in mechanism.actuated]
+    effort = state.effort[:, state.columns(mechanism.actuated)]
+    _lines(panel, state.stamps, list(zip(names, effort.T, strict=True)))
+    panel.set(title='Motor torques', ylabel='torque\n(N m)')
+
+
+def _plot_contacts(
+    panel: Axes, mechanism: Mechanism, record: Record, evaluation: Evaluation
+) -> None:
+    lines = []
+    for contact in mechanism.description.contacts:
+        length = float(np.linalg.norm(contact.normal))
+        lines.append((contact.name.replace('_', ' '), evaluation.contacts[contact.name] * length))
+    _lines(panel, record.state.stamps, lines)
+    panel.axhline(0.0, color=_BLACK, linewidth=0.6)
+    panel.set(title='Contact forces of the sockets on the mandible', ylabel='normal force\n(N)')
+
+
+def _lines(panel: Any, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
+    """Lines of different colour, and dashed every other one, with their legend on the right."""
+    colours = (_BLUE, _ORANGE, _GREEN, _RED, _PURPLE, _SKY)
+    for index, (name, values) in enumerate(lines):
+        style = '-' if index % 2 == 0 else '--'
+        panel.plot(times, values, style, color=colours[index % len(colours)], label=name)
+    panel.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), handlelength=1.8)

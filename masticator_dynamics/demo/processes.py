@@ -1,0 +1,141 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Child processes of the demo: started with their own ROS domain, never left behind."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import ctypes
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+
+from masticator_dynamics.errors import MasticatorError
+
+# Domains above use ports that the system also gives to other programs.
+_HIGHEST_DOMAIN = 101
+_PATIENCE = 3.0  # s, for a process to end after each signal
+_TAIL_LINES = 15
+_PRIORITY = -10  # niceness
+_PR_SET_PDEATHSIG = 1
+
+
+class RunError(MasticatorError):
+    """The run broke off; the message is for people and holds the end of the log."""
+
+
+def ros_environment(logs: pathlib.Path) -> dict[str, str]:
+    """Environment of the children: this host only, a domain of their own, logs in a folder."""
+    environment = dict(os.environ)
+    # PyPI's ROS wheels restart the interpreter with library paths, once per environment.
+    environment.pop('_ROS_WHEELS_BOOTSTRAP_COMPLETE', None)
+    environment.pop('ROS_LOCALHOST_ONLY', None)
+    environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    environment['ROS_DOMAIN_ID'] = str(random.randint(1, _HIGHEST_DOMAIN))
+    environment['ROS_LOG_DIR'] = str(logs)
+    environment['PYTHONUNBUFFERED'] = '1'
+    return environment
+
+
+class Child:
+    """A Python module that runs as its own process; its log goes to a file.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    arguments : sequence of str
+        For the interpreter, e.g. ``['-m', 'package.module']``.
+    environment : dict
+    log : pathlib.Path
+    reports : bool
+        Standard output is a pipe to the parent, not part of the log.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        environment: dict[str, str],
+        log: pathlib.Path,
+        *,
+        reports: bool = False,
+    ):
+        self.name = name
+        self.log = log
+        with open(log, 'wb') as stream:
+            self.process = subprocess.Popen(
+                [sys.executable, *arguments],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if reports else stream,
+                stderr=stream,
+                start_new_session=True,  # Ctrl-C reaches the parent alone, which ends its children
+                preexec_fn=_end_with_parent if sys.platform == 'linux' else None,
+            )
+
+        # A control loop goes before other work, where the user may decide that.
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, self.process.pid, _PRIORITY)
+
+    def check_alive(self) -> None:
+        """Refuse to go on when the process has ended.
+
+        Raises
+        ------
+        RunError
+            With the exit code and the end of its log.
+        """
+        code = self.process.poll()
+        if code is not None:
+            how = f'with exit code {code}' if code >= 0 else f'by signal {-code}'
+            raise RunError(f'the {self.name} ended {how}{self.log_tail()}')
+
+    def log_tail(self) -> str:
+        """Last lines of the log, for a message."""
+        with contextlib.suppress(OSError):
+            text = self.log.read_text(encoding='utf-8', errors='replace')
+            lines = collections.deque(text.splitlines(), maxlen=_TAIL_LINES)
+            if lines:
+                return '; the end of its log:\n  ' + '\n  '.join(lines)
+        return '; it logged nothing'
+
+    def stop(self) -> None:
+        """End the process: politely, then by force."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            if self.process.poll() is None:
+                self.process.send_signal(number)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(_PATIENCE)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+def _end_with_parent() -> None:
+    """Let the kernel end a child whose parent was killed and could not do it."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def stopped_at_the_end(children: list[Child]) -> Iterator[None]:
+    """Stop all children when the block ends, also by SIGTERM."""
+
+    def on_termination(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    try:
+        previous = signal.signal(signal.SIGTERM, on_termination)
+    except ValueError:  # not in the main thread: whoever started it must see to it
+        previous = None
+    try:
+        yield
+    finally:
+        for child in reversed(children):
+            child.stop()
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)

@@ -1,0 +1,162 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a run left behind, as arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.demo import topics
+from masticator_dynamics.demo.mcap_file import Event, read_mcap
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+
+_DIAGNOSTIC_ERROR = 2  # diagnostic_msgs/DiagnosticStatus: 0 OK, 1 WARN, 2 ERROR, 3 STALE
+
+
+@dataclasses.dataclass(frozen=True)
+class JointSeries:
+    """Joint states of one topic; times in s from the start of the motion.
+
+    `stamps` (N,) are those of the messages, `received` (N,) when the player got them; `effort`
+    has no columns where the messages have none.
+    """
+
+    names: tuple[str, ...]
+    stamps: FloatArray
+    received: FloatArray
+    sequence: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+
+    def columns(self, names: Sequence[str]) -> list[int]:
+        """Columns of joints, by name."""
+        return [self.names.index(name) for name in names]
+
+
+@dataclasses.dataclass(frozen=True)
+class ForceSeries:
+    """Forces (N, 3) in the axes of `frame`, N; times in s from the start of the motion."""
+
+    frame: str
+    stamps: FloatArray
+    force: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """A recorded run.
+
+    Attributes
+    ----------
+    start : float
+        Start of the motion, s since 1970.
+    state, joints : JointSeries
+        `feedforward_state` and `joint_states`.
+    effort : (K, n_u) array
+        `feedforward_effort`, and `effort_sequence` (K,), its publisher's count.
+    bite : ForceSeries
+        As sent; `stamps` are when.
+    contacts : dict
+        Force on the mandible by contact.
+    actuated_trajectory : list
+        The `feedforward_trajectory` messages.
+    faults : tuple of str
+        What diagnostics called an error.
+    """
+
+    start: float
+    state: JointSeries
+    joints: JointSeries
+    effort: FloatArray
+    effort_sequence: FloatArray
+    bite: ForceSeries
+    contacts: dict[str, ForceSeries]
+    actuated_trajectory: list[Any]
+    faults: tuple[str, ...]
+
+
+def read_record(file: pathlib.Path, contacts: Sequence[str]) -> Record:
+    """Read the MCAP file of a run.
+
+    Raises
+    ------
+    InputError
+        When a topic has no message.
+    """
+    events = read_mcap(file)
+    needed = {**topics.SENT, **topics.received_topics(contacts)}
+    needed.pop(topics.ACTUATED_TRAJECTORY)
+    silent = [topic for topic in needed if topic not in events]
+    if silent:
+        raise InputError(f'nothing was received on {", ".join(silent)}')
+    start = _stamp(events[topics.TRAJECTORY][0])
+    since = _since(start)
+    effort = events[topics.EFFORT]
+    return Record(
+        start=start * 1e-9,
+        state=_joints(events[topics.STATE], since),
+        joints=_joints(events[topics.JOINT_STATES], since),
+        effort=np.array([event.content.data for event in effort]),
+        effort_sequence=_sequence(effort),
+        bite=_forces(events[topics.BITE_FORCE], since),
+        contacts={
+            name: _forces(events[topics.contact_topic(name)], since) for name in contacts
+        },
+        actuated_trajectory=[e.content for e in events.get(topics.ACTUATED_TRAJECTORY, [])],
+        faults=_faults(events[topics.DIAGNOSTICS]),
+    )  # fmt: skip
+
+
+def _since(start: int) -> Callable[[list[int]], FloatArray]:
+    # Nanoseconds since 1970 do not fit a float64: subtract first.
+    return lambda times: np.array([time - start for time in times], dtype=float) * 1e-9
+
+
+def _stamp(event: Event) -> int:
+    stamp = event.content.header.stamp
+    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
+
+
+def _sequence(events: list[Event]) -> FloatArray:
+    return np.array([event.sequence for event in events], dtype=float)
+
+
+def _joints(events: list[Event], since: Callable[[list[int]], FloatArray]) -> JointSeries:
+    return JointSeries(
+        tuple(events[0].content.name),
+        since([_stamp(event) for event in events]),
+        since([event.log_time for event in events]),
+        _sequence(events),
+        *(
+            np.array([getattr(event.content, field) for event in events], dtype=float)
+            for field in ('position', 'velocity', 'effort')
+        ),
+    )
+
+
+def _forces(events: list[Event], since: Callable[[list[int]], FloatArray]) -> ForceSeries:
+    forces = [event.content.wrench.force for event in events]
+    return ForceSeries(
+        events[0].content.header.frame_id,
+        since([_stamp(event) for event in events]),
+        np.array([[force.x, force.y, force.z] for force in forces]),
+    )
+
+
+def _faults(events: list[Event]) -> tuple[str, ...]:
+    """Distinct error messages, in order."""
+    statuses = [status for event in events for status in event.content.status]
+    levels = [(_level(status.level), status) for status in statuses]
+    found = {f'{s.name}: {s.message}': None for level, s in levels if level >= _DIAGNOSTIC_ERROR}
+    return tuple(found)
+
+
+def _level(level: int | bytes) -> int:
+    return level[0] if isinstance(level, bytes) else level

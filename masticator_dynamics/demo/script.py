@@ -1,0 +1,212 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the demo plays: a motion that starts and ends at rest at home, and the food's force."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import pathlib
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, LimitError
+from masticator_dynamics.frames import frame_poses
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion import (
+    MotionPath,
+    bite_force,
+    chewing_stroke,
+    track_incisor,
+    with_rest_ramp,
+)
+from masticator_dynamics.motion.chewing import COORDINATES
+from masticator_dynamics.tables import read_table
+
+# s, between the points of the trajectory message: a recording's own step, but no more and no less.
+LONGEST_STEP, SHORTEST_STEP = 0.01, 0.002
+BITE_STEP = 0.005  # s, between bite force messages
+# s, how long one counts; more than by default, for a sensor does not share its processor.
+BITE_TIMEOUT = 0.3
+PERIOD = 1.0  # s, of a built-in stroke
+_RETURN_SPEED = np.array([0.05, 0.05, 0.5, 0.5])  # m/s and rad/s, mean speed to and from home
+_SHORTEST_RETURN = 0.2  # s
+_FADE = 0.05  # s, in which a force that the recording ends with disappears
+
+
+@dataclasses.dataclass(frozen=True)
+class Script:
+    """A trajectory and a bite force over the time from the start of the motion.
+
+    Attributes
+    ----------
+    source : str
+        Where it comes from, for people.
+    coordinates : tuple of str
+        Independent coordinates, the columns of the rows.
+    times : (N,) array
+        Of the trajectory points, s; the first is 0.
+    positions, velocities, accelerations : (N, n) array
+        Of the points; the mechanism moves on the quintics through them.
+    bite_frame : str
+        URDF link: the force acts at its origin, its axes are those of `bite_forces`.
+    bite_times : (M,) array
+        s.
+    bite_forces : (M, 3) array
+        What the food does to the mandible, N.
+    """
+
+    source: str
+    coordinates: tuple[str, ...]
+    times: FloatArray
+    positions: FloatArray
+    velocities: FloatArray
+    accelerations: FloatArray
+    bite_frame: str
+    bite_times: FloatArray
+    bite_forces: FloatArray
+
+    @property
+    def duration(self) -> float:
+        """Time of the last point, s."""
+        return float(self.times[-1])
+
+    @functools.cached_property
+    def path(self) -> MotionPath:
+        """The motion that the points stand for."""
+        return MotionPath.through(
+            self.times,
+            self.positions,
+            self.velocities,
+            self.accelerations,
+            names=self.coordinates,
+        )
+
+    def save(self, file: pathlib.Path) -> None:
+        """Write to an .npz file."""
+        np.savez(file, **dataclasses.asdict(self))
+
+    @classmethod
+    def load(cls, file: pathlib.Path) -> Script:
+        """Read what :meth:`save` wrote."""
+        with np.load(file) as arrays:
+            data = dict(arrays)
+        texts = {name: str(data[name]) for name in ('source', 'bite_frame')}
+        coordinates = tuple(str(name) for name in data['coordinates'])
+        return cls(**{**data, **texts, 'coordinates': coordinates})
+
+
+def built_in_script(mechanism: Mechanism, strokes: int) -> Script:
+    """Chewing strokes of one second each on food that softens.
+
+    Raises
+    ------
+    InputError
+        When the mechanism's coordinates are not those of a chewing motion.
+    """
+    _check_coordinates(mechanism)
+    path = chewing_stroke(strokes=strokes, period=PERIOD)
+    food = bite_force(strokes=strokes, period=PERIOD)
+    times = _bite_times(path)
+    source = f'{strokes} built-in strokes'
+    return _script(mechanism, source, path, LONGEST_STEP, food.frame, times, food.sample(times))
+
+
+def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
+    """Follow a recorded incisor path from home, come to rest where it ends, return home.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    file : pathlib.Path
+        CSV with columns ``time incisor_x incisor_y incisor_z`` (s; displacement from occlusion,
+        m, base axes) and optionally ``bolus_force``: magnitude, N, of a force that pushes the
+        left molar straight down.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, naming row and column.
+    ReachError, LimitError
+        When the mechanism cannot follow.
+    """
+    _check_coordinates(mechanism)
+    table = read_table(str(file))
+    times = table.increasing('time')
+    if len(times) < 2:
+        raise InputError(f'{file}: a motion needs at least two rows')
+    recorded = table.numbers(['incisor_x', 'incisor_y', 'incisor_z'])
+    bolus = table.all_or_none(['bolus_force'])
+    track = track_incisor(mechanism, times, recorded).path
+    path, rest = _from_home_to_home(mechanism, track)
+    bite_times = _bite_times(path)
+    forces = np.zeros((len(bite_times), 3))
+    if bolus is not None:
+        # The recording ends before the motion does: its last force fades while that comes to rest.
+        shifted = np.append(times - times[0] + rest, times[-1] - times[0] + rest + _FADE)
+        force = np.append(bolus[:, 0], 0.0)
+        forces[:, 2] = -np.interp(bite_times, shifted, force, left=0.0)
+    step = float(np.clip(np.median(np.diff(times)), SHORTEST_STEP, LONGEST_STEP))
+    return _script(mechanism, file.name, path, step, 'molar_left', bite_times, forces)
+
+
+def _check_coordinates(mechanism: Mechanism) -> None:
+    if mechanism.independent != COORDINATES:
+        raise InputError(
+            f'the demo chews in the coordinates {", ".join(COORDINATES)}; '
+            f'mechanism {mechanism.name!r} has {", ".join(mechanism.independent)}'
+        )
+
+
+def _bite_times(path: MotionPath) -> FloatArray:
+    return np.arange(0.0, path.end + BITE_STEP / 2.0, BITE_STEP)
+
+
+def _from_home_to_home(mechanism: Mechanism, track: MotionPath) -> tuple[MotionPath, float]:
+    """Put the way from and to home around a motion; also when the motion itself begins, s."""
+    stopped, _ = with_rest_ramp(track)
+    home = mechanism.home.y
+    first, last = stopped(stopped.start), stopped(stopped.end)
+    rest = (np.zeros(len(home)), np.zeros(len(home)))
+    begin = stopped.start - _way(first[0] - home)
+    end = stopped.end + _way(last[0] - home)
+    there = MotionPath.through(
+        [begin, stopped.start], [home, first[0]], start=rest, end=(first[1], first[2])
+    )
+    back = MotionPath.through([stopped.end, end], [last[0], home], start=rest, end=rest)
+    whole = MotionPath.joined([there, stopped, back])
+    path = MotionPath(whole.knots - begin, whole.coefficients, names=mechanism.independent)
+    _check_ranges(mechanism, path)
+    return path, stopped.start - begin
+
+
+def _way(distance: FloatArray) -> float:
+    """Seconds for a quintic over a distance (n,)."""
+    return max(_SHORTEST_RETURN, float(np.max(np.abs(distance) / _RETURN_SPEED)))
+
+
+def _check_ranges(mechanism: Mechanism, path: MotionPath) -> None:
+    for time in np.arange(path.start, path.end, SHORTEST_STEP):
+        violations = mechanism.range_violations(mechanism.solve(*path(float(time))))
+        if violations:
+            raise LimitError(f'{time:.2f} s after the start of the motion: {violations[0]}')
+
+
+def _script(
+    mechanism: Mechanism,
+    source: str,
+    path: MotionPath,
+    step: float,
+    frame: str,
+    bite_times: FloatArray,
+    forces: FloatArray,
+) -> Script:
+    """Sample a path into trajectory points and turn forces from base axes to those of a frame."""
+    count = int(np.ceil((path.end - path.start) / step)) + 1
+    times = np.linspace(path.start, path.end, count)
+    rows = path.sample(times)
+    poses = mechanism.feedforward_batch(path.sample(bite_times)[0])
+    _, rotations = frame_poses(mechanism, poses.q, frame)
+    turned = np.einsum('nji,nj->ni', rotations, forces)
+    return Script(source, path.names, times, *rows, frame, bite_times, turned)

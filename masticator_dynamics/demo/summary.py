@@ -1,0 +1,134 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers of a run, for people and for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.demo.checks import Check, publish_rate
+from masticator_dynamics.demo.evaluation import Evaluation
+from masticator_dynamics.demo.record import Record
+from masticator_dynamics.demo.script import Script
+from masticator_dynamics.mechanism import Mechanism
+
+LATENCY = 'from the stamp of a cycle to its reception in the callback of the player (Python)'
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """Numbers of a run; every name carries its unit."""
+
+    mechanism: str
+    motion: str
+    started: str
+    duration_s: float
+    cycles: int
+    rate_requested_hz: float
+    rate_achieved_hz: float
+    longest_cycle_ms: float
+    latency_definition: str
+    latency_median_ms: float
+    latency_p99_ms: float
+    latency_largest_ms: float
+    torque_peak_nm: dict[str, float]
+    torque_rms_nm: dict[str, float]
+    bite_frame: str
+    bite_force_peak_n: float
+    contact_force_peak_n: dict[str, float]
+    largest_closure_residual_m: float
+    largest_torque_error_nm: float
+    bite_force_age_median_ms: float
+    energy_error: float
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def as_json(self) -> str:
+        """All numbers, for programs."""
+        content: dict[str, Any] = {'passed': self.passed, **dataclasses.asdict(self)}
+        return json.dumps(content, indent=2) + '\n'
+
+    def as_text(self) -> str:
+        """What a person wants to know, aligned in columns."""
+        rows = [
+            ('motion', f'{self.motion}, {self.duration_s:.2f} s, mechanism {self.mechanism}'),
+            ('publish rate', f'{self.rate_achieved_hz:.1f} Hz of {self.rate_requested_hz:g} Hz, '
+                             f'longest cycle {self.longest_cycle_ms:.1f} ms'),
+            ('latency', f'median {self.latency_median_ms:.2f} ms, p99 {self.latency_p99_ms:.2f} ms,'
+                        f' largest {self.latency_largest_ms:.1f} ms'),
+            ('', self.latency_definition),
+            ('closure residual', f'{self.largest_closure_residual_m:.1e} m at most'),
+            ('bite force', f'{self.bite_force_peak_n:.1f} N peak on {self.bite_frame}, '
+ f'median age when used {self.bite_force_age_median_ms:.1f} ms'),
+            *((f'contact {name}', f'{force:.1f} N peak')
+              for name, force in self.contact_force_peak_n.items()),
+        ]  # fmt: skip
+        width = max(len(name) for name, _ in rows) + 2
+        joint = max(len(name) for name in ('motor', *self.torque_peak_nm)) + 2
+        lines = [f'{name:{width}}{value}' for name, value in rows]
+        lines += ['', f'{"motor":{joint}}{"peak N m":>10}{"RMS N m":>10}']
+        for name, peak in self.torque_peak_nm.items():
+            lines.append(f'{name:{joint}}{peak:10.4f}{self.torque_rms_nm[name]:10.4f}')
+        lines += ['', 'checks']
+        title = max(len(check.name) for check in self.checks) + 2
+        for check in self.checks:
+            verdict = 'ok' if check.passed else 'FAILED'
+            lines.append(f'  {verdict:8}{check.name:{title}}{check.detail}')
+        return '\n'.join(lines) + '\n'
+
+
+def summarise(
+    mechanism: Mechanism,
+    script: Script,
+    record: Record,
+    evaluation: Evaluation,
+    checks: tuple[Check, ...],
+    rate: float,
+) -> Summary:
+    """Collect the numbers of a run; torques are those of the motion, not of the rest around it."""
+    state = record.state
+    moving = (state.stamps >= 0.0) & (state.stamps <= script.duration)
+    effort = state.effort[moving][:, state.columns(mechanism.actuated)]
+    latency = (state.received - state.stamps) * 1e3
+    peaks, means = np.abs(effort).max(axis=0), np.sqrt((effort**2).mean(axis=0))
+    biting = np.linalg.norm(evaluation.bite, axis=1) > 0.0
+    return Summary(
+        mechanism=mechanism.name,
+        motion=script.source,
+        started=datetime.datetime.fromtimestamp(record.start, datetime.UTC).isoformat(
+            ' ', 'seconds'
+        ),
+        duration_s=script.duration,
+        cycles=len(state.stamps),
+        rate_requested_hz=rate,
+        rate_achieved_hz=publish_rate(script, state),
+        longest_cycle_ms=float(np.diff(state.stamps).max() * 1e3),
+        latency_definition=LATENCY,
+        latency_median_ms=float(np.median(latency)),
+        latency_p99_ms=float(np.percentile(latency, 99.0)),
+        latency_largest_ms=float(latency.max()),
+        torque_peak_nm=dict(zip(mechanism.actuated, peaks.tolist(), strict=True)),
+        torque_rms_nm=dict(zip(mechanism.actuated, means.tolist(), strict=True)),
+        bite_frame=record.bite.frame,
+        bite_force_peak_n=float(np.linalg.norm(record.bite.force, axis=1).max()),
+        contact_force_peak_n={
+            name: float(np.linalg.norm(series.force, axis=1).max())
+            for name, series in record.contacts.items()
+        },
+        largest_closure_residual_m=float(evaluation.gap.max()),
+        largest_torque_error_nm=evaluation.effort_error,
+        bite_force_age_median_ms=float(np.median(evaluation.bite_age[biting]) * 1e3)
+        if biting.any()
+        else 0.0,
+        energy_error=evaluation.energy_error,
+        checks=checks,
+    )

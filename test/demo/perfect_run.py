@@ -1,0 +1,76 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A record as a faultless node would leave it, without ROS."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.demo.record import ForceSeries, JointSeries, Record
+from masticator_dynamics.demo.script import Script
+from masticator_dynamics.frames import frame_poses, wrenches_on_platform
+
+RATE = 500.0
+DELAY = 0.001  # s, between stamp and reception
+
+
+def perfect_record(mechanism: Mechanism, script: Script) -> Record:
+    """Cycles from 0.1 s before to 0.4 s after the motion; bite forces every 5 ms."""
+    stamps = np.arange(-0.1, script.duration + 0.4, 1.0 / RATE)
+    sent = np.arange(-0.1, script.duration + 0.4, 0.005) - 0.0004
+    force = np.column_stack(
+        [np.interp(sent, script.bite_times, f, left=0.0, right=0.0) for f in script.bite_forces.T]
+    )
+    held = np.searchsorted(sent, stamps) - 1
+    wrenches = np.hstack(
+        [np.where((held >= 0)[:, None], force[held], 0.0), np.zeros((len(held), 3))]
+    )
+    rows = script.path.sample(stamps)
+    q = mechanism.feedforward_batch(*rows).q
+    frame = script.bite_frame
+    effort = mechanism.feedforward_batch(
+        *rows, wrenches_on_platform(mechanism, q, wrenches, axes=frame, point=frame)
+    )
+    visual = slice(None, None, 5)
+    count = np.arange(1.0, len(stamps) + 1.0)
+    return Record(
+        start=1.8e9,
+        state=JointSeries(
+            mechanism.actuated, stamps, stamps + DELAY, count,
+            effort.position.copy(), effort.velocity.copy(), effort.actuated.copy(),
+        ),
+        joints=JointSeries(
+            mechanism.tree_joints, stamps[visual], stamps[visual] + DELAY, count[visual],
+            effort.q[visual].copy(), effort.v[visual].copy(), np.zeros((len(stamps[visual]), 0)),
+        ),
+        effort=effort.actuated.copy(),
+        effort_sequence=count.copy(),
+        bite=ForceSeries(frame, sent, force),
+        contacts=_contacts(mechanism, effort, stamps, visual),
+        actuated_trajectory=[_controller_message(mechanism, script)],
+        faults=(),
+    )  # fmt: skip
+
+
+def _contacts(mechanism, effort, stamps, visual):
+    series = {}
+    for index, contact in enumerate(mechanism.description.contacts):
+        _, rotation = frame_poses(mechanism, effort.q[visual], contact.frame)
+        force = effort.contact[visual][:, index, None] * np.array(contact.normal)
+        local = np.einsum('kji,kj->ki', rotation, force)
+        series[contact.name] = ForceSeries(contact.frame, stamps[visual], local)
+    return series
+
+
+def _controller_message(mechanism, script):
+    times = np.linspace(0.0, script.duration, int(np.ceil(script.duration / 0.02)) + 1)
+    effort = mechanism.feedforward_batch(*script.path.sample(times))
+    points = [
+        SimpleNamespace(
+            time_from_start=SimpleNamespace(sec=int(t), nanosec=round((t - int(t)) * 1e9)),
+            positions=p, velocities=v, effort=e,
+        )
+        for t, p, v, e in zip(times, effort.position, effort.velocity, effort.actuated, strict=True)
+    ]  # fmt: skip
+    return SimpleNamespace(joint_names=list(mechanism.actuated), points=points)

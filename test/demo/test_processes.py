@@ -1,0 +1,81 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Children end with the demo, whatever ends it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from masticator_dynamics.demo.processes import (
+    Child,
+    RunError,
+    ros_environment,
+    stopped_at_the_end,
+)
+
+STUBBORN = 'import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)'
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def test_children_are_stopped_after_an_error(tmp_path):
+    child = Child('sleeper', ['-c', STUBBORN], dict(os.environ), tmp_path / 'log')
+    with pytest.raises(KeyboardInterrupt), stopped_at_the_end([child]):
+        raise KeyboardInterrupt
+    assert child.process.returncode is not None
+    assert not is_running(child.process.pid)
+
+
+def test_early_end_shows_the_log(tmp_path):
+    code = 'import sys; print("on stdout"); sys.exit("no such mechanism")'
+    child = Child('node', ['-c', code], dict(os.environ), tmp_path / 'log')
+    child.process.wait(10.0)
+    with pytest.raises(RunError, match='node ended with exit code 1') as failure:
+        child.check_alive()
+    assert 'no such mechanism' in str(failure.value)
+    assert 'on stdout' in str(failure.value)
+
+
+def test_environment_is_own_and_local(tmp_path, monkeypatch):
+    monkeypatch.setenv('_ROS_WHEELS_BOOTSTRAP_COMPLETE', '1')
+    environment = ros_environment(tmp_path)
+    assert environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'LOCALHOST'
+    assert 1 <= int(environment['ROS_DOMAIN_ID']) <= 101
+    assert '_ROS_WHEELS_BOOTSTRAP_COMPLETE' not in environment
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='only Linux ends children of a killed parent')
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
+def test_no_child_survives_a_killed_parent(tmp_path, number):
+    parent = (
+        'import os, pathlib, sys, time\n'
+        'from masticator_dynamics.demo.processes import Child, stopped_at_the_end\n'
+        f'log = pathlib.Path({str(tmp_path / "log")!r})\n'
+        "child = Child('sleeper', ['-c', 'import time; time.sleep(60)'], dict(os.environ), log)\n"
+        'with stopped_at_the_end([child]):\n'
+        '    print(child.process.pid, flush=True)\n'
+        '    time.sleep(60)\n'
+    )
+    with subprocess.Popen([sys.executable, '-c', parent], stdout=subprocess.PIPE) as process:
+        pid = int(process.stdout.readline())
+        assert is_running(pid)
+        process.send_signal(number)
+        process.wait(10.0)
+        assert wait_until(lambda: not is_running(pid))

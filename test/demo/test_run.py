@@ -1,0 +1,158 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The demo end to end over real ROS 2, and what a user sees when it cannot run."""
+
+import dataclasses
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.demo import run, run_demo, session
+from masticator_dynamics.demo.checks import TIMING
+from masticator_dynamics.demo.mcap_file import read_mcap
+from masticator_dynamics.demo.record import read_record
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.tables import read_table
+
+NEEDED = [name for names in run._PACKAGES.values() for name in names]
+MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f'not installed: {", ".join(MISSING)}')
+
+RATE = 200.0  # Hz; enough to see everything, and a busy test machine keeps up
+
+
+def assert_passed(code, output):
+    """Everything but the timing, which is the computer's, not the program's."""
+    summary = json.loads((output / 'summary.json').read_text())
+    failed = {check['name']: check['detail'] for check in summary['checks'] if not check['passed']}
+    assert code == (1 if failed else 0)
+    assert summary['passed'] is not bool(failed)
+    assert set(failed) <= TIMING, failed
+    return summary
+
+
+def test_built_in_motion(tmp_path, capsys):
+    output = tmp_path / 'results'
+    code = run_demo(output, strokes=2, rate=RATE)
+    assert sorted(path.name for path in output.iterdir()) == sorted(run.RESULTS)
+    printed = capsys.readouterr()
+    assert (output / 'summary.txt').read_text() in printed.out
+    assert str(output) in printed.out
+    assert 'Traceback' not in printed.err
+
+    summary = assert_passed(code, output)
+    assert summary['bite_force_peak_n'] == pytest.approx(100.0, abs=1.0)
+    assert summary['largest_closure_residual_m'] < 1e-10
+    assert 0.0 < summary['latency_median_ms'] < 50.0
+
+    table = read_table(str(output / 'run.csv'))
+    times = table.increasing('time')
+    assert times[0] < 0.0 and times[-1] > 2.0
+    cycles = np.diff(times) * RATE
+    assert cycles == pytest.approx(np.rint(cycles), abs=1e-3)
+    efforts = table.numbers([f'effort_crank_{i}' for i in range(1, 7)])
+    peaks = np.abs(efforts).max(axis=0)
+    assert peaks == pytest.approx(list(summary['torque_peak_nm'].values()))
+
+    events = read_mcap(output / 'run.mcap')
+    assert len(events['/feedforward_state']) == len(times) == summary['cycles']
+    assert abs(len(events['/feedforward_effort']) - len(times)) <= 1
+    assert len(events['/joint_trajectory']) == len(events['/feedforward_trajectory']) == 1
+    assert len(events['/bite_force']) > 150 * 2
+    row = len(times) // 2
+    assert list(events['/feedforward_state'][row].content.effort) == list(efforts[row])
+    bites = [event.content.wrench.force.z for event in events['/bite_force']]
+    assert min(bites) < -95.0
+
+    with open(output / 'run.png', 'rb') as stream:
+        header = stream.read(24)
+    assert header[:8] == b'\x89PNG\r\n\x1a\n'
+    assert np.frombuffer(header[16:24], '>u4').tolist() == [1600, 1200]
+
+
+def test_recorded_motion_that_ends_moving(tmp_path):
+    times = np.arange(0.0, 0.6, 0.004)
+    depth = -0.012 * np.sin(np.pi * times) ** 2
+    rows = np.round(np.column_stack([0.2 * depth, 0.1 * depth, depth]), 5)
+    file = tmp_path / 'incisor.csv'
+    header = 'time,incisor_x,incisor_y,incisor_z,bolus_force'
+    np.savetxt(
+        file,
+        np.column_stack([times, rows, 20.0 * (times > 0.3)]),
+        delimiter=',',
+        header=header,
+        comments='',
+    )
+    output = tmp_path / 'results'
+    output.mkdir()
+    (output / 'notes.txt').write_text('mine')
+    (output / 'summary.json').write_text('of an earlier run')
+    summary = assert_passed(run_demo(output, file, rate=RATE), output)
+    assert (output / 'notes.txt').read_text() == 'mine'
+    assert summary['motion'] == 'incisor.csv'
+    assert summary['bite_force_peak_n'] == pytest.approx(20.0, abs=0.1)
+
+
+def test_node_that_dies(tmp_path, capsys, monkeypatch):
+    (tmp_path / 'dying_node.py').write_text('raise SystemExit("dynamics: out of luck")\n')
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=':')
+    output = tmp_path / 'results'
+    assert run_demo(output, strokes=1, node_module='dying_node') == 1
+    shown = capsys.readouterr()
+    assert 'dynamics node ended with exit code 1' in shown.err
+    assert 'out of luck' in shown.err
+    assert 'Traceback' not in shown.err
+    assert shown.out == ''
+    assert not output.exists()
+
+
+def test_node_that_does_not_listen(tmp_path, capsys, monkeypatch):
+    (tmp_path / 'deaf_node.py').write_text('import time; time.sleep(60)\n')
+    (tmp_path / 'waiting_player.py').write_text(
+        'import json, time\n'
+        "print(json.dumps({'phase': 'waiting', 'lacking': ['nobody listens']}), flush=True)\n"
+        'time.sleep(60)\n'
+    )
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=':')
+    monkeypatch.setattr(session, 'PLAYER_MODULE', 'waiting_player')
+    monkeypatch.setitem(session._PATIENCE, 'waiting', 4.0)
+    assert run_demo(tmp_path / 'results', strokes=1, node_module='deaf_node') == 1
+    assert 'not there after 4 s: nobody listens' in capsys.readouterr().err
+
+
+def test_failed_check_is_named_and_results_stay(tmp_path, capsys, monkeypatch):
+    def tampered(*arguments):
+        record = read_record(*arguments)
+        state = dataclasses.replace(record.state, effort=record.state.effort * 1.1)
+        return dataclasses.replace(record, state=state, effort=record.effort * 1.1)
+
+    monkeypatch.setattr(run, 'read_record', tampered)
+    output = tmp_path / 'results'
+    assert run_demo(output, strokes=1, rate=RATE) == 1
+    shown = capsys.readouterr()
+    assert 'torques as expected, energy balance' in shown.err
+    assert 'FAILED  torques as expected' in (output / 'summary.txt').read_text()
+    assert json.loads((output / 'summary.json').read_text())['passed'] is False
+
+
+def test_missing_recording(tmp_path):
+    with pytest.raises(InputError, match='nowhere.csv'):
+        run_demo(tmp_path / 'results', tmp_path / 'nowhere.csv')
+    assert not (tmp_path / 'results').exists()
+
+
+def test_output_that_is_a_file(tmp_path):
+    (tmp_path / 'results').write_text('in the way')
+    with pytest.raises(InputError, match='results'):
+        run_demo(tmp_path / 'results', strokes=1)
+
+
+def test_missing_package_names_the_extra(tmp_path, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, 'find_spec', lambda name: None if name == 'mcap' else find(name)
+    )
+    with pytest.raises(MasticatorError, match=r'mcap.*\[demo\]'):
+        run_demo(tmp_path / 'results')
