@@ -53,6 +53,11 @@ def pack_distribution(
         When a goal does not determine the efforts of this mechanism.
     """
     _check_weights(goals)
+    if friction and driving < len(description.actuated):
+        raise ActuationError(
+            f'{description.name}: friction with {driving} of {len(description.actuated)} actuators '
+            'driving is not covered: idle joints would have to be dragged along'
+        )
     observed = [*description.actuated]
     if goals.get('joint-force'):
         observed += description.force_joints

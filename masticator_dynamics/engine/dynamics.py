@@ -190,7 +190,8 @@ def constraint_multipliers(model, effort, multipliers):
                 j = model.entries[e].joint
                 for r in range(constraint.first_row, constraint.first_row + constraint.size):
                     load[j] -= model.jacobian[r, j] * multipliers[r]
-    largest = 0.0
+    largest, overflow = 0.0, 0.0
     for j in range(len(load)):
         largest = max(largest, abs(load[j]))
-    return largest
+        overflow += 0.0 * load[j]  # NaN when a load is not finite, which max would hide
+    return largest + overflow
