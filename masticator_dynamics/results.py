@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _read_only(array: FloatArray) -> FloatArray:
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 
@@ -28,25 +28,26 @@ class _Answer:
     """Rows of the engine's output; leading axis (N,) for a batch, none for a single call."""
 
     def __init__(self, mechanism: Mechanism, given: FloatArray, rows: FloatArray):
+        # Read-only once, here; every field is a view of these.
         self.mechanism = mechanism
-        self._given = given
-        self._rows = rows
+        self._given = _read_only(given)
+        self._rows = _read_only(rows)
 
     def given(self) -> FloatArray:
-        """What the engine was asked: y, y_dot, y_ddot, wrench (..., 3 n_y + 6)."""
-        return self._given
+        """A copy of what the engine was asked: y, y_dot, y_ddot, wrench (..., 3 n_y + 6)."""
+        return self._given.copy()
 
     def row(self) -> FloatArray:
         """A copy of the engine's numbers."""
         return self._rows.copy()
 
     def _field(self, name: str) -> FloatArray:
-        return _read_only(self._rows[..., self.mechanism.slices[name]])
+        return self._rows[..., self.mechanism.slices[name]]
 
     def _asked(self, first: int, last: int | None) -> FloatArray:
         """Part of what the engine was asked, in multiples of n_y."""
         count = len(self.mechanism.independent)
-        return _read_only(self._given[..., first * count : None if last is None else last * count])
+        return self._given[..., first * count : None if last is None else last * count]
 
     @property
     def y(self) -> FloatArray:
@@ -131,16 +132,14 @@ class Effort(_Answer):
         slices: dict[str, slice] | None = None,
     ):
         super().__init__(mechanism, given, rows)
-        self._forces = forces
+        self._forces = None if forces is None else _read_only(forces)
         self._force_slices = slices
 
     def _force(self, name: str, length: int) -> FloatArray:
         """A quantity of the distribution; zero where there was nothing to distribute."""
         if self._forces is None or self._force_slices is None:
             return np.zeros((*self._rows.shape[:-1], length))
-        field = self._forces[..., self._force_slices[name]]
-        field.flags.writeable = False
-        return field
+        return self._forces[..., self._force_slices[name]]
 
     @property
     def friction(self) -> FloatArray:

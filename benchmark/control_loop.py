@@ -1,0 +1,63 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A 1 kHz loop with sleeps beside a busy process: what an evaluation costs on a robot."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from benchmark.states import Array, States
+from benchmark.timing import Method
+
+PERIOD = 1e-3  # s
+TURN = 250  # ticks before the next method has its turn
+# Arithmetic over more memory than a core's own caches hold, so that it also disturbs those shared.
+_BUSY = """
+import numpy as np
+numbers = np.ones(1 << 21)
+while True:
+    numbers *= 1.0000001
+"""
+
+
+@contextlib.contextmanager
+def busy_processes(count: int) -> Iterator[None]:
+    """Keep ``count`` processes computing without a pause."""
+    command = [sys.executable, '-c', _BUSY]
+    processes = [subprocess.Popen(command) for _ in range(count)]
+    try:
+        time.sleep(0.5)  # for them to get going
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def time_loop(methods: Sequence[Method], states: States, rounds: int) -> dict[str, Array]:
+    """Time (s) of every evaluation, per method: ``rounds * TURN`` each."""
+    seconds: dict[str, list[float]] = {method.name: [] for method in methods}
+    pool = {method.name: [method.prepare(state) for state in states.rows()] for method in methods}
+    for _ in range(rounds):
+        for method in methods:
+            seconds[method.name] += _turn(method, pool[method.name])
+    return {name: np.array(values) for name, values in seconds.items()}
+
+
+def _turn(method: Method, pool: list[tuple]) -> list[float]:
+    call, seconds = method.call, []
+    deadline = time.perf_counter()
+    for tick in range(TURN):
+        deadline = max(deadline + PERIOD, time.perf_counter())  # missed ticks are not caught up
+        time.sleep(max(0.0, deadline - time.perf_counter()))
+        argument = pool[tick % len(pool)]
+        start = time.perf_counter()
+        call(*argument)
+        seconds.append(time.perf_counter() - start)
+    return seconds

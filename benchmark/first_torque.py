@@ -1,0 +1,55 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A fresh process from start to its first torque: ``python -m benchmark.first_torque engine``.
+
+Run as a program it loads the masticator by the method named, prints the torques at home and exits;
+:func:`time_first_torque` starts it and waits for the line. Imports are inside, since they are part
+of what is timed.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+from collections.abc import Sequence
+from time import perf_counter
+
+import numpy as np
+
+from benchmark.states import Array
+
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+METHODS = ('engine', 'Pinocchio')
+
+
+def first_torque(method: str) -> Array:
+    """Torques (6,) that hold the masticator at home, by a method not yet imported."""
+    rest, wrench = np.zeros(4), np.zeros(6)
+    if method == 'engine':
+        from masticator_dynamics import Mechanism
+
+        return Mechanism.load('masticator').feedforward(rest, rest, rest, wrench).actuated
+    from benchmark.pinocchio_method import PinocchioMethod
+
+    file = _ROOT / 'config' / 'mechanisms' / 'masticator.yaml'
+    return PinocchioMethod(file).torques(rest, rest, rest, wrench)
+
+
+def time_first_torque(methods: Sequence[str], rounds: int) -> dict[str, Array]:
+    """Time (s) from starting a process to reading its torques, per method and round."""
+    seconds = {method: np.empty(rounds) for method in methods}
+    for r in range(rounds):
+        for method in methods:
+            command = [sys.executable, '-m', 'benchmark.first_torque', method]
+            start = perf_counter()
+            with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
+                line = process.stdout.readline() if process.stdout else ''
+                seconds[method][r] = perf_counter() - start
+            if process.returncode != 0 or len(line.split()) != 6:
+                raise RuntimeError(f'{" ".join(command)} gave no torques: {line!r}')
+    return seconds
+
+
+if __name__ == '__main__':
+    print(*first_torque(sys.argv[1]), flush=True)

@@ -1,0 +1,80 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The floor: ``floor.cpp``, compiled on the spot where there is a C++ compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import shutil
+import subprocess
+from typing import Any
+
+import numpy as np
+
+from benchmark.geometry import Geometry
+from benchmark.states import Array
+from benchmark.timing import Method
+
+_SOURCE = pathlib.Path(__file__).with_name('floor.cpp')
+_FLAGS = ('-std=c++17', '-O3', '-march=native', '-ffast-math', '-shared', '-fPIC')
+
+
+class CompilerMissingError(Exception):
+    """There is no C++ compiler, or it does not compile the floor; the message says which."""
+
+
+def floor_method(geometry: Geometry, directory: pathlib.Path) -> Method:
+    """Compile and load; a call gets addresses of packed numbers, the least Python can do.
+
+    Parameters
+    ----------
+    directory : pathlib.Path
+        Where the library is written; it may be deleted afterwards.
+
+    Raises
+    ------
+    CompilerMissingError
+    """
+    function = _load(_compiled(directory)).torques
+    function.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    function.restype = None
+    numbers, effort = geometry.numbers(), np.empty(6)
+    numbers_at, effort_at = numbers.ctypes.data, effort.ctypes.data
+    kept = [numbers]  # what addresses point to
+
+    def prepare(state: tuple[Array, ...]) -> tuple[Any, ...]:
+        kept.append(np.concatenate(state))
+        return (kept[-1].ctypes.data,)
+
+    def call(state_at: int) -> Array:
+        function(numbers_at, 1, state_at, effort_at)
+        return effort
+
+    def batch(*columns: Array) -> Array:
+        states = np.concatenate(columns, axis=1)
+        efforts = np.empty((len(states), 6))
+        function(numbers_at, len(states), states.ctypes.data, efforts.ctypes.data)
+        return efforts
+
+    return Method('C++ floor', call, prepare, batch)
+
+
+def _compiled(directory: pathlib.Path) -> pathlib.Path:
+    library = directory / 'floor.so'
+    compiler = os.environ.get('CXX') or next(filter(shutil.which, ('c++', 'g++', 'clang++')), None)
+    if compiler is None:
+        raise CompilerMissingError('no C++ compiler (c++, g++, clang++ or $CXX)')
+    command = [*compiler.split(), *_FLAGS, '-o', str(library), str(_SOURCE)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except OSError as error:
+        raise CompilerMissingError(f'{compiler}: {error}') from error
+    except subprocess.CalledProcessError as error:
+        raise CompilerMissingError(f'{compiler} failed: {error.stderr.strip()[:500]}') from error
+    return library
+
+
+def _load(library: pathlib.Path) -> ctypes.CDLL:
+    return ctypes.CDLL(str(library))

@@ -1,0 +1,154 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The same job in numpy, written for the masticator alone: closed form, all limbs at once.
+
+Every array may have leading axes, so that one text serves a single state and a batch that is
+vectorised over samples. It gives torques only: no contact forces, no refusals.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from benchmark.geometry import Geometry
+from benchmark.states import Array
+
+_NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
+
+
+def _cross(a: Array, b: Array) -> Array:
+    return a[..., _NEXT] * b[..., _AFTER] - a[..., _AFTER] * b[..., _NEXT]
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return np.einsum('...i,...i->...', a, b)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Platform:
+    """Pose and motion of the mandible; twists are linear over angular, base axes."""
+
+    position: Array  # (..., 3)
+    rotation: Array  # (..., 3, 3)
+    twist_map: Array  # (..., 6, 4) twist per independent velocity
+    twist: Array  # (..., 6)
+    twist_rate: Array  # (..., 6)
+
+
+class NumpyMethod:
+    """The masticator's minimum-norm torques."""
+
+    def __init__(self, geometry: Geometry):
+        self.geometry = geometry
+
+    def torques(self, y: Array, y_dot: Array, y_ddot: Array, wrench: Array) -> Array:
+        """Efforts (..., 6); arguments (..., 4), (..., 4), (..., 4), (..., 6)."""
+        g = self.geometry
+        platform = self._platform(y, y_dot, y_ddot)
+        arm = g.joint @ np.swapaxes(platform.rotation, -1, -2)
+        omega, omega_dot = platform.twist[..., None, 3:], platform.twist_rate[..., None, 3:]
+        arm_dot = _cross(omega, arm)
+        joint_dot = platform.twist[..., None, :3] + arm_dot
+        joint_ddot = (
+            platform.twist_rate[..., None, :3] + _cross(omega_dot, arm) + _cross(omega, arm_dot)
+        )
+        crank, lever = self._cranks(platform.position[..., None, :] + arm - g.shaft)
+        coupler = platform.position[..., None, :] + arm - g.shaft - crank
+        gain = _dot(coupler, lever)
+        theta_dot = _dot(coupler, joint_dot) / gain
+        coupler_dot = joint_dot - theta_dot[..., None] * lever
+        bend = _dot(coupler_dot, coupler_dot) + theta_dot**2 * _dot(coupler, crank)
+        theta_ddot = (_dot(coupler, joint_ddot) + bend) / gain
+
+        # A uniform rod: what its ends must supply, a third of the mass here, a sixth across.
+        pin_ddot = theta_ddot[..., None] * lever - theta_dot[..., None] ** 2 * crank - g.gravity
+        tip_ddot = joint_ddot - g.gravity
+        sixth = g.coupler_mass[:, None] / 6.0
+        on_pin, on_tip = sixth * (2.0 * pin_ddot + tip_ddot), sixth * (pin_ddot + 2.0 * tip_ddot)
+
+        wrench_needed = self._platform_load(platform) - wrench
+        wrench_needed[..., :3] += on_tip.sum(axis=-2)
+        wrench_needed[..., 3:] += _cross(arm, on_tip).sum(axis=-2)
+        of_twist = np.concatenate([coupler, _cross(arm, coupler)], axis=-1) / gain[..., None]
+        jacobian = of_twist @ platform.twist_map
+        on_crank = g.crank_inertia * theta_ddot + _dot(lever, on_pin)
+        transposed = np.swapaxes(jacobian, -1, -2)
+        load = (
+            np.swapaxes(platform.twist_map, -1, -2) @ wrench_needed[..., None]
+            + transposed @ on_crank[..., None]
+        )
+        return (jacobian @ np.linalg.solve(transposed @ jacobian, load))[..., 0]
+
+    def _platform(self, y: Array, y_dot: Array, y_ddot: Array) -> _Platform:
+        """Close the contacts: gamma and z follow from the other four."""
+        g, n = self.geometry, self.geometry.normal
+        sines, cosines = np.sin(y[..., 2:]), np.cos(y[..., 2:])
+        sa, sb, ca, cb = sines[..., 0], sines[..., 1], cosines[..., 0], cosines[..., 1]
+        zero = np.zeros_like(sa)
+        first = np.array([1.0, 0.0, 0.0])
+        second = np.stack([zero, ca, sa], axis=-1)
+        untwisted = np.stack([cb, sa * sb, -ca * sb], axis=-1)
+        third = np.stack([sb, -sa * cb, ca * cb], axis=-1)
+        # The line through the condyles, the platform's y axis, stays in the plane.
+        sine, cosine = second @ n, untwisted @ n
+        length = np.hypot(sine, cosine)[..., None]
+        sine, cosine = sine[..., None] / length, cosine[..., None] / length
+        x_axis = cosine * untwisted + sine * second
+        y_axis = cosine * second - sine * untwisted
+        rotation = np.stack([x_axis, y_axis, third], axis=-1)
+        along = x_axis @ n
+        gamma_a = _cross(first, y_axis) @ n / along
+        gamma_b = _cross(second, y_axis) @ n / along
+        arm = rotation @ g.condyle
+        position = np.stack([y[..., 0], y[..., 1], zero], axis=-1)
+        position[..., 2] = -(position @ n + arm @ n + g.offset[0]) / n[2]
+
+        twist_map = np.zeros((*y.shape[:-1], 6, 4))
+        twist_map[..., 0, 0] = twist_map[..., 1, 1] = 1.0
+        twist_map[..., 2, :2] = -n[:2] / n[2]
+        twist_map[..., 3:, 2] = first + gamma_a[..., None] * third
+        twist_map[..., 3:, 3] = second + gamma_b[..., None] * third
+        for k in (2, 3):
+            twist_map[..., 2, k] = -_cross(twist_map[..., 3:, k], arm) @ n / n[2]
+        twist = (twist_map @ y_dot[..., None])[..., 0]
+
+        # What is left of the accelerations when y_ddot is zero.
+        a_dot, b_dot = y_dot[..., 2, None], y_dot[..., 3, None]
+        omega = twist[..., 3:]
+        carried = a_dot * first + b_dot * second
+        gamma_dot = a_dot * gamma_a[..., None] + b_dot * gamma_b[..., None]
+        bias = a_dot * b_dot * _cross(first, second) + gamma_dot * _cross(carried, third)
+        turned = _cross(bias, y_axis) + _cross(omega, _cross(omega, y_axis))
+        bias = bias + (turned @ n / along)[..., None] * third
+        twist_rate = (twist_map @ y_ddot[..., None])[..., 0]
+        twist_rate[..., 3:] += bias
+        centripetal = _cross(bias, arm) + _cross(omega, _cross(omega, arm))
+        twist_rate[..., 2] -= centripetal @ n / n[2]
+        return _Platform(position, rotation, twist_map, twist, twist_rate)
+
+    def _cranks(self, reach: Array) -> tuple[Array, Array]:
+        """Vectors (..., 6, 3) from shaft to pin, and their derivatives by the crank angles."""
+        g = self.geometry
+        a, b = _dot(reach, g.crank_x), _dot(reach, g.crank_y)
+        c = _dot(reach, reach) + g.crank_length**2 - g.coupler_length**2
+        c = c / (2.0 * g.crank_length)
+        square = a * a + b * b
+        root = g.branch * np.sqrt(square - c * c)
+        cosine = ((a * c - b * root) / square)[..., None]
+        sine = ((b * c + a * root) / square)[..., None]
+        length = g.crank_length[:, None]
+        crank = length * (cosine * g.crank_x + sine * g.crank_y)
+        return crank, length * (cosine * g.crank_y - sine * g.crank_x)
+
+    def _platform_load(self, platform: _Platform) -> Array:
+        """Wrench (..., 6) about its origin that the mandible's motion and weight need."""
+        g = self.geometry
+        transposed = np.swapaxes(platform.rotation, -1, -2)
+        inertia = platform.rotation @ g.inertia @ transposed
+        omega = platform.twist[..., 3:]
+        momentum = (inertia @ omega[..., None])[..., 0]
+        change = (inertia @ platform.twist_rate[..., 3:, None])[..., 0]
+        force = g.mass * (platform.twist_rate[..., :3] - g.gravity)
+        return np.concatenate([force, change + _cross(omega, momentum)], axis=-1)

@@ -1,0 +1,222 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""All timings side by side: ``python -m benchmark.run [--json FILE]``, or ``make bench``.
+
+The exit code says whether the methods agree, never whether they are fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import sys
+import tempfile
+
+import numpy as np
+
+from benchmark.control_loop import busy_processes, time_loop
+from benchmark.first_torque import METHODS as FRESH_METHODS
+from benchmark.first_torque import time_first_torque
+from benchmark.floor import CompilerMissingError, floor_method
+from benchmark.geometry import Geometry
+from benchmark.numpy_method import NumpyMethod
+from benchmark.pinocchio_method import PinocchioMethod
+from benchmark.states import MECHANISMS, Array, random_states
+from benchmark.table import Row, as_data, as_text
+from benchmark.timing import Method, disagreement, time_batches, time_calls
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import InputError
+
+OURS, PINOCCHIO, NUMPY, FLOOR = 'engine', 'Pinocchio', 'numpy', 'C++ floor'
+FRICTION = 'engine, friction'
+TOLERANCES = {PINOCCHIO: 1e-8, NUMPY: 1e-8, FLOOR: 1e-9}  # of the largest torque
+POOL, BATCH, LOOPED = 256, 5000, 250
+NOTES = """\
+Figures in brackets are multiples of the engine's. One call: from Python, hot, scattered poses; the
+mean over a turn of about 1 ms, its median (p50) and tenth percentile (p10) over {rounds} turns.
+Engine: all of Effort is computed, the torques are read. Pinocchio: from Python, Newton from home,
+numpy for the loops, torques only; a batch is a loop, {looped} samples scaled up. numpy: closed form
+for the masticator alone, torques only; batches vectorised over samples. C++ floor: the same by
+hand, called with packed numbers through ctypes, torques only."""
+
+
+def main() -> int:
+    """Run everything and print the table."""
+    options = _options()
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as directory:
+        methods = _masticator_methods(pathlib.Path(directory))
+    _tell('Checking that all methods agree')
+    agreement = _check(methods, 'masticator')
+    rows += _one_call(methods, options.rounds)
+    rows += _batch(methods, options.rounds // 20)
+    rows += _fresh_process(options.processes)
+    rows += _control_loop(methods, options.loop_rounds, options.busy)
+    rows += _per_mechanism(options.rounds // 2, agreement)
+    machine = _machine()
+    print('\n'.join(f'{key}: {value}' for key, value in machine.items()), end='\n\n')
+    print(as_text(rows, [OURS, PINOCCHIO, NUMPY, FLOOR]), end='\n\n')
+    print(NOTES.format(rounds=options.rounds, looped=LOOPED))
+    differences = ', '.join(f'{name} {value:.0e}' for name, value in agreement.items())
+    print(f'Largest difference from the engine, of the largest torque:\n{differences}')
+    if options.json:
+        data = {'machine': machine, 'agreement': agreement, 'rows': as_data(rows, OURS)}
+        options.json.write_text(json.dumps(data, indent=2) + '\n', encoding='utf-8')
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog='python -m benchmark.run', description=__doc__)
+    parser.add_argument('--json', type=pathlib.Path, metavar='FILE', help='write the figures, too')
+    parser.add_argument('--rounds', type=int, default=200, help='turns of each method (200)')
+    parser.add_argument('--processes', type=int, default=5, help='fresh processes each (5)')
+    parser.add_argument('--loop-rounds', type=int, default=20, help='quarters of a second (20)')
+    parser.add_argument('--busy', type=int, default=1, help='processes beside the loop (1)')
+    return parser.parse_args()
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _engine(mechanism: Mechanism) -> Method:
+    return Method(
+        OURS,
+        lambda *state: mechanism.feedforward(*state).actuated,
+        batch=lambda *columns: mechanism.feedforward_batch(*columns).actuated,
+    )
+
+
+def _masticator_methods(directory: pathlib.Path) -> list[Method]:
+    _tell('Loading; after a change of the engine this compiles it, which takes half a minute')
+    mechanism = Mechanism.load('masticator')
+    geometry = Geometry.of(mechanism)
+    in_numpy = NumpyMethod(geometry)
+    methods = [
+        _engine(mechanism),
+        Method(PINOCCHIO, PinocchioMethod(mechanism.description.file).torques),
+        Method(NUMPY, in_numpy.torques, batch=in_numpy.torques),
+    ]
+    try:
+        methods.append(floor_method(geometry, directory))
+    except CompilerMissingError as error:
+        _tell(f'The C++ floor is left out: {error}')
+    return methods
+
+
+def _check(methods: list[Method], mechanism: str) -> dict[str, float]:
+    """Refuse to time methods that do not do the same job."""
+    found = disagreement(methods, random_states(mechanism, POOL))
+    for name, tolerance in TOLERANCES.items():
+        if not found.get(name, 0.0) <= tolerance:
+            raise SystemExit(f'{name} and the engine differ by {found[name]:.3g} on {mechanism}')
+    return {name: value for name, value in found.items() if name != OURS}
+
+
+def _percentiles(seconds: dict[str, Array], percentile: float, scale: float) -> dict[str, float]:
+    return {name: float(np.percentile(s, percentile)) * scale for name, s in seconds.items()}
+
+
+def _one_call(methods: list[Method], rounds: int) -> list[Row]:
+    _tell('One call')
+    friction, refusal = _friction()
+    seconds = time_calls([*methods, *friction], random_states('masticator', POOL), rounds)
+    with_friction = {OURS: seconds.pop(FRICTION)} if friction else {}
+    middle, low = _percentiles(seconds, 50, 1e6), _percentiles(seconds, 10, 1e6)
+    return [
+        Row('masticator, one call from Python', '', {}),
+        Row('pose to least-norm torques, p50', 'µs', middle, 10.0),
+        Row('pose to least-norm torques, p10', 'µs', low),
+        Row(
+            'the same with friction, goal torque, p50', 'µs',
+            _percentiles(with_friction, 50, 1e6), 15.0, refusal),
+        Row(
+            'the same with friction, goal torque, p10', 'µs',
+            _percentiles(with_friction, 10, 1e6), None, refusal),
+    ]  # fmt: skip
+
+
+def _friction() -> tuple[list[Method], str]:
+    """The engine with friction, once the mechanism takes it; else what to print instead."""
+    mechanism = Mechanism.load('masticator')
+    method = Method(
+        FRICTION,
+        lambda *state: mechanism.feedforward(*state, goal='torque', friction=True).actuated,
+    )
+    try:
+        method.torques(random_states('masticator', 1))
+    except InputError:
+        return [], 'not there yet'
+    return [method], ''
+
+
+def _batch(methods: list[Method], rounds: int) -> list[Row]:
+    _tell('Batch')
+    seconds = time_batches(methods, random_states('masticator', BATCH), rounds, LOOPED)
+    figures = _percentiles(seconds, 50, 1e3)
+    return [
+        Row('masticator, batch', '', {}),
+        Row(f'{BATCH} samples, p50', 'ms', figures, 40.0),
+        Row('per sample', 'µs', {name: 1e3 * v / BATCH for name, v in figures.items()}),
+    ]
+
+
+def _fresh_process(rounds: int) -> list[Row]:
+    _tell('Fresh processes')
+    seconds = time_first_torque(FRESH_METHODS, rounds)
+    return [
+        Row('masticator, fresh process, warm cache', '', {}),
+        Row('start to first torque, median', 's', _percentiles(seconds, 50, 1.0), 1.5),
+    ]
+
+
+def _control_loop(methods: list[Method], rounds: int, busy: int) -> list[Row]:
+    _tell('Loop')
+    with busy_processes(busy):
+        seconds = time_loop(methods, random_states('masticator', POOL), rounds)
+    rows = [Row(f'masticator, 1 kHz loop with sleeps, {busy} busy process(es) beside it', '', {})]
+    for percentile, budget in ((50, None), (99, 50.0), (99.9, None)):
+        figures = _percentiles(seconds, percentile, 1e6)
+        rows.append(Row(f'one evaluation, p{percentile:g}', 'µs', figures, budget))
+    return rows
+
+
+def _per_mechanism(rounds: int, agreement: dict[str, float]) -> list[Row]:
+    """Also adds to ``agreement``."""
+    rows = [Row('every mechanism, one call from Python', '', {})]
+    for name in MECHANISMS:
+        _tell(f'One call, {name}')
+        mechanism = Mechanism.load(name)
+        pinocchio = PinocchioMethod(mechanism.description.file)
+        methods = [_engine(mechanism), Method(PINOCCHIO, pinocchio.torques)]
+        agreement[f'{PINOCCHIO} on {name}'] = _check(methods, name)[PINOCCHIO]
+        seconds = time_calls(methods, random_states(name, POOL), rounds)
+        rows.append(Row(f'{name}, p50', 'µs', _percentiles(seconds, 50, 1e6)))
+        rows.append(Row(f'{name}, p10', 'µs', _percentiles(seconds, 10, 1e6)))
+    return rows
+
+
+def _machine() -> dict[str, str]:
+    """What the figures were measured on."""
+    model = ''
+    with open('/proc/cpuinfo', encoding='utf-8') as file:
+        for line in file:
+            if line.startswith('model name'):
+                model = line.split(':', 1)[1].strip()
+                break
+    versions = [f'{name} {importlib.metadata.version(name)}' for name in ('numpy', 'numba', 'pin')]
+    load = ' '.join(f'{value:.2f}' for value in os.getloadavg())
+    return {
+        'machine': f'{model or platform.processor()}, {os.cpu_count()} cores, {platform.machine()}',
+        'software': ', '.join([f'Python {platform.python_version()}', *versions]),
+        'date': f'{datetime.datetime.now():%Y-%m-%d %H:%M}, load average at the end {load}',
+    }
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,107 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Timing of several methods in one process, turn by turn, so that drift of the machine hits all."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmark.states import Array, States
+
+TURN = 1e-3  # s
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """One way to do the job.
+
+    ``call(*prepare(state))`` gives the torques of one state; only ``call`` is timed.
+    ``batch(*columns)`` gives those of many; without it, the batch is a loop over ``call``.
+    """
+
+    name: str
+    call: Callable[..., Array]
+    prepare: Callable[[tuple[Array, ...]], tuple[Any, ...]] = tuple
+    batch: Callable[..., Array] | None = None
+
+    def torques(self, states: States) -> Array:
+        """Torques (N, n_u), state by state."""
+        return np.array([self.call(*self.prepare(state)).copy() for state in states.rows()])
+
+
+def disagreement(methods: Sequence[Method], states: States) -> dict[str, float]:
+    """Per method, largest difference from the first method over the largest torque."""
+    expected = methods[0].torques(states)
+    scale = np.abs(expected).max()
+    differences = {}
+    for method in methods:
+        found = [method.torques(states)]
+        if method.batch is not None:
+            found.append(method.batch(*states.columns()))
+        differences[method.name] = max(float(np.abs(f - expected).max() / scale) for f in found)
+    return differences
+
+
+def time_calls(methods: Sequence[Method], states: States, rounds: int) -> dict[str, Array]:
+    """Mean time of a call (s), per method and round.
+
+    A method's turn is about ``TURN`` seconds, short enough that most turns see no other process.
+    It starts with calls that do not count, since the methods before have emptied the caches, and
+    takes the next states of the pool.
+    """
+    pool = {method.name: [method.prepare(state) for state in states.rows()] for method in methods}
+    count = {method.name: _calls_per_turn(method.call, pool[method.name]) for method in methods}
+    seconds = {method.name: np.empty(rounds) for method in methods}
+    for r in range(rounds):
+        for method in methods:
+            call, calls, arguments = method.call, count[method.name], pool[method.name]
+            turn = [arguments[(r * calls + i) % len(arguments)] for i in range(-calls // 2, calls)]
+            for argument in turn[:-calls]:
+                call(*argument)
+            counted = turn[-calls:]
+            start = perf_counter()
+            for argument in counted:
+                call(*argument)
+            seconds[method.name][r] = (perf_counter() - start) / calls
+    return seconds
+
+
+def _calls_per_turn(call: Callable[..., Array], arguments: Sequence[tuple[Any, ...]]) -> int:
+    """How many calls fill a turn, from a first look that also warms up."""
+    looks = []
+    for argument in arguments[:32]:
+        start = perf_counter()
+        call(*argument)
+        looks.append(perf_counter() - start)
+    return int(np.clip(TURN / np.median(looks), 4, 64))
+
+
+def time_batches(
+    methods: Sequence[Method], states: States, rounds: int, samples: int
+) -> dict[str, Array]:
+    """Time (s) for all states, per method and round.
+
+    Methods without a batch loop over the first ``samples`` states, scaled up to all.
+    """
+    looped = [method for method in methods if method.batch is None]
+    pool = {m.name: [m.prepare(s) for s in states.rows()[:samples]] for m in looped}
+    seconds = {method.name: np.empty(rounds) for method in methods}
+    for r in range(-1, rounds):
+        for method in methods:
+            start = perf_counter()
+            if method.batch is not None:
+                method.batch(*states.columns())
+                scale = 1.0
+            else:
+                for argument in pool[method.name]:
+                    method.call(*argument)
+                scale = len(states.y) / len(pool[method.name])
+            elapsed = perf_counter() - start
+            if r >= 0:
+                seconds[method.name][r] = scale * elapsed
+    return seconds
