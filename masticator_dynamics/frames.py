@@ -19,41 +19,93 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 
-def frame_poses(mechanism: Mechanism, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:
-    """Poses of a URDF link's frame in the base at rows of tree positions.
+class FrameChain:
+    """The joints between the base and a frame, evaluated for rows of tree positions.
 
     Parameters
     ----------
-    q : array, shape (..., n_q)
-        Tree positions, rad or m.
+    mechanism : Mechanism
     frame : str
-        Name of the link.
-
-    Returns
-    -------
-    positions : array, shape (..., 3)
-        Of the frame's origin, m, base axes.
-    rotations : array, shape (..., 3, 3)
-        From the frame's axes to the base's.
+        URDF link.
 
     Raises
     ------
     InputError
         For an unknown frame, naming the known ones.
     """
-    check_frame(mechanism, frame)
-    tree = mechanism.structure.tree
-    placement = tree.frames[frame]
-    position = np.zeros((*q.shape[:-1], 3))
-    rotation = np.broadcast_to(np.eye(3), (*q.shape[:-1], 3, 3))
-    for j in sorted(tree.supports(placement.body)):  # parents stand before children
-        position = position + rotation @ tree.placements[j].position
-        rotation = rotation @ tree.placements[j].rotation
-        if tree.joints[j].type == 'prismatic':
-            position = position + q[..., j, None] * rotation[..., 2]
-        else:
-            rotation = rotation @ _turns(q[..., j])
-    return position + rotation @ placement.position, rotation @ placement.rotation
+
+    def __init__(self, mechanism: Mechanism, frame: str):
+        check_frame(mechanism, frame)
+        tree = mechanism.structure.tree
+        self._frame = tree.frames[frame]
+        joints = sorted(tree.supports(self._frame.body))  # parents stand before children
+        self._joints = [(j, tree.placements[j], tree.joints[j].type == 'prismatic') for j in joints]
+
+    def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Poses of the frame in the base.
+
+        Parameters
+        ----------
+        q : array, shape (..., n_q)
+            Tree positions, rad or m.
+
+        Returns
+        -------
+        positions : array, shape (..., 3)
+            Of the frame's origin, m, base axes.
+        rotations : array, shape (..., 3, 3)
+            From the frame's axes to the base's.
+        """
+        position, rotation, _ = self._walk(q)
+        return position, rotation
+
+    def jacobians(self, q: FloatArray, tangent: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Positions (N, 3) of the frame's origin and its velocity per independent velocity.
+
+        Parameters
+        ----------
+        q : array, shape (N, n_q)
+            Tree positions, rad or m.
+        tangent : array, shape (N, n_q, n_y)
+            Tree velocities per independent velocity.
+
+        Returns
+        -------
+        positions : array, shape (N, 3)
+            m, base axes.
+        jacobians : array, shape (N, 3, n_y)
+            Linear velocity, base axes.
+        """
+        position, _, passed = self._walk(q)
+        jacobian = np.zeros((len(q), 3, tangent.shape[2]))
+        for j, slides, axis, start in passed:
+            velocity = axis if slides else np.cross(axis, position - start)
+            jacobian += velocity[:, :, None] * tangent[:, j, None, :]
+        return position, jacobian
+
+    def _walk(
+        self, q: FloatArray
+    ) -> tuple[FloatArray, FloatArray, list[tuple[int, bool, FloatArray, FloatArray]]]:
+        """Pose of the frame; index, kind, axis and origin of every joint on the way."""
+        position = np.zeros((*q.shape[:-1], 3))
+        rotation = np.broadcast_to(np.eye(3), (*q.shape[:-1], 3, 3))
+        passed = []
+        for j, placement, slides in self._joints:
+            position = position + rotation @ placement.position
+            rotation = rotation @ placement.rotation
+            axis = rotation[..., 2]
+            if slides:
+                position = position + q[..., j, None] * axis
+            else:
+                rotation = rotation @ _turns(q[..., j])
+            passed.append((j, slides, axis, position))
+        position = position + rotation @ self._frame.position
+        return position, rotation @ self._frame.rotation, passed
+
+
+def frame_poses(mechanism: Mechanism, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:
+    """Poses of a URDF link's frame in the base; see :meth:`FrameChain.poses`."""
+    return FrameChain(mechanism, frame).poses(q)
 
 
 def wrenches_on_platform(

@@ -45,21 +45,21 @@ class ContactRange(_Strict):
 class ContactFriction(_Strict):
     """Friction force of the plane on the body: against its slip."""
 
-    coulomb: float = pydantic.Field(0.0, ge=0.0, description='per newton of normal force')
-    viscous: float = pydantic.Field(0.0, ge=0.0, description='N s/m')
-    transition_velocity: float = pydantic.Field(
-        0.0, ge=0.0, description='m/s over which Coulomb friction grows; 0: at once'
+    coulomb: NotNegative = pydantic.Field(0.0, description='per newton of normal force')
+    viscous: NotNegative = pydantic.Field(0.0, description='N s/m')
+    transition_velocity: NotNegative = pydantic.Field(
+        0.0, description='m/s over which Coulomb friction grows; 0: at once'
     )
 
 
 class JointFriction(_Strict):
     """Effort that an actuated joint's bearing takes."""
 
-    coulomb: float = pydantic.Field(0.0, ge=0.0, description='per newton across the axis')
-    radius: float = pydantic.Field(0.0, ge=0.0, description='m, of the bearing of a turning joint')
-    viscous: float = pydantic.Field(0.0, ge=0.0, description='N m s (N s/m when sliding)')
-    transition_velocity: float = pydantic.Field(
-        0.0, ge=0.0, description='rad/s or m/s over which Coulomb friction grows; 0: at once'
+    coulomb: NotNegative = pydantic.Field(0.0, description='per newton across the axis')
+    radius: NotNegative = pydantic.Field(0.0, description='m, of the bearing of a turning joint')
+    viscous: NotNegative = pydantic.Field(0.0, description='N m s (N s/m when sliding)')
+    transition_velocity: NotNegative = pydantic.Field(
+        0.0, description='rad/s or m/s over which Coulomb friction grows; 0: at once'
     )
 
 

@@ -146,7 +146,7 @@ def _refuse_what_is_not_read(
         dynamics = joint.dynamics
         if dynamics is not None and (dynamics.damping or dynamics.friction):
             raise DescriptionError(
-                file, f'joint {joint.name}', 'damping and friction of <dynamics> are not supported'
+                file, f'joint {joint.name}', '<dynamics> is not read; say friction in the YAML'
             )
 
 

@@ -5,16 +5,14 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ClosureError, InputError, ReachError, SingularityError
-from masticator_dynamics.motion.frame_chain import FrameChain
+from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.motion.path import MotionPath
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
-
-FloatArray = npt.NDArray[np.float64]
 
 _MARGIN = 0.1  # part of a contact's range, at either end, that is entered only when it must be
 _STIFFNESS = 4.0
@@ -56,9 +54,10 @@ class LeastContactMotion:
         self.mechanism, self.frame = mechanism, frame
         self.home = np.array(mechanism.home.y, dtype=float)
         self._chain = FrameChain(mechanism, frame)
-        self.home_position = self._chain.home_position
+        self.home_position = mechanism.frame_pose(mechanism.home, frame).position
         contacts = mechanism.description.contacts
         self._contacts = [FrameChain(mechanism, contact.frame) for contact in contacts]
+        self._contact_homes = [chain.poses(mechanism.home.q)[0] for chain in self._contacts]
         self._ranges = [_bounds(contact.range) for contact in contacts]
         self._weight = _COORDINATES if contacts else 1.0
         self._scale = self._metres_per_unit()
@@ -124,7 +123,7 @@ class LeastContactMotion:
         self, q: FloatArray, tangent: FloatArray, poses: FloatArray, targets: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Gauss-Newton steps (N, n) in metres, and errors (N,) that no coordinate acts on, m."""
-        position, jacobian = self._chain(q, tangent)
+        position, jacobian = self._chain.jacobians(q, tangent)
         jacobian = jacobian / self._scale
         inverse = _inverse(jacobian)
         error = targets - position
@@ -142,8 +141,9 @@ class LeastContactMotion:
         """Residuals of the criterion (N, r), m, and their derivatives by scaled coordinates."""
         residuals = [self._weight * self._scale * (poses - self.home)]
         slopes = [np.tile(self._weight * np.eye(len(self.home)), (len(q), 1, 1))]
-        for chain, (lower, upper) in zip(self._contacts, self._ranges, strict=True):
-            position, jacobian = chain(q, tangent)
+        contacts = zip(self._contacts, self._contact_homes, self._ranges, strict=True)
+        for chain, home_position, (lower, upper) in contacts:
+            position, jacobian = chain.jacobians(q, tangent)
             jacobian = jacobian / self._scale
             margin = _MARGIN * (upper - lower)  # infinite where there is no range
             with np.errstate(invalid='ignore'):  # fmax and fmin take 0 where there is no range
@@ -151,7 +151,7 @@ class LeastContactMotion:
                 below = np.fmin(position - lower - margin, 0.0)
             depth = above + below
             ratio = np.abs(depth) / margin
-            residuals += [position - chain.home_position, _STIFFNESS * ratio * depth]
+            residuals += [position - home_position, _STIFFNESS * ratio * depth]
             slopes += [jacobian, 2.0 * _STIFFNESS * ratio[:, :, None] * jacobian]
         return np.concatenate(residuals, axis=1), np.concatenate(slopes, axis=1)
 
@@ -168,10 +168,10 @@ class LeastContactMotion:
         The margin is the distance of a contact to the ends of its range: negative outside,
         infinite without ranges.
         """
-        distance = np.linalg.norm(self._chain(q, tangent)[0] - targets, axis=1)
+        distance = np.linalg.norm(self._chain.poses(q)[0] - targets, axis=1)
         margin = np.inf
         for chain, (lower, upper) in zip(self._contacts, self._ranges, strict=True):
-            position, _ = chain(q, tangent)
+            position, _ = chain.poses(q)
             margin = min(margin, (position - lower).min(), (upper - position).min())
         return distance, float(margin)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.motion.frame_chain import FrameChain
+from masticator_dynamics.frames import FrameChain
 
 
 @pytest.fixture(scope='module')
@@ -20,7 +20,7 @@ def test_agrees_with_single_motions_and_finite_differences(masticator, frame):
     poses = rng.uniform(-1, 1, (5, 4)) * [2e-3, 2e-3, 0.02, 0.05] + [0, 0, 0, 0.06]
     motions = [masticator.solve(y) for y in poses]
     chain = FrameChain(masticator, frame)
-    positions, jacobians = chain(
+    positions, jacobians = chain.jacobians(
         np.array([m.q for m in motions]), np.array([m.tangent for m in motions])
     )
     step = 1e-6

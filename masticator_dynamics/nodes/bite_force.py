@@ -1,0 +1,120 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The force of the food as it is measured: the newest value, for as long as it is fresh."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.nodes.frame_poses import FramePoses
+
+COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
+LARGEST = 1e6  # N and N m; more is no measurement and would drown all else in rounding
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasuredWrench:
+    """Force and torque (3,) each, environment on platform, in the axes of ``frame``."""
+
+    frame: str
+    time: int  # ns, when it was measured
+    force: FloatArray
+    torque: FloatArray
+
+
+class BiteForce:
+    """The newest measured wrench and what it means for the platform.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    """
+
+    def __init__(self, mechanism: Mechanism):
+        self._mechanism = mechanism
+        self.timeout = 0.1  # s
+        self.point_frame = ''
+        self.newest: MeasuredWrench | None = None
+        self._poses = functools.lru_cache(maxsize=64)(self._new_poses)
+
+    def check_frame(self, frame: str) -> None:
+        """Refuse a frame that the URDF does not have.
+
+        Raises
+        ------
+        InputError
+            Naming it.
+        """
+        if frame not in self._mechanism.frames:
+            known = ', '.join(self._mechanism.frames)
+            raise InputError(f'unknown frame {frame!r}; there are: {known}')
+
+    def take(self, frame: str, stamp: int, received: int, wrench: FloatArray) -> None:
+        """Keep a measurement.
+
+        Parameters
+        ----------
+        frame : str
+            Axes, and point unless ``point_frame`` is set.
+        stamp, received : int
+            When it was measured (0: unknown) and when it arrived, ns.
+        wrench : (6,) array
+            Force and torque, N and N m.
+
+        Raises
+        ------
+        InputError
+            For an unknown frame, or a component that is not finite or absurdly large.
+        """
+        self.check_frame(frame)
+        for name, value in zip(COMPONENTS, wrench, strict=True):
+            if not abs(value) <= LARGEST:
+                unit = 'N' if name[0] == 'f' else 'N m'
+                raise InputError(f'{name} is {value} {unit}, not a number up to {LARGEST:g}')
+        # A stamp from the future (unsynchronised clocks) must not keep a force alive.
+        time = min(stamp, received) if stamp else received
+        self.newest = MeasuredWrench(frame, time, wrench[:3], wrench[3:])
+
+    def age(self, now: int) -> float | None:
+        """Seconds since the newest measurement; None before the first."""
+        newest = self.newest
+        return None if newest is None else (now - newest.time) * 1e-9
+
+    def state(self, now: int) -> str:
+        """``none`` so far, ``fresh`` or ``stale``."""
+        age = self.age(now)
+        if age is None:
+            return 'none'
+        return 'fresh' if age <= self.timeout else 'stale'
+
+    def fresh(self, now: int) -> MeasuredWrench | None:
+        """Return the measurement that counts at a time (ns), if any."""
+        newest = self.newest
+        if newest is None or (now - newest.time) * 1e-9 > self.timeout:
+            return None
+        return newest
+
+    def on_platform(self, measured: MeasuredWrench, q: FloatArray) -> FloatArray:
+        """Wrench (6,) in base axes about the platform's origin, at tree positions (n_q,)."""
+        point_frame = self.point_frame or measured.frame
+        platform = self._mechanism.description.platform
+        poses = self._poses(measured.frame, point_frame, platform)(q)
+        rotation = poses[measured.frame][0]
+        arm = poses[point_frame][1] - poses[platform][1]
+        force = rotation @ measured.force
+        wrench = np.empty(6)
+        wrench[:3] = force
+        wrench[3:] = rotation @ measured.torque
+        wrench[3] += arm[1] * force[2] - arm[2] * force[1]
+        wrench[4] += arm[2] * force[0] - arm[0] * force[2]
+        wrench[5] += arm[0] * force[1] - arm[1] * force[0]
+        return wrench
+
+    def _new_poses(self, *frames: str) -> FramePoses:
+        return FramePoses(self._mechanism, frames)

@@ -1,0 +1,83 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Incoming bite forces: kept while they are fresh, or refused with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.callback_groups import CallbackGroup
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.nodes.bite_force import BiteForce
+from masticator_dynamics.nodes.diagnostics import Rejections
+from masticator_dynamics.nodes.publishers import NO_SUBSCRIPTION_EVENTS
+
+# Only the newest force counts; best effort takes it from reliable and other publishers alike.
+_DEPTH = 5
+_NEWEST = QoSProfile(depth=_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class _NeverReady(CallbackGroup):
+    """Keeps a subscription out of the executor, which spends 0.7 ms on every message."""
+
+    def can_execute(self, entity: object) -> bool:
+        return False
+
+
+class BiteForceInput:
+    """Topic ``bite_force``; the control cycle itself takes the messages, right before it.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    bite : BiteForce
+        Gets what passes the checks.
+    now : callable
+        The node's clock, ns.
+    """
+
+    def __init__(self, node: LifecycleNode, bite: BiteForce, now: Callable[[], int]):
+        self.rejections = Rejections()
+        self._node, self._bite, self._now = node, bite, now
+        self._subscription = node.create_subscription(
+            WrenchStamped,
+            'bite_force',
+            self._take,
+            _NEWEST,
+            callback_group=_NeverReady(),
+            event_callbacks=NO_SUBSCRIPTION_EVENTS,
+        )
+
+    def destroy(self) -> None:
+        """Give the topic back."""
+        self._node.destroy_subscription(self._subscription)
+
+    def poll(self) -> None:
+        """Take what has come since the last time."""
+        handle = self._subscription.handle
+        with handle:
+            for _ in range(_DEPTH):
+                taken = handle.take_message(WrenchStamped, False)
+                if taken is None:
+                    return
+                self._take(taken[0])
+
+    def _take(self, message: WrenchStamped) -> None:
+        force, torque, stamp = message.wrench.force, message.wrench.torque, message.header.stamp
+        wrench = np.array((force.x, force.y, force.z, torque.x, torque.y, torque.z))
+        measured = stamp.sec * 1_000_000_000 + stamp.nanosec
+        try:
+            self._bite.take(message.header.frame_id, measured, self._now(), wrench)
+        except MasticatorError as error:
+            self.rejections.reject(str(error))
+            # A sensor that repeats its mistake must not flood the log.
+            self._node.get_logger().error(
+                f'bite_force rejected: {error}', throttle_duration_sec=1.0
+            )
+        else:
+            self.rejections.accept()

@@ -1,0 +1,112 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the mechanism is told to do as a function of time: hold home, move, hold the end."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Sequence
+
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.motion import MotionPath
+
+State = tuple[FloatArray, FloatArray, FloatArray]
+
+_KEPT = 1_000_000_000  # ns; how long replaced motions are remembered, for messages stamped late
+
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """A path that begins at ``start`` (ns) and is followed until a later piece starts."""
+
+    start: int
+    path: MotionPath
+
+    def state(self, time: int) -> State:
+        """Position, velocity and acceleration at a time in ns."""
+        return self.path(self.path.start + (time - self.start) * 1e-9)
+
+    @property
+    def end(self) -> int:
+        """When the path comes to rest, ns."""
+        return self.start + round((self.path.end - self.path.start) * 1e9)
+
+
+class ExecutedMotion:
+    """Schedule of paths; each replaces what was there from its start on.
+
+    Times are integer nanoseconds: a double of seconds since 1970 resolves 0.2 µs only. Reading is
+    safe from any thread, since a schedule is never changed but exchanged as a whole.
+
+    Parameters
+    ----------
+    home : (n_y,) array_like
+        Held until the first path starts.
+    """
+
+    def __init__(self, home: npt.ArrayLike, names: Sequence[str] = ()):
+        self._exchange = threading.Lock()
+        self._pieces: tuple[Piece, ...] = (Piece(0, MotionPath.constant(home, names=names)),)
+        self._moved = False
+
+    @property
+    def schedule(self) -> tuple[Piece, ...]:
+        """The pieces in order of their starts; the first holds since ever."""
+        return self._pieces
+
+    def state(self, time: int) -> State:
+        """Independent position, velocity and acceleration (n_y,) each at a time in ns."""
+        return piece_at(self._pieces, time).state(time)
+
+    def mode(self, time: int) -> str:
+        """``hold home``, ``running``, ``hold last``."""
+        piece = piece_at(self._pieces, time)
+        if piece.start < time < piece.end:
+            return 'running'
+        return 'hold last' if self._moved or piece is not self._pieces[0] else 'hold home'
+
+    def replace(self, start: int, path: MotionPath, expected: tuple[Piece, ...], now: int) -> bool:
+        """Follow another path from ``start`` on, if the schedule is still the expected one.
+
+        Returns
+        -------
+        bool
+            False, and nothing changed, when the schedule has changed in between: the path then
+            starts from a state that may no longer be the mechanism's.
+        """
+        with self._exchange:
+            if self._pieces is not expected:
+                return False
+            before = [piece for piece in expected if piece.start < start]
+            while len(before) > 1 and before[1].start < now - _KEPT:
+                del before[0]
+                self._moved = True
+            self._pieces = (*before, Piece(start, path))
+            return True
+
+    def hold(self, time: int, position: npt.ArrayLike | None = None) -> None:
+        """From a time (ns) on hold a position, or else where the motion is at that time."""
+        with self._exchange:
+            if position is None:
+                if len(self._pieces) == 1 and self.mode(time) == 'hold home':
+                    return
+                position = self.state(time)[0]
+            names = self._pieces[0].path.names
+            self._pieces = (Piece(time, MotionPath.constant(position, names=names)),)
+            self._moved = True
+
+    def shift(self, delta: int) -> None:
+        """Move the whole schedule in time (ns), when the clock itself has jumped."""
+        with self._exchange:
+            self._pieces = tuple(Piece(p.start + delta, p.path) for p in self._pieces)
+
+
+def piece_at(schedule: tuple[Piece, ...], time: int) -> Piece:
+    """Which piece of a schedule is followed at a time in ns."""
+    for piece in reversed(schedule):
+        if piece.start <= time:
+            return piece
+    return schedule[0]

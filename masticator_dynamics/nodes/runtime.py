@@ -1,0 +1,164 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that exists while node ``dynamics`` is configured."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+from rclpy.lifecycle import LifecycleNode
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import LimitError
+from masticator_dynamics.nodes.bite_force import BiteForce
+from masticator_dynamics.nodes.bite_force_input import BiteForceInput
+from masticator_dynamics.nodes.cycle import Answer, EffortClamp, FeedforwardCycle
+from masticator_dynamics.nodes.cycle_scheduler import CycleScheduler
+from masticator_dynamics.nodes.executed_motion import ExecutedMotion
+from masticator_dynamics.nodes.parameters import Settings
+from masticator_dynamics.nodes.publishers import Publishers
+from masticator_dynamics.nodes.trajectory_cdr import Point, Trajectory
+from masticator_dynamics.nodes.trajectory_input import TrajectoryInput
+
+
+class Runtime:
+    """Mechanism, motion, topics and the control cycle.
+
+    Three threads: the scheduler's takes bite forces and publishes, the executor's does the rest of
+    ROS, and a worker prepares trajectories with a mechanism of its own.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    settings : Settings
+
+    Raises
+    ------
+    DescriptionError
+        For a mechanism that cannot be loaded.
+    InputError
+        For a goal or point frame that does not exist.
+    """
+
+    def __init__(self, node: LifecycleNode, settings: Settings):
+        self.mechanism = mechanism = Mechanism.load(settings.mechanism)
+        mechanism.feedforward(mechanism.home.y, goal=settings.goal, friction=settings.friction)
+        self.motion = ExecutedMotion(mechanism.home.y, mechanism.independent)
+        self.bite = BiteForce(mechanism)
+        self.clamp = EffortClamp(mechanism)
+        self.apply(settings)
+        self.cycle = self._new_cycle(self.bite, self.clamp)
+        self.answer: Answer | None = None
+        self.errors = 0  # cycles that failed
+        self._node = node
+        self._visual_every = max(round(settings.rate / settings.visual_rate), 1)
+        self._visual_countdown = 0
+        self._publishers = Publishers(node, mechanism)
+        self.scheduler = CycleScheduler(
+            settings.rate, self.now, self._run_cycle, self._clock_jumped, self._cycle_failed
+        )
+        self.bite_input = BiteForceInput(node, self.bite, self.now)
+        self.trajectory_input = TrajectoryInput(
+            node,
+            Mechanism(mechanism.description),
+            self.motion,
+            self._present_settings,
+            self.now,
+            self._publishers.trajectory,
+        )
+        self._warm_up()
+
+    def apply(self, settings: Settings) -> None:
+        """Take over parameters that may change.
+
+        Raises
+        ------
+        InputError
+            For an unknown point frame.
+        """
+        if settings.bite_force_point_frame:
+            self.bite.check_frame(settings.bite_force_point_frame)
+        self.bite.point_frame = settings.bite_force_point_frame
+        self.bite.timeout = settings.bite_force_timeout
+        self.clamp.scale = settings.effort_limit_scale
+        self._settings = settings
+
+    def activate(self) -> None:
+        """Start the control cycle."""
+        self.scheduler.simulated = self._node.get_parameter('use_sim_time').value
+        self.scheduler.start()
+        self.trajectory_input.active = True
+
+    def deactivate(self) -> None:
+        """Stop the control cycle; the motion stays where it is."""
+        self.trajectory_input.active = False
+        self.scheduler.stop()
+        self.motion.hold(self.now())
+
+    def destroy(self) -> None:
+        """Give topics and threads back."""
+        self.scheduler.stop()
+        self.trajectory_input.destroy()
+        self.bite_input.destroy()
+        self._publishers.destroy(self._node)
+
+    def now(self) -> int:
+        """Return the time of the node's clock, ns."""
+        nanoseconds: int = self._node.get_clock().now().nanoseconds
+        return nanoseconds
+
+    @property
+    def active(self) -> bool:
+        """The control cycle is running."""
+        return self.trajectory_input.active
+
+    def _new_cycle(self, bite: BiteForce, clamp: EffortClamp) -> FeedforwardCycle:
+        return FeedforwardCycle(
+            self.mechanism,
+            self.motion,
+            bite,
+            clamp,
+            goal=self._settings.goal,
+            friction=self._settings.friction,
+        )
+
+    def _present_settings(self) -> Settings:
+        return self._settings
+
+    def _run_cycle(self, due: int) -> None:
+        self.bite_input.poll()
+        answer = self.cycle(due)
+        self._publishers.cycle(due, answer)
+        self.answer = answer
+        self._visual_countdown -= 1
+        if self._visual_countdown < 0:
+            self._visual_countdown = self._visual_every - 1
+            self._publishers.contact_forces(due, self.cycle.contact_forces(answer.effort))
+            if self._settings.publish_joint_states:
+                self._publishers.joint_states(due, answer.effort)
+
+    def _clock_jumped(self, step: int) -> None:
+        self.motion.shift(step)
+        self._node.get_logger().warning(
+            f'the clock jumped by {step * 1e-9:.3f} s; the motion goes on from where it was'
+        )
+
+    def _cycle_failed(self, error: Exception) -> None:
+        self.errors += 1
+        self._node.get_logger().error(
+            f'control cycle failed: {type(error).__name__}: {error}', throttle_duration_sec=1.0
+        )
+
+    def _warm_up(self) -> None:
+        """Run once what runs later: code is compiled or loaded, caches are filled."""
+        home = self.mechanism.home
+        measured = BiteForce(self.mechanism)
+        measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
+        cycle = self._new_cycle(measured, EffortClamp(self.mechanism))
+        cycle.contact_forces(cycle(1).effort)
+        rest, none = np.zeros(len(self.mechanism.actuated)), np.empty(0)
+        points = tuple(Point(time, home.position, rest, rest, none) for time in (0.1, 0.2))
+        # A home beyond a limit is no reason not to start: trajectories will be told.
+        with contextlib.suppress(LimitError):
+            self.trajectory_input.warm_up(Trajectory(0, self.mechanism.actuated, points))

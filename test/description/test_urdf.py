@@ -1,0 +1,297 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""URDF and xacro: what is read, and what is refused with file, element and reason."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import numpy as np
+import pytest
+import samples
+
+from masticator_dynamics.description import urdf
+from masticator_dynamics.errors import DescriptionError
+
+LADDER = (samples.OWN / 'ladder.urdf').read_text(encoding='utf-8')
+FIVE_BAR = (samples.OWN / 'five_bar.urdf.xacro').read_text(encoding='utf-8')
+FILE = pathlib.Path('some.urdf')
+GROUND = '<link name="ground"/>'
+SLIDE_AXIS = '<axis xyz="1 0 0"/>'
+TILT_AXIS = '<axis xyz="0 0 1"/>'
+
+
+def refused(old: str, new: str) -> DescriptionError:
+    """The refusal of the ladder's URDF after one replacement."""
+    assert old in LADDER
+    with pytest.raises(DescriptionError) as caught:
+        urdf.parse(LADDER.replace(old, new, 1), FILE)
+    assert str(caught.value).startswith('some.urdf: ')
+    return caught.value
+
+
+def test_what_is_read() -> None:
+    tree = urdf.parse(LADDER, FILE)
+    assert tree.root == 'ground'
+    assert [joint.name for joint in tree.joints] == ['slide', 'tilt', 'top']
+    slide, tilt, top = tree.joints
+    assert (slide.type, slide.parent, slide.child, slide.unit) == (
+        'prismatic', 'ground', 'foot', 'm',
+    )  # fmt: skip
+    assert (tilt.lower, tilt.upper, tilt.velocity, tilt.effort) == (0.1, 1.5, 10.0, 0.0)
+    assert tilt.unit == 'rad'
+    assert top.position.tolist() == [1.0, 0.0, 0.0]
+    rungs = tree.links['rungs']
+    assert rungs.mass == 9.0 and rungs.center_of_mass.tolist() == [0.45, 0.02, 0.0]
+    assert rungs.about_center.tolist() == np.diag([0.1, 0.75, 0.8]).tolist()
+    assert tree.links['head'].mass == 0.0
+    assert tree.carriers() == {
+        'ground': 'ground', 'foot': 'foot', 'rungs': 'rungs', 'head': 'rungs',
+    }  # fmt: skip
+
+
+def test_fixed_axis_angles_and_rotated_inertias() -> None:
+    """Roll about x, then pitch about the old y, then yaw about the old z; tensors turn along."""
+    text = LADDER.replace('<origin xyz="0.45 0.02 0"/>', '<origin xyz="0 0 0" rpy="0.3 -0.5 0.7"/>')
+    about = urdf.parse(text, FILE).links['rungs'].about_center
+
+    def turn(axis: list[float], angle: float) -> samples.Array:
+        x, y, z = axis
+        skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        return np.eye(3) + np.sin(angle) * skew + (1.0 - np.cos(angle)) * skew @ skew
+
+    rotation = turn([0, 0, 1], 0.7) @ turn([0, 1, 0], -0.5) @ turn([1, 0, 0], 0.3)
+    assert about == pytest.approx(rotation @ np.diag([0.1, 0.75, 0.8]) @ rotation.T, abs=1e-15)
+
+
+def test_axes_are_normalised_and_default_to_x() -> None:
+    assert urdf.parse(LADDER.replace(SLIDE_AXIS, '<axis xyz="3 0 -4"/>'), FILE).joints[
+        0
+    ].axis == pytest.approx([0.6, 0.0, -0.8])
+    assert urdf.parse(LADDER.replace(SLIDE_AXIS, ''), FILE).joints[0].axis.tolist() == [1, 0, 0]
+
+
+def test_a_continuous_joint_has_no_range() -> None:
+    tilt = urdf.parse(LADDER.replace('"revolute"', '"continuous"'), FILE).joints[1]
+    assert (tilt.lower, tilt.upper, tilt.velocity) == (-np.inf, np.inf, 10.0)
+
+
+def test_order_of_the_file_does_not_matter() -> None:
+    """Joints come from the root outwards."""
+    end = LADDER.index('<joint name="tilt"')
+    head, rest = LADDER[: LADDER.index('<joint name="slide"')], LADDER[end:]
+    moved = head + rest.replace('</robot>', '') + LADDER[len(head) : end] + '</robot>'
+    assert [j.name for j in urdf.parse(moved, FILE).joints] == ['slide', 'tilt', 'top']
+
+
+def test_what_others_read_is_left_to_them() -> None:
+    for foreign in (
+        '<ros2_control name="a" type="system"><joint name="slide"/></ros2_control>',
+        '<gazebo reference="ground"/>',
+    ):
+        assert urdf.parse(LADDER.replace(GROUND, GROUND + foreign), FILE).root == 'ground'
+
+
+# XML
+
+
+def test_broken_xml() -> None:
+    assert 'no element found' in refused('</robot>', '').reason
+
+
+def test_not_a_robot() -> None:
+    with pytest.raises(DescriptionError, match='some.urdf: URDF: '):
+        urdf.parse('<model/>', FILE)
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'reason'),
+    [
+        ('<mass value="9"/>', '<mass value="heavy"/>', "'heavy'"),
+        ('<mass value="9"/>', '', 'mass'),
+        ('ixx="0.1"', '', 'ixx'),
+        (SLIDE_AXIS, '<axis xyz="1 0"/>', 'vector length'),
+        (SLIDE_AXIS, '<axis xyz="a 0 0"/>', "'a'"),
+        ('type="prismatic"', '', 'slide.*type'),
+        ('type="prismatic"', 'type="sliding"', "slide.*'?sliding"),
+        ('velocity="10" effort="0"', 'velocity="10"', 'tilt.*effort'),
+        ('<parent link="foot"/>', '', 'tilt.*parent'),
+        ('<link name="head"/>', '<link/>', 'link.*name'),
+    ],
+)
+def test_elements_that_cannot_be_read(old: str, new: str, reason: str) -> None:
+
+    assert re.search(reason, refused(old, new).reason)
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'key', 'tag'),
+    [
+        ('<inertial>', '<inertail>', 'foot', '<inertail>'),
+        (TILT_AXIS, '<axes xyz="0 0 1"/>', 'tilt', '<axes>'),
+        ('<mass value="9"/>', '<mass value="9"/><masss value="1"/>', 'rungs', '<masss>'),
+    ],
+)
+def test_misspelt_elements_that_would_be_lost(old: str, new: str, key: str, tag: str) -> None:
+    text = LADDER.replace(old, new)
+    if old == '<inertial>':
+        text = text.replace('</inertial>', '</inertail>')
+    with pytest.raises(DescriptionError, match='unknown element') as caught:
+        urdf.parse(text, FILE)
+    assert key in caught.value.key and tag in caught.value.reason
+
+
+# Joints
+
+
+@pytest.mark.parametrize('kind', ['floating', 'planar'])
+def test_unsupported_joint_types(kind: str) -> None:
+    error = refused('type="prismatic"', f'type="{kind}"')
+    assert error.key == 'joint slide'
+    assert error.reason == f"type '{kind}' is not one of revolute, continuous, prismatic, fixed"
+
+
+@pytest.mark.parametrize('axis', ['0 0 0', 'nan 0 0'])
+def test_an_axis_without_direction(axis: str) -> None:
+    error = refused(SLIDE_AXIS, f'<axis xyz="{axis}"/>')
+    assert error.key == 'joint slide' and 'has no direction' in error.reason
+
+
+@pytest.mark.parametrize('origin', ['xyz="nan 0 0"', 'xyz="1 0 0" rpy="inf 0 0"'])
+def test_an_origin_that_is_nowhere(origin: str) -> None:
+    error = refused('<origin xyz="1 0 0"/>', f'<origin {origin}/>')
+    assert (error.key, error.reason) == ('joint top', 'origin is not finite')
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'reason'),
+    [
+        ('lower="0.1"', 'lower="2.0"', 'lower 2.0 is not below upper 1.5'),
+        ('lower="0.1"', 'lower="nan"', 'lower nan'),
+        ('velocity="10"', 'velocity="-10"', 'velocity -10.0'),
+        ('effort="0"', 'effort="nan"', 'effort nan'),
+    ],
+)
+def test_impossible_limits(old: str, new: str, reason: str) -> None:
+    error = refused(old, new)
+    assert error.key == 'joint tilt' and reason in error.reason
+
+
+def test_couplings_and_losses_that_are_not_computed() -> None:
+    error = refused(TILT_AXIS, TILT_AXIS + '<mimic joint="slide" multiplier="2"/>')
+    assert error.key == 'joint tilt' and '<mimic> is not supported' in error.reason
+    error = refused(TILT_AXIS, TILT_AXIS + '<dynamics damping="0.1"/>')
+    assert error.key == 'joint tilt' and '<dynamics> is not read' in error.reason
+    lossless = LADDER.replace(TILT_AXIS, TILT_AXIS + '<dynamics damping="0" friction="0"/>')
+    assert urdf.parse(lossless, FILE).root == 'ground'
+
+
+# Links
+
+
+def test_a_negative_mass() -> None:
+    error = refused('<mass value="9"/>', '<mass value="-9"/>')
+    assert (error.key, error.reason) == ('link rungs', 'mass -9.0 kg is negative')
+
+
+def test_a_negative_moment() -> None:
+    error = refused('ixx="0.1"', 'ixx="-0.1"')
+    assert error.key == 'link rungs' and '-0.1 kg m^2' in error.reason
+
+
+@pytest.mark.parametrize(
+    ('old', 'new'),
+    [
+        ('<mass value="9"/>', '<mass value="nan"/>'),
+        ('ixx="0.1"', 'ixx="inf"'),
+        ('xyz="0.45 0.02 0"', 'xyz="0.45 nan 0"'),
+    ],
+)
+def test_an_inertia_that_is_no_number(old: str, new: str) -> None:
+    error = refused(old, new)
+    assert (error.key, error.reason) == ('link rungs', 'inertial is not finite')
+
+
+# The tree
+
+
+def test_two_roots() -> None:
+    error = refused(GROUND, f'{GROUND}<link name="alone"/>')
+    assert error.reason == "a URDF has one root link, this one has ['ground', 'alone']"
+
+
+def test_a_link_that_is_not_there() -> None:
+    error = refused('<parent link="foot"/>', '<parent link="feet"/>')
+    assert (error.key, error.reason) == ('joint tilt', "link 'feet' does not exist")
+
+
+def test_a_child_of_two_parents() -> None:
+    second = '<joint name="again" type="fixed"><parent link="ground"/><child link="head"/></joint>'
+    error = refused('</robot>', f'{second}</robot>')
+    assert error.key in ('joint top', 'joint again') and 'another parent' in error.reason
+
+
+def test_a_ring_of_links() -> None:
+    error = refused('<parent link="ground"/>', '<parent link="head"/>')
+    assert 'not connected to the root' in error.reason
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'key'),
+    [
+        ('<link name="head"/>', '<link name="head"/><link name="head"/>', 'link head'),
+        ('<joint name="top"', '<joint name="tilt"', 'joint tilt'),
+    ],
+)
+def test_names_twice(old: str, new: str, key: str) -> None:
+    error = refused(old, new)
+    assert (error.key, error.reason) == (key, 'appears twice')
+
+
+# Files and xacro
+
+
+def expand(folder: pathlib.Path, text: str, name: str = 'edited.urdf.xacro') -> str:
+    file = folder / name
+    file.write_text(text, encoding='utf-8')
+    return urdf.expand(file, {})
+
+
+def test_xacro_is_expanded(tmp_path: pathlib.Path) -> None:
+    tree = urdf.parse(expand(tmp_path, FIVE_BAR), FILE)
+    assert [j.name for j in tree.joints if j.type == 'revolute'] == ['motor_1', 'motor_2']
+    assert tree.links['rod_1'].mass == 0.25
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'reason'),
+    [
+        ('${side * 0.1}', '${sid * 0.1}', "'sid' is not defined"),
+        ('<xacro:leg number="1"', '<xacro:arm number="1"', 'unknown macro name: xacro:arm'),
+        ('${side * 0.1}', '${side / 0}', 'division by zero'),
+        (GROUND, f'{GROUND}<xacro:include filename="absent.xacro"/>', 'absent.xacro'),
+        ('</robot>', '', 'xacro: '),
+    ],
+)
+def test_xacro_errors(tmp_path: pathlib.Path, old: str, new: str, reason: str) -> None:
+    assert old in FIVE_BAR
+    with pytest.raises(DescriptionError, match='edited.urdf.xacro: xacro: ') as caught:
+        expand(tmp_path, FIVE_BAR.replace(old, new))
+    assert reason in str(caught.value)
+
+
+def test_xacro_under_another_name(tmp_path: pathlib.Path) -> None:
+    text = expand(tmp_path, FIVE_BAR, 'five_bar.urdf')
+    with pytest.raises(DescriptionError, match='xacro elements, but its name'):
+        urdf.parse(text, tmp_path / 'five_bar.urdf')
+
+
+def test_files_that_cannot_be_read(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(DescriptionError, match='absent.urdf: No such file'):
+        urdf.expand(tmp_path / 'absent.urdf', {})
+    with pytest.raises(DescriptionError, match='Is a directory'):
+        urdf.expand(tmp_path, {})
+    (tmp_path / 'bytes.urdf').write_bytes(b'\xff\xfe')
+    with pytest.raises(DescriptionError, match='bytes.urdf: not UTF-8 text'):
+        urdf.expand(tmp_path / 'bytes.urdf', {})

@@ -1,0 +1,54 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One node and one client for most tests, in a ROS domain of this run."""
+
+import os
+
+import pytest
+
+from masticator_dynamics import Mechanism
+
+
+@pytest.fixture(scope='session')
+def ros_domain():
+    """Environment of nodes and clients: this host only, a domain per test run."""
+    pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
+    patch = pytest.MonkeyPatch()
+    patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    patch.setenv('ROS_DOMAIN_ID', str(1 + os.getpid() % 101))
+    patch.delenv('ROS_LOCALHOST_ONLY', raising=False)
+    yield
+    patch.undo()
+
+
+@pytest.fixture(scope='session')
+def mechanism():
+    return Mechanism.load('masticator')
+
+
+@pytest.fixture(scope='session')
+def node(ros_domain):
+    """The node with default parameters."""
+    from nodes.harness import NodeProcess
+
+    process = NodeProcess(bite_force__timeout=0.2)
+    yield process
+    assert process.end() == 0
+    assert not process.log('Traceback')
+
+
+@pytest.fixture(scope='session')
+def client(node, mechanism):
+    from nodes.harness import Client
+
+    client = Client(mechanism.contacts)
+    client.connect()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def at_home(client, mechanism):
+    """The client, after the mechanism has come to rest at home."""
+    client.finish(client.follow(mechanism.independent, [0.15], [mechanism.home.y]))
+    return client

@@ -1,0 +1,276 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A node in its own process, and a ROS 2 client that talks to it from the tests."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import rclpy
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.srv import SetParameters
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+START = 240.0  # s; a cold cache compiles
+PATIENCE = 15.0  # s; generous, since machines that test are busy
+LEVELS = {b'\x00': 'OK', b'\x01': 'WARN', b'\x02': 'ERROR'}
+
+
+def wait_for(condition, what, patience=PATIENCE):
+    """Return the first true value of a condition."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f'{what}: not within {patience} s')
+
+
+def nanoseconds(stamp):
+    return stamp.sec * 10**9 + stamp.nanosec
+
+
+def to_time(ns):
+    return Time(sec=ns // 10**9, nanosec=ns % 10**9)
+
+
+class NodeProcess:
+    """Node `dynamics` with parameters, e.g. {'rate': 200.0}; all it prints is kept."""
+
+    def __init__(self, *, namespace='', wait=True, **parameters):
+        arguments = ['--ros-args', '-r', f'__ns:=/{namespace}']
+        for name, value in parameters.items():
+            text = str(value).lower() if isinstance(value, bool) else value
+            arguments += ['-p', f'{name.replace("__", ".")}:={text}']
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', 'masticator_dynamics.nodes.dynamics_node', *arguments],
+            cwd=ROOT,
+            env=os.environ | {'PYTHONUNBUFFERED': '1'},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        if wait:
+            try:
+                self.wait_for_line('efforts of', patience=START)
+            except AssertionError:
+                self.process.kill()
+                raise
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip('\n'))
+
+    def log(self, level=''):
+        return [line for line in self.lines if level in line]
+
+    def wait_for_line(self, text, patience=PATIENCE):
+        return wait_for(
+            lambda: [line for line in self.lines if text in line], f'{text!r} in log', patience
+        )
+
+    def end(self, number=signal.SIGINT):
+        """Send a signal; return the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            code = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        self._reader.join(PATIENCE)
+        self.process.stdout.close()
+        return code
+
+
+class Client:
+    """Publishes to a node and records what it publishes."""
+
+    def __init__(self, contacts=(), namespace=''):
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context)
+        self.node = rclpy.create_node('client', context=self.context, namespace=namespace)
+        self._status_prefix = f'{namespace}/dynamics' if namespace else 'dynamics'
+        self.states, self.efforts, self.joints = [], [], []
+        self.trajectories, self.diagnostics = [], []
+        self.contacts = {contact: [] for contact in contacts}
+        record = self._record
+        record(JointState, 'feedforward_state', self.states)
+        record(Float64MultiArray, 'feedforward_effort', self.efforts)
+        record(JointState, 'joint_states', self.joints)
+        record(JointTrajectory, 'feedforward_trajectory', self.trajectories)
+        record(DiagnosticArray, '/diagnostics', self.diagnostics)
+        for contact, messages in self.contacts.items():
+            record(WrenchStamped, f'contact_force/{contact}', messages)
+        self._trajectory = self.node.create_publisher(JointTrajectory, 'joint_trajectory', 10)
+        self._bite = self.node.create_publisher(WrenchStamped, 'bite_force', 10)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
+
+    def _record(self, kind, topic, messages):
+        self.node.create_subscription(kind, topic, messages.append, QoSProfile(depth=2000))
+
+    def _spin(self):
+        while not self._ended.is_set():
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def close(self):
+        self._ended.set()
+        self._thread.join()
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+    def connect(self):
+        """Wait until messages flow both ways."""
+        wait_for(lambda: self.states, 'feedforward_state')
+        wait_for(lambda: self.status('cycle'), 'diagnostics')
+        wait_for(self._trajectory.get_subscription_count, 'joint_trajectory')
+        wait_for(self._bite.get_subscription_count, 'bite_force')
+
+    def now(self):
+        return self.node.get_clock().now().nanoseconds
+
+    def publish(self, message):
+        """Publish a trajectory as it is."""
+        self._trajectory.publish(message)
+
+    def send(self, names, times, positions, velocities=None, accelerations=None, start=0):
+        """Publish a trajectory; `start` is its stamp in ns."""
+        message = JointTrajectory(joint_names=list(names))
+        message.header.stamp = to_time(start)
+        for k, seconds in enumerate(times):
+            point = JointTrajectoryPoint(positions=[float(v) for v in positions[k]])
+            if velocities is not None:
+                point.velocities = [float(v) for v in velocities[k]]
+            if accelerations is not None:
+                point.accelerations = [float(v) for v in accelerations[k]]
+            ns = round(seconds * 1e9)
+            point.time_from_start.sec, point.time_from_start.nanosec = divmod(ns, 10**9)
+            message.points.append(point)
+        self.publish(message)
+
+    def follow(self, *args, **kwargs):
+        """Publish a trajectory; return what the node makes of it."""
+        before = len(self.trajectories)
+        self.send(*args, **kwargs)
+        return self.answer(before)
+
+    def finish(self, answer):
+        """Wait until a motion is over; return when that was (ns)."""
+        end = nanoseconds(answer.header.stamp) + nanoseconds(answer.points[-1].time_from_start)
+        self.states_between(end, end)
+        return end
+
+    def answer(self, before):
+        """Return the feedforward_trajectory after those that were there before."""
+        try:
+            return wait_for(lambda: self.trajectories[before:], 'feedforward_trajectory')[0]
+        except AssertionError as error:
+            raise AssertionError(f'{error}; {self.status("trajectory")}') from None
+
+    def bite(self, frame, force, torque=(0.0, 0.0, 0.0), stamp=None):
+        message = WrenchStamped()
+        message.header.frame_id = frame
+        message.header.stamp = to_time(self.now() if stamp is None else stamp)
+        wrench = message.wrench
+        wrench.force.x, wrench.force.y, wrench.force.z = (float(v) for v in force)
+        wrench.torque.x, wrench.torque.y, wrench.torque.z = (float(v) for v in torque)
+        self.bite_message(message)
+
+    def bite_message(self, message):
+        """Publish a bite force as it is."""
+        self._bite.publish(message)
+
+    @contextlib.contextmanager
+    def biting(self, frame, force, torque=(0.0, 0.0, 0.0), period=0.01):
+        """Send a constant force all the time."""
+        ended = threading.Event()
+
+        def send():
+            while not ended.wait(period):
+                self.bite(frame, force, torque)
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            time.sleep(0.1)
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def collect(self, seconds):
+        """States that are published in the next seconds."""
+        time.sleep(0.05)
+        first = len(self.states)
+        time.sleep(seconds)
+        return self.states[first:]
+
+    def states_between(self, begin, end):
+        """States stamped from begin to end (ns), complete."""
+        wait_for(
+            lambda: self.states and nanoseconds(self.states[-1].header.stamp) > end, 'later states'
+        )
+        return [s for s in list(self.states) if begin <= nanoseconds(s.header.stamp) <= end]
+
+    def status(self, name):
+        """The newest diagnostic status: level, message, values."""
+        for array in reversed(list(self.diagnostics)):
+            for status in array.status:
+                if status.name == f'{self._status_prefix}: {name}':
+                    values = {entry.key: entry.value for entry in status.values}
+                    return LEVELS[status.level], status.message, values
+        return None
+
+    def wait_for_status(self, name, level, text=''):
+        def found():
+            status = self.status(name)
+            return status if status and status[0] == level and text in status[1] else None
+
+        return wait_for(found, f'status {name} {level} {text!r}')
+
+    def set_parameter(self, name, value):
+        """Set a parameter of the node; return (successful, reason)."""
+        request = SetParameters.Request(
+            parameters=[Parameter(name, value=value).to_parameter_msg()]
+        )
+        result = self.call(SetParameters, 'dynamics/set_parameters', request).results[0]
+        return result.successful, result.reason
+
+    def call(self, kind, service, request):
+        client = self.node.create_client(kind, service)
+        assert client.wait_for_service(PATIENCE)
+        future = client.call_async(request)
+        wait_for(future.done, service)
+        self.node.destroy_client(client)
+        return future.result()
+
+
+def rows(states):
+    """Stamps (ns) and arrays position, velocity, effort of states."""
+    stamps = np.array([nanoseconds(s.header.stamp) for s in states])
+    return stamps, *(
+        np.array([getattr(s, f) for s in states]) for f in ('position', 'velocity', 'effort')
+    )

@@ -1,0 +1,106 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The control cycle without ROS: bite force in any frame, clamping, a pose that cannot be met."""
+
+import numpy as np
+import pytest
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.motion import MotionPath
+from masticator_dynamics.nodes.bite_force import BiteForce
+from masticator_dynamics.nodes.cycle import EffortClamp, FeedforwardCycle
+from masticator_dynamics.nodes.executed_motion import ExecutedMotion
+from masticator_dynamics.nodes.frame_poses import FramePoses
+
+S = 10**9
+OPEN = np.array([0.001, -0.0005, 0.01, 0.1])
+
+
+@pytest.fixture
+def bite(mechanism):
+    return BiteForce(mechanism)
+
+
+@pytest.fixture
+def motion(mechanism):
+    return ExecutedMotion(mechanism.home.y)
+
+
+@pytest.fixture
+def cycle(mechanism, motion, bite):
+    return FeedforwardCycle(mechanism, motion, bite, EffortClamp(mechanism))
+
+
+@pytest.mark.parametrize('name', ['masticator', 'rcid'])
+def test_frame_poses_are_those_of_the_mechanism(name):
+    mechanism = Mechanism.load(name)
+    motion = mechanism.solve(mechanism.home.y + 1e-3 * np.arange(len(mechanism.independent)))
+    poses = FramePoses(mechanism, mechanism.frames)(motion.q)
+    for frame in mechanism.frames:
+        wanted = mechanism.frame_pose(motion, frame)
+        assert poses[frame][0] == pytest.approx(wanted.rotation, abs=1e-14)
+        assert poses[frame][1] == pytest.approx(wanted.position, abs=1e-15)
+
+
+@pytest.mark.parametrize('point', ['', 'incisor', 'crank_2_link'])
+@pytest.mark.parametrize('frame', ['molar_left', 'maxilla', 'coupler_4'])
+def test_wrench_reaches_the_platform(mechanism, bite, frame, point):
+    motion = mechanism.solve(OPEN)
+    bite.point_frame = point
+    bite.take(frame, 0, S, np.array([1.0, -2.0, 30.0, 0.4, 0.5, -0.6]))
+    found = bite.on_platform(bite.fresh(S), motion.q)
+    wanted = mechanism.wrench_on_platform(
+        motion, (1.0, -2.0, 30.0), (0.4, 0.5, -0.6), frame, point or frame
+    )
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
+def test_age_counts_from_the_stamp_but_never_from_the_future(bite):
+    bite.timeout = 0.5
+    assert bite.state(S) == 'none' and bite.age(S) is None
+    bite.take('incisor', 10 * S, 11 * S, np.ones(6))
+    assert bite.age(11 * S) == pytest.approx(1.0)
+    assert bite.state(11 * S) == 'stale' and bite.fresh(11 * S) is None
+    bite.take('incisor', 99 * S, 11 * S, np.ones(6))
+    assert bite.state(11 * S) == 'fresh'
+    assert bite.state(12 * S) == 'stale'
+    bite.take('incisor', 0, 20 * S, np.ones(6))  # no stamp: when it arrived
+    assert bite.age(20 * S + S // 4) == pytest.approx(0.25)
+
+
+def test_refused_wrench_leaves_the_one_before(bite):
+    bite.take('incisor', 0, S, np.ones(6))
+    for frame, wrench in (('tooth', np.ones(6)), ('incisor', np.full(6, np.nan))):
+        with pytest.raises(InputError):
+            bite.take(frame, 0, 2 * S, wrench)
+    assert bite.newest.frame == 'incisor' and bite.newest.time == S
+
+
+def test_clamp_cuts_and_remembers(mechanism):
+    clamp = EffortClamp(mechanism)
+    effort = np.array([1.0, -6.0, 5.0, 7.0, -4.9, 0.0])
+    assert clamp(effort) == pytest.approx([1.0, -5.0, 5.0, 5.0, -4.9, 0.0])
+    clamp.scale = 0.9
+    assert clamp(effort) == pytest.approx([1.0, -4.5, 4.5, 4.5, -4.5, 0.0])
+    assert clamp.counts.tolist() == [0, 2, 1, 2, 1, 0]
+    assert clamp.take_largest() == pytest.approx([0.0, 6.0, 5.0, 7.0, 4.9, 0.0])
+    assert not clamp.take_largest().any()
+
+
+def test_pose_that_cannot_be_met_stops_the_motion_where_it_was(mechanism, motion, cycle):
+    there = mechanism.home.y + [0.2, 0.0, 0.0, 0.0]
+    rest = np.zeros((2, 4))
+    path = MotionPath.through([0.0, 1.0], [mechanism.home.y, there], rest, rest)
+    assert motion.replace(S, path, motion.schedule, S)
+    last = None
+    for time in range(S, 2 * S, 2_000_000):
+        answer = cycle(time)
+        if cycle.failure:
+            break
+        last = answer.effort.y.copy()
+    assert 'cannot close' in cycle.failure
+    assert answer.effort.y == pytest.approx(last)
+    assert not answer.effort.y_dot.any()
+    assert cycle(2 * S).effort.y == pytest.approx(last)
+    assert motion.mode(2 * S) == 'hold last'

@@ -1,0 +1,190 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bad messages change nothing: each gets an error by name, and the running motion goes on."""
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.motion import chewing_stroke, path_from_state
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+
+from nodes.harness import nanoseconds, rows, wait_for  # noqa: E402
+
+COORDINATES = ('x', 'y', 'alpha', 'beta')
+CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
+TIMES = np.linspace(0.0, 60.0, 601)  # longer than all tests of this file
+CHEWING = chewing_stroke(strokes=30, period=2.0, opening=0.06)
+
+
+@pytest.fixture(scope='module')
+def running(client, mechanism):
+    """A slow motion that is under way, as (path, start)."""
+    sampled = CHEWING.sample(TIMES)
+    start = client.now() + 1_000_000_000
+    client.follow(COORDINATES, TIMES, *sampled, start=start)
+    rest = (mechanism.home.y, np.zeros(4), np.zeros(4))
+    client.states_between(start, start + 50_000_000)
+    return path_from_state(rest, TIMES, *sampled), start
+
+
+@pytest.fixture
+def undisturbed(client, running, mechanism):
+    """Check afterwards that every cycle followed the running motion."""
+    begin = client.now()
+    answers = len(client.trajectories)
+    yield client
+    path, start = running
+    end = client.now()
+    stamps, position, _, effort = rows(client.states_between(begin, end))
+    batch = mechanism.feedforward_batch(*path.sample((stamps - start) * 1e-9))
+    assert not (np.diff(stamps) % 2_000_000).any()
+    assert np.abs(position - batch.position).max() < 1e-6
+    assert np.abs(effort - batch.actuated).max() < 1e-6
+    assert len(client.trajectories) == answers
+
+
+def message(names=COORDINATES, seconds=(0.5, 1.0), positions=None, **rows):
+    """Trajectory that would be fine: a few degrees open, in its coordinates."""
+    trajectory = JointTrajectory(joint_names=list(names))
+    if positions is None:
+        positions = [[0.0] * len(names)] * len(seconds)
+    for k, time in enumerate(seconds):
+        point = JointTrajectoryPoint(positions=list(positions[k]))
+        for what, values in rows.items():
+            setattr(point, what, list(values[k]))
+        total = round(time * 1e9)
+        point.time_from_start.sec, point.time_from_start.nanosec = divmod(total, 10**9)
+        trajectory.points.append(point)
+    return trajectory
+
+
+def stamped(trajectory, stamp):
+    trajectory.header.stamp.sec, trajectory.header.stamp.nanosec = divmod(stamp, 10**9)
+    return trajectory
+
+
+def at(beta=0.0, x=0.0, y=0.0, alpha=0.0):
+    return [x, y, alpha, beta]
+
+
+HOME = at()
+
+
+def fast(seconds):
+    """Open by 0.04 rad, from rest to rest."""
+    rest = [HOME, HOME]
+    return message(
+        seconds=(0.5, 0.5 + seconds),
+        positions=[HOME, at(beta=0.04)],
+        velocities=rest,
+        accelerations=rest,
+    )
+
+
+BAD_TRAJECTORIES = {
+    'unknown joint': (message(['x', 'y', 'alpha', 'gama']), ['gama', 'unknown']),
+    'missing joint': (message(['x', 'y', 'alpha']), ['beta', 'missing']),
+    'missing crank': (message(CRANKS[:-1]), ['crank_6', 'missing']),
+    'joint twice': (message([*COORDINATES, 'x']), ["'x'", '2 times']),
+    'kinds mixed': (message(['x', 'y', 'alpha', 'crank_1']), ['crank_1', "'x'"]),
+    'passive joint': (message(['x', 'y', 'alpha', 'gamma']), ['gamma']),
+    'no names': (message([]), ['joint_names']),
+    'no points': (message(seconds=()), ['no points']),
+    'no positions': (message(positions=[[], []]), ['positions']),
+    'positions too short': (
+        message(positions=[HOME, HOME[:3]]),
+        ['point 2', '1 s', '3 positions', '4'],
+    ),
+    'velocities too long': (
+        message(velocities=[HOME, [0.0] * 5]),
+        ['point 2', '5 velocities', '4'],
+    ),
+    'velocities in some points': (message(velocities=[HOME, []]), ['point 2', '0 velocities']),
+    'effort too short': (message(effort=[HOME, [0.0]]), ['point 2', '1 effort']),
+    'accelerations alone': (message(accelerations=[HOME, HOME]), ['accelerations', 'velocities']),
+    'NaN': (message(positions=[HOME, at(beta=np.nan)]), ['beta', '1 s', 'nan']),
+    'infinity': (message(velocities=[at(x=np.inf), HOME]), ['velocities of x', '0.5 s', 'inf']),
+    'time stands still': (message(seconds=(0.5, 0.5)), ['point 2', '0.5 s', 'increase']),
+    'time goes back': (message(seconds=(0.5, 0.25)), ['point 2', '0.25 s', 'increase']),
+    'negative time': (message(seconds=(-0.5, 1.0)), ['0.5 s', 'before']),
+    'too long': (message(seconds=(0.5, 1e6)), ['1e+06 s', '600 s']),
+    'over': (stamped(message(), 10**9), ['ended', 'ago']),
+    'out of reach': (message(positions=[HOME, at(x=0.5)]), ['cannot close', 's:', 'mm']),
+    'socket': (
+        # The condyles start at -2.5 mm; their sockets end at 5 mm.
+        message(positions=[HOME, at(x=0.0085)]),
+        ['1 s: condyle_left x position 0.006 m', '[-0.01, 0.005] m'],
+    ),
+    'joint range': (
+        message(positions=[HOME, at(beta=0.3)], velocities=[HOME] * 2, accelerations=[HOME] * 2),
+        ['1 s: crank_3 position', '1.7', 'rad'],
+    ),
+    'velocity': (fast(0.015), ['s: crank_', 'velocity', '40', 'rad/s']),
+    'open loop': (
+        message(CRANKS, positions=[[0.0] * 6, [0.1, 0.0, 0.0, 0.0, 0.0, 0.0]]),
+        ['1 s', 'crank_1', 'mm', '0.1 mm'],
+    ),
+    'cranks of no pose': (message(CRANKS, positions=[[0.0] * 6, [1.6] * 6]), ['1 s']),
+    'velocities that open loops': (
+        message(
+            CRANKS,
+            positions=[[0.0] * 6] * 2,
+            velocities=[[0.0] * 6, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]],
+        ),
+        ['1 s', 'velocity', 'crank_'],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('name', BAD_TRAJECTORIES)
+def test_bad_trajectory_is_refused_by_name(undisturbed, node, name):
+    trajectory, words = BAD_TRAJECTORIES[name]
+    before = int(undisturbed.status('trajectory')[2]['rejected'])
+    lines = len(node.log('joint_trajectory rejected'))
+    undisturbed.publish(trajectory)
+    _, text, _ = undisturbed.wait_for_status('trajectory', 'ERROR', f'rejected ({before + 1})')
+    for word in words:
+        assert word in text, text
+    logged = wait_for(lambda: node.log('joint_trajectory rejected')[lines:], 'a line in the log')
+    assert len(logged) == 1
+    assert text.split(': ', 1)[1] in logged[0]
+    assert logged[0].startswith('[ERROR]')
+
+
+def wrench(frame='molar_left', **components):
+    measured = WrenchStamped()
+    measured.header.frame_id = frame
+    for name, value in components.items():
+        part = measured.wrench.force if name[0] == 'f' else measured.wrench.torque
+        setattr(part, name[1], value)
+    return measured
+
+
+BAD_FORCES = {
+    'unknown frame': (wrench('molar', fz=-1.0), ["'molar'", 'unknown frame']),
+    'no frame': (wrench('', fz=-1.0), ["''", 'unknown frame']),
+    'NaN': (wrench(fy=np.nan), ['fy', 'nan']),
+    'infinity': (wrench(tx=-np.inf), ['tx', 'inf']),
+    'absurd': (wrench(fz=1e300), ['fz', '1e+300 N']),
+}
+
+
+@pytest.mark.parametrize('name', BAD_FORCES)
+def test_bad_bite_force_is_refused_by_name(undisturbed, node, name):
+    force, words = BAD_FORCES[name]
+    before = int(undisturbed.status('bite force')[2]['rejected'])
+    undisturbed.bite_message(force)
+    _, text, _ = undisturbed.wait_for_status('bite force', 'ERROR', f'rejected ({before + 1})')
+    for word in words:
+        assert word in text, text
+    node.wait_for_line('bite_force rejected')
+
+
+def test_a_good_trajectory_is_followed_after_all_that(client, running):
+    answer = client.follow(COORDINATES, [0.4], [HOME])
+    client.wait_for_status('trajectory', 'OK')
+    assert client.finish(answer) > nanoseconds(answer.header.stamp)

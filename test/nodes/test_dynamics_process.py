@@ -1,0 +1,195 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node `dynamics` as a process: start, parameters, lifecycle, clocks, singular poses, end."""
+
+import pathlib
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.motion import path_from_state
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from lifecycle_msgs.msg import State, Transition  # noqa: E402
+from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
+
+from nodes.harness import (  # noqa: E402
+    START,
+    Client,
+    NodeProcess,
+    nanoseconds,
+    rows,
+    to_time,
+    wait_for,
+)
+
+FIVE_BAR = pathlib.Path(__file__).parents[1] / 'mechanisms/five_bar.yaml'
+
+OPTIONS = {'goal': 'joint-force', 'friction': True}
+
+REFUSED = {
+    'goal': ({'goal': 'speed'}, "'speed'"),
+    'mechanism': ({'mechanism': 'rss7'}, 'rss7'),
+    'range': ({'rate': 5000.0}, 'rate out of range'),
+}
+
+
+def test_unusable_parameters_end_the_node_with_one_line(ros_domain):
+    for name, (given, _) in REFUSED.items():
+        process = NodeProcess(wait=False, namespace='refused', **given)
+        try:
+            code = process.process.wait(START)
+        finally:
+            process.end()
+        assert code == 1, name
+        lines = [line for line in process.lines if 'loading mechanism' not in line]
+        assert len(lines) == 1, lines
+        assert REFUSED[name][1] in lines[0]
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_signal_while_starting_ends_the_node_cleanly(ros_domain, number):
+    process = NodeProcess(wait=False, namespace='starting')
+    process.wait_for_line('loading mechanism', patience=START)
+    assert process.end(number) == 0
+    assert not process.log('Traceback')
+
+
+def check_holds_home(client, mechanism):
+    """Home, at rest, with and without a bite force; nothing else was sent to the node so far."""
+    home, force = mechanism.home, (3.0, -2.0, -30.0)
+    assert client.status('trajectory')[2]['mode'] == 'hold home'
+    _, position, velocity, effort = rows(client.collect(0.1))
+    assert np.abs(position - home.position).max() < 1e-12
+    assert not velocity.any()
+    assert np.abs(effort - mechanism.feedforward(home.y, **OPTIONS).actuated).max() < 1e-9
+    with client.biting('incisor', force):
+        bitten = rows(client.collect(0.1))[3]
+    wrench = mechanism.wrench_on_platform(home, force, (0, 0, 0), 'incisor', 'incisor')
+    wanted = mechanism.feedforward(home.y, wrench=wrench, **OPTIONS).actuated
+    assert np.abs(wanted - effort[0]).max() > 0.05
+    assert np.abs(bitten - wanted).max() < 1e-9
+
+
+def check_efforts(answer, mechanism):
+    """Goal and friction are those of the parameters in the effort trajectory, too."""
+    rest = (mechanism.home.y, np.zeros(4), np.zeros(4))
+    path = path_from_state(rest, [3.0], [(0.0, 0.0, 0.0, 0.05)])
+    sampled = path.sample([nanoseconds(p.time_from_start) * 1e-9 for p in answer.points])
+    wanted = mechanism.feedforward_batch(*sampled, **OPTIONS).actuated
+    plain = mechanism.feedforward_batch(*sampled).actuated
+    assert np.abs(np.array([p.effort for p in answer.points]) - wanted).max() < 1e-6
+    assert np.abs(wanted - plain).max() > 1e-4
+
+
+def test_lifecycle_without_autostart_and_the_end_by_sigterm(ros_domain, mechanism):
+    process = NodeProcess(wait=False, autostart=False, namespace='managed', **OPTIONS)
+    client = Client(namespace='managed')
+    try:
+
+        def change(transition):
+            request = ChangeState.Request(transition=Transition(id=transition))
+            assert client.call(ChangeState, 'dynamics/change_state', request).success
+
+        def state():
+            response = client.call(GetState, 'dynamics/get_state', GetState.Request())
+            return response.current_state.id
+
+        assert state() == State.PRIMARY_STATE_UNCONFIGURED
+        change(Transition.TRANSITION_CONFIGURE)
+        assert state() == State.PRIMARY_STATE_INACTIVE
+        wait_for(lambda: client.status('cycle'), 'diagnostics')
+        client.send(mechanism.independent, [0.5], [mechanism.home.y])
+        client.wait_for_status('trajectory', 'ERROR', 'not active')
+        assert not client.states
+        change(Transition.TRANSITION_ACTIVATE)
+        client.connect()
+        check_holds_home(client, mechanism)
+        answer = client.follow(mechanism.independent, [3.0], [(0.0, 0.0, 0.0, 0.05)])
+        check_efforts(answer, mechanism)
+        middle = nanoseconds(answer.header.stamp) + 1_000_000_000
+        client.states_between(middle, middle)
+        assert client.status('trajectory')[2]['mode'] == 'running'
+        change(Transition.TRANSITION_DEACTIVATE)
+        time.sleep(0.1)
+        stopped, count = client.states[-1], len(client.states)
+        time.sleep(0.2)
+        assert len(client.states) == count
+        change(Transition.TRANSITION_ACTIVATE)
+        held = wait_for(lambda: client.states[count:], 'feedforward_state')[0]
+        assert held.position == pytest.approx(stopped.position, abs=0.02)
+        assert not np.any(held.velocity)
+        change(Transition.TRANSITION_DEACTIVATE)
+        change(Transition.TRANSITION_CLEANUP)
+        change(Transition.TRANSITION_CONFIGURE)
+        change(Transition.TRANSITION_ACTIVATE)
+        count = len(client.states)
+        again = wait_for(lambda: client.states[count:], 'feedforward_state')[-1]
+        assert again.position == pytest.approx(mechanism.home.position, abs=1e-12)
+        assert process.end(signal.SIGTERM) == 0
+    finally:
+        client.close()
+        process.end()
+    assert not process.log('Traceback')
+
+
+def test_singular_configuration_is_refused(ros_domain):
+    """Rods in line: the motors cannot push the pin; any mechanism file will do as an example."""
+    process = NodeProcess(mechanism=str(FIVE_BAR), namespace='example')
+    client = Client(namespace='example')
+    try:
+        client.connect()
+        five_bar = Mechanism.load(FIVE_BAR)
+        flat = (0.0, np.sqrt(0.2**2 - 0.175**2))
+        client.send(five_bar.independent, [1.0], [flat])
+        _, text, _ = client.wait_for_status('trajectory', 'ERROR')
+        assert 'at 1 s: actuators motor_1, motor_2 lose control at x = 0' in text
+        _, position, *_ = rows(client.collect(0.05))
+        assert np.abs(position - five_bar.home.position).max() < 1e-12
+    finally:
+        client.close()
+        assert process.end() == 0
+
+
+def test_simulated_time_is_followed(ros_domain, mechanism):
+    process = NodeProcess(use_sim_time=True, namespace='simulated')
+    client = Client(namespace='simulated')
+    try:
+        clock = client.node.create_publisher(Clock, '/clock', 10)
+        wait_for(clock.get_subscription_count, 'a subscription to /clock')
+        time.sleep(0.2)
+        assert not client.states
+
+        def advance(begin, end, step=4_000_000):
+            for now in range(begin, end, step):
+                clock.publish(Clock(clock=to_time(now)))
+                time.sleep(0.002)
+
+        second = 10**9
+        advance(100 * second, 100 * second + second // 5)
+        client.connect()
+        goal = (0.0, 0.0, 0.0, 0.05)
+        client.send(mechanism.independent, [0.2], [goal], start=101 * second)
+        advance(100 * second + second // 5, 102 * second)
+        stamps, position, velocity, _ = rows(client.states)
+        assert stamps[0] >= 100 * second and stamps[-1] <= 102 * second
+        moving = velocity.any(axis=1)
+        assert stamps[moving].min() > 101 * second
+        assert stamps[moving].max() < 101 * second + second // 5 + 2_000_000
+        assert np.abs(position[-1] - mechanism.solve(goal).position).max() < 1e-9
+        time.sleep(0.5)
+        count = len(client.states)
+        time.sleep(0.2)
+        assert len(client.states) == count  # the clock stands still
+        advance(50 * second, 50 * second + second // 5)  # and back, as when a bag starts over
+        process.wait_for_line('clock jumped')
+        assert nanoseconds(client.states[-1].header.stamp) < 51 * second
+        assert client.states[-1].position == pytest.approx(position[-1], abs=1e-9)
+    finally:
+        client.close()
+        assert process.end() == 0

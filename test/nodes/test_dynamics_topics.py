@@ -1,0 +1,247 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What node `dynamics` publishes, and the bite force that it takes."""
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from rcl_interfaces.srv import DescribeParameters  # noqa: E402
+from rclpy.qos import ReliabilityPolicy  # noqa: E402
+
+from nodes.harness import NodeProcess, nanoseconds, rows, wait_for  # noqa: E402
+
+FORCE, TORQUE = (3.0, -2.0, -30.0), (0.1, -0.2, 0.05)
+OPEN = (0.001, 0.0005, 0.01, 0.08)
+
+
+def opened(client, mechanism):
+    """Hold an open, twisted pose; returns its motion."""
+    client.finish(client.follow(mechanism.independent, [0.3], [OPEN]))
+    return mechanism.solve(OPEN)
+
+
+def test_state_and_effort_are_of_the_same_cycle(at_home, mechanism):
+    opened(at_home, mechanism)
+    state = at_home.states[-1]
+    assert state.name == list(mechanism.actuated)
+    answer = at_home.follow(mechanism.independent, [0.4], [mechanism.home.y])
+    at_home.finish(answer)
+    stamps = [nanoseconds(s.header.stamp) for s in at_home.states]
+    steps = np.diff(stamps) // 2_000_000
+    assert not (np.diff(stamps) % 2_000_000).any()  # on the grid of 500 Hz
+    # Long stalls of a busy machine leave cycles out, but every one is counted.
+    time.sleep(1.1)
+    assert (steps - 1).sum() <= int(at_home.status('cycle')[2]['skipped cycles'])
+    count = min(len(at_home.states), len(at_home.efforts)) - 10
+    by_state = {tuple(s.effort) for s in at_home.states}
+    assert sum(tuple(e.data) in by_state for e in at_home.efforts[-count:]) >= count - 10
+
+
+@pytest.mark.parametrize('frame', ['molar_left', 'maxilla', 'crank_3_link'])
+def test_bite_force_acts_in_axes_and_at_point_of_its_frame(at_home, mechanism, frame):
+    motion = opened(at_home, mechanism)
+    with at_home.biting(frame, FORCE, TORQUE):
+        effort = rows(at_home.collect(0.1))[3]
+    wrench = mechanism.wrench_on_platform(motion, FORCE, TORQUE, frame, frame)
+    assert np.abs(effort - mechanism.feedforward(OPEN, wrench=wrench).actuated).max() < 1e-9
+
+
+def test_point_frame_overrides_the_point(at_home, mechanism):
+    motion = opened(at_home, mechanism)
+    assert at_home.set_parameter('bite_force.point_frame', 'incisor') == (True, '')
+    try:
+        with at_home.biting('maxilla', FORCE, TORQUE):
+            effort = rows(at_home.collect(0.1))[3]
+    finally:
+        at_home.set_parameter('bite_force.point_frame', '')
+    wrench = mechanism.wrench_on_platform(motion, FORCE, TORQUE, 'maxilla', 'incisor')
+    assert np.abs(effort - mechanism.feedforward(OPEN, wrench=wrench).actuated).max() < 1e-9
+    successful, reason = at_home.set_parameter('bite_force.point_frame', 'incisors')
+    assert not successful and 'incisors' in reason
+
+
+def test_stale_bite_force_counts_as_zero_with_a_diagnostic(at_home, mechanism, node):
+    free = mechanism.feedforward(mechanism.home.y).actuated
+    with at_home.biting('molar_right', FORCE):
+        at_home.wait_for_status('bite force', 'OK', 'fresh')
+        assert np.abs(rows(at_home.collect(0.05))[3] - free).max() > 0.1
+    lines = len(node.log('stale'))
+    last = at_home.now()
+    at_home.wait_for_status('bite force', 'ERROR', 'stale: older than 0.2 s')
+    stamps, *_, effort = rows(at_home.states_between(last + 250_000_000, last + 350_000_000))
+    assert np.abs(effort - free).max() < 1e-9
+    wait_for(lambda: len(node.log('stale')) > lines, 'a line in the log')
+    time.sleep(0.3)
+    assert len(node.log('stale')) == lines + 1
+    # By its stamp, not by its arrival.
+    at_home.bite('molar_right', FORCE, stamp=at_home.now() - 300_000_000)
+    assert np.abs(rows(at_home.collect(0.1))[3] - free).max() < 1e-9
+    with at_home.biting('molar_right', FORCE):
+        at_home.wait_for_status('bite force', 'OK', 'fresh')
+
+
+def test_effort_beyond_limits_is_clamped_with_a_warning(at_home, mechanism, node):
+    force, frame = (0.0, 0.0, -800.0), 'molar_left'
+    wrench = mechanism.wrench_on_platform(mechanism.home, force, (0, 0, 0), frame, frame)
+    wanted = mechanism.feedforward(mechanism.home.y, wrench=wrench).actuated
+    limit = 0.5 * mechanism.limits.effort[mechanism.tree_indices(mechanism.actuated)]
+    checks = zip(mechanism.actuated, np.abs(wanted) > limit, strict=True)
+    beyond = [name for name, too_much in checks if too_much]
+    assert beyond and len(beyond) < 6
+    assert at_home.set_parameter('effort_limit_scale', 0.5) == (True, '')
+    try:
+        with at_home.biting(frame, force):
+            effort = rows(at_home.collect(0.1))[3]
+            _, text, values = at_home.wait_for_status('effort', 'WARN', 'clamped')
+            line = node.wait_for_line('effort clamped')[-1]
+    finally:
+        at_home.set_parameter('effort_limit_scale', 1.0)
+    assert np.abs(effort - np.clip(wanted, -limit, limit)).max() < 1e-9
+    assert line.startswith('[WARN]')
+    for name in mechanism.actuated:
+        assert (name in line) == (name in text) == (name in beyond)
+        assert (int(values[f'clamped cycles {name}']) > 0) == (name in beyond)
+    at_home.wait_for_status('effort', 'OK')
+
+
+def test_trajectory_that_needs_too_much_effort_is_refused(at_home, mechanism):
+    """What gravity alone asks for is beyond a thousandth of the motors' limits."""
+    assert at_home.set_parameter('effort_limit_scale', 0.001) == (True, '')
+    try:
+        at_home.send(mechanism.independent, [0.5], [OPEN])
+        _, text, _ = at_home.wait_for_status('trajectory', 'ERROR', 'effort')
+    finally:
+        at_home.set_parameter('effort_limit_scale', 1.0)
+    for word in (' s: crank_', '[-0.005, 0.005] N m'):
+        assert word in text, text
+
+
+def test_contact_forces_are_those_of_the_sockets_in_condyle_axes(at_home, mechanism):
+    motion = opened(at_home, mechanism)
+    effort = mechanism.feedforward(OPEN)
+    for contact, force in zip(mechanism.description.contacts, effort.contact, strict=True):
+        del at_home.contacts[contact.name][:]
+        wait_for(lambda name=contact.name: len(at_home.contacts[name]) > 20, contact.name)
+        message = at_home.contacts[contact.name][-1]
+        assert message.header.frame_id == contact.frame
+        vector = message.wrench.force
+        rotation = mechanism.frame_pose(motion, contact.frame).rotation
+        in_base = rotation @ (vector.x, vector.y, vector.z)
+        assert np.abs(in_base - np.array(contact.normal) * force).max() < 1e-9
+        torque = message.wrench.torque
+        assert (torque.x, torque.y, torque.z) == (0.0, 0.0, 0.0)
+        stamps = [nanoseconds(m.header.stamp) for m in at_home.contacts[contact.name]]
+        assert np.median(np.diff(stamps)) == 20_000_000
+
+
+def test_joint_states_show_all_joints_of_the_closed_mechanism(at_home, mechanism):
+    at_home.finish(at_home.follow(mechanism.independent, [0.3], [OPEN]))
+    joints = [j for j in at_home.joints if np.any(j.velocity)][-1]
+    assert joints.name == list(mechanism.tree_joints)
+    y, y_dot = (
+        np.array(row)[mechanism.tree_indices(mechanism.independent)]
+        for row in (joints.position, joints.velocity)
+    )
+    motion = mechanism.solve(y, y_dot)
+    assert joints.position == pytest.approx(motion.q, abs=1e-9)
+    assert joints.velocity == pytest.approx(motion.v, abs=1e-9)
+    assert np.median(np.diff([nanoseconds(j.header.stamp) for j in at_home.joints])) == 20_000_000
+
+
+def test_joint_states_can_be_switched_off(at_home):
+    assert at_home.set_parameter('publish_joint_states', False) == (True, '')
+    try:
+        time.sleep(0.2)
+        before = len(at_home.joints)
+        time.sleep(0.3)
+        assert len(at_home.joints) == before
+    finally:
+        at_home.set_parameter('publish_joint_states', True)
+    wait_for(lambda: len(at_home.joints) > before, 'joint_states')
+
+
+def test_diagnostics_come_each_second_and_on_change(at_home, mechanism):
+    time.sleep(0.2)
+    before = len(at_home.diagnostics)
+    time.sleep(2.5)
+    assert 2 <= len(at_home.diagnostics) - before <= 5
+    sent = at_home.now()
+    at_home.send(mechanism.independent, [0.5], [[0.0] * 3])
+    at_home.wait_for_status('trajectory', 'ERROR')
+    assert at_home.now() - sent < 700_000_000
+    newest = [s for s in at_home.diagnostics[-1].status if s.name.startswith('dynamics: ')]
+    status = {s.name: s for s in newest}
+    names = ('cycle', 'trajectory', 'bite force', 'effort')
+    assert set(status) == {f'dynamics: {name}' for name in names}
+    assert {s.hardware_id for s in status.values()} == {'masticator'}
+    cycle = {v.key: v.value for v in status['dynamics: cycle'].values}
+    assert int(cycle['cycles']) > 1000
+    assert int(cycle['late cycles']) >= 0 and int(cycle['skipped cycles']) >= 0
+    assert 0.0 < float(cycle['cycle time p50 (us)']) <= float(cycle['cycle time p99 (us)'])
+    assert 0.0 <= float(cycle['closure residual (m)']) < 1e-9
+    assert 0.0 <= float(cycle['balance residual (N m)']) < 1e-6
+
+
+def test_parameters_are_described(client):
+    names = {
+        'mechanism': True,
+        'rate': True,
+        'goal': True,
+        'friction': True,
+        'bite_force.timeout': False,
+        'bite_force.point_frame': False,
+        'effort_limit_scale': False,
+        'closure_tolerance': False,
+        'publish_joint_states': False,
+        'visual_rate': True,
+        'autostart': True,
+    }
+    request = DescribeParameters.Request(names=list(names))
+    answer = client.call(DescribeParameters, 'dynamics/describe_parameters', request)
+    for descriptor, read_only in zip(answer.descriptors, names.values(), strict=True):
+        assert descriptor.description.endswith('.'), descriptor.name
+        assert descriptor.read_only == read_only, descriptor.name
+        if descriptor.type == 3:
+            (interval,) = descriptor.floating_point_range
+            assert interval.from_value < interval.to_value
+    assert not client.set_parameter('rate', 250.0)[0]
+    assert not client.set_parameter('effort_limit_scale', 1.5)[0]
+
+
+def test_publishers_are_reliable_and_the_bite_force_is_taken_from_any(client, mechanism):
+    node = client.node
+    topics = ['feedforward_effort', 'feedforward_state', 'feedforward_trajectory', 'joint_states']
+    topics += [f'contact_force/{c}' for c in mechanism.contacts] + ['/diagnostics']
+    for topic in topics:
+        (publisher,) = node.get_publishers_info_by_topic(topic)
+        assert publisher.qos_profile.reliability == ReliabilityPolicy.RELIABLE, topic
+    (subscription,) = node.get_subscriptions_info_by_topic('bite_force')
+    assert subscription.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+
+
+def test_topics_are_relative_to_the_namespace(ros_domain):
+    process = NodeProcess(namespace='robot_1', mechanism='rcid', rate=200.0)
+    try:
+        from masticator_dynamics import Mechanism
+        from nodes.harness import Client
+
+        rcid = Mechanism.load('rcid')
+        client = Client(namespace='robot_1')
+        try:
+            client.connect()
+            y = rcid.home.y + [0.002, 0.0, 0.004, 0.02, 0.0, 0.01]
+            client.finish(client.follow(rcid.independent, [0.3], [y]))
+            stamps, position, _, effort = rows(client.collect(0.1))
+            assert set(np.diff(stamps)) == {5_000_000}
+            wanted = rcid.feedforward(y)
+            assert np.abs(position - wanted.position).max() < 1e-9
+            assert np.abs(effort - wanted.actuated).max() < 1e-9
+            assert client.states[-1].name == [f'slider_{i}' for i in range(1, 7)]
+        finally:
+            client.close()
+    finally:
+        assert process.end() == 0

@@ -1,0 +1,164 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node `dynamics` following trajectories, against the mechanism evaluated directly."""
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.motion import MotionPath, chewing_stroke, path_from_state
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from nodes.harness import nanoseconds, rows  # noqa: E402
+
+LEAD = 400_000_000  # ns between sending and the start
+TIMES = np.linspace(0.0, 0.6, 13)
+STROKE = chewing_stroke(strokes=1, period=0.6, opening=0.08)
+
+
+def expected(mechanism, path, seconds, wrench=None):
+    """Actuated position, velocity and effort for times (N,) of a path."""
+    sampled = path.sample(seconds)
+    wrenches = None if wrench is None else np.tile(wrench, (len(seconds), 1))
+    batch = mechanism.feedforward_batch(*sampled, wrenches)
+    return batch.position, batch.velocity, batch.actuated
+
+
+def check_follows(client, mechanism, path, start, wrench=None):
+    """Every cycle from the start to beyond the end is there and is as the path says."""
+    end = start + round((path.end - path.start) * 1e9)
+    stamps, *found = rows(client.states_between(start, end + 100_000_000))
+    seconds = path.start + (stamps - start) * 1e-9
+    wanted = expected(mechanism, path, seconds, wrench)
+    assert len(stamps) >= 0.99 * (stamps[-1] - stamps[0]) / 2e6
+    assert np.ptp(wanted[0]) > 0.01  # it moves
+    for got, want in zip(found, wanted, strict=True):
+        assert np.abs(got - want).max() < 1e-6 * max(1.0, np.abs(want).max())
+
+
+@pytest.mark.parametrize('given', [1, 2, 3])
+def test_independent_coordinates_in_any_order(at_home, mechanism, given):
+    sampled = STROKE.sample(TIMES)[:given]
+    order = [2, 0, 3, 1]
+    names = [mechanism.independent[i] for i in order]
+    start = at_home.now() + LEAD
+    at_home.send(names, TIMES, *(r[:, order] for r in sampled), start=start)
+    rest = (mechanism.home.y, np.zeros(4), np.zeros(4))
+    check_follows(at_home, mechanism, path_from_state(rest, TIMES, *sampled), start)
+
+
+@pytest.mark.parametrize('given', [1, 2, 3])
+def test_actuated_joints_in_any_order_are_interpolated_in_independent_coordinates(
+    at_home, mechanism, given
+):
+    sampled = STROKE.sample(TIMES)
+    batch = mechanism.feedforward_batch(*sampled)
+    actuated = (batch.position, batch.velocity, batch.acceleration)[:given]
+    order = [5, 0, 3, 1, 4, 2]
+    names = [mechanism.actuated[i] for i in order]
+    start = at_home.now() + LEAD
+    at_home.send(names, TIMES, *(r[:, order] for r in actuated), start=start)
+    rest = (mechanism.home.y, np.zeros(4), np.zeros(4))
+    check_follows(at_home, mechanism, path_from_state(rest, TIMES, *sampled[:given]), start)
+
+
+def test_stamp_zero_starts_now(at_home, mechanism):
+    sent = at_home.now()
+    answer = at_home.follow(mechanism.independent, TIMES, *STROKE.sample(TIMES))
+    start = nanoseconds(answer.header.stamp)
+    assert sent < start < sent + 500_000_000
+    check_follows(at_home, mechanism, MotionPath.through(TIMES, *STROKE.sample(TIMES)), start)
+
+
+def test_message_that_comes_late_is_joined_in_time(at_home, mechanism):
+    times = np.linspace(0.0, 0.6, 61)
+    start = at_home.now() - 20_000_000
+    answer = at_home.follow(mechanism.independent, times, *STROKE.sample(times), start=start)
+    joined = nanoseconds(answer.header.stamp)
+    begin, end = joined + 150_000_000, start + 700_000_000
+    stamps, position, velocity, effort = rows(at_home.states_between(begin, end))
+    path = MotionPath.through(times, *STROKE.sample(times))
+    wanted = expected(mechanism, path, (stamps - start) * 1e-9)
+    assert np.abs(effort - wanted[2]).max() < 1e-6
+    stamps, position, *_ = rows(at_home.states_between(start - 50_000_000, end))
+    assert np.abs(np.diff(position, axis=0)).max() < 0.05  # no jump on the way
+
+
+def test_replacement_starts_from_the_motion_it_replaces(at_home, mechanism):
+    first = chewing_stroke(strokes=1, period=1.0, opening=0.08)
+    times = np.linspace(0.0, 1.0, 21)
+    start = at_home.now() + LEAD
+    at_home.follow(mechanism.independent, times, *first.sample(times), start=start)
+    rest = (mechanism.home.y, np.zeros(4), np.zeros(4))
+    running = path_from_state(rest, times, *first.sample(times))
+    taken = start + 400_000_000  # in the middle, moving fast
+    points = np.array([[0.001, 0.0, 0.0, 0.03], [0.0, 0.0, 0.0, 0.01]])
+    at_home.send(mechanism.independent, [0.2, 0.5], points, start=taken)
+    state = running(0.4)
+    assert np.abs(state[1]).max() > 0.1
+    check_follows(at_home, mechanism, path_from_state(state, [0.2, 0.5], points), taken)
+    stamps, position, *_ = rows(at_home.states_between(start, taken - 2_000_000))
+    wanted = expected(mechanism, running, (stamps - start) * 1e-9)[0]
+    assert np.abs(position - wanted).max() < 1e-6  # until then the old one runs
+
+
+def test_first_point_at_time_zero_must_be_where_the_mechanism_is(at_home, mechanism):
+    poses = [[0.0, 0.0, 0.0, 0.02], [0.0, 0.0, 0.0, 0.0]]
+    at_home.send(mechanism.independent, [0.0, 0.5], poses)
+    _, message, _ = at_home.wait_for_status('trajectory', 'ERROR', 'beta')
+    assert '0.02' in message
+    # The same point with time to get there is fine.
+    at_home.follow(mechanism.independent, [0.3, 0.8], poses)
+
+
+def test_effort_trajectory_is_for_a_trajectory_controller(at_home, mechanism, node):
+    times = [0.0, 0.25, 0.6]
+    received = len(at_home.trajectories)
+    with at_home.biting('molar_left', (0.0, 0.0, -10.0)):
+        answer = at_home.follow(mechanism.independent, times, *STROKE.sample(times)[:1])
+    assert answer.joint_names == list(mechanism.actuated)
+    seconds = np.array([nanoseconds(p.time_from_start) * 1e-9 for p in answer.points])
+    assert seconds[0] == 0.0 and seconds[-1] == pytest.approx(0.6)
+    assert 0.0 < np.diff(seconds).min() and np.diff(seconds).max() <= 0.020 + 1e-9
+    rest = (mechanism.home.y, np.zeros(4), np.zeros(4))
+    path = path_from_state(rest, times, STROKE.sample(times)[0])
+    batch = mechanism.feedforward_batch(*path.sample(seconds))  # no bite force
+    for field, want in (
+        ('positions', batch.position),
+        ('velocities', batch.velocity),
+        ('accelerations', batch.acceleration),
+        ('effort', batch.actuated),
+    ):
+        got = np.array([getattr(p, field) for p in answer.points])
+        assert np.abs(got - want).max() < 1e-6 * max(1.0, np.abs(want).max()), field
+    assert np.abs(answer.points[-1].velocities).max() < 1e-6
+    at_home.finish(answer)
+    assert len(at_home.trajectories) == received + 1  # once per incoming trajectory
+
+
+def test_motion_that_does_not_end_at_rest_gets_a_ramp_and_a_warning(at_home, mechanism, node):
+    sampled = STROKE.sample([0.0, 0.1, 0.2])
+    answer = at_home.follow(mechanism.independent, [0.0, 0.1, 0.2], *sampled)
+    assert np.abs(sampled[1][-1]).max() > 0.1
+    last = answer.points[-1]
+    assert nanoseconds(last.time_from_start) > 210_000_000
+    assert np.abs(last.velocities).max() < 1e-6
+    assert np.abs(last.accelerations).max() < 1e-3
+    assert node.wait_for_line('rest ramp')[-1].startswith('[WARN]')
+    start = nanoseconds(answer.header.stamp)
+    end = start + nanoseconds(last.time_from_start)
+    stamps, position, velocity, effort = rows(at_home.states_between(start, end + 100_000_000))
+    held = stamps > end
+    assert held.any() and not np.abs(velocity[held]).max() > 1e-9
+    assert np.abs(position[held] - np.array(last.positions)).max() < 1e-9
+    assert np.abs(effort[held] - np.array(last.effort)).max() < 1e-3
+
+
+def test_own_effort_trajectory_is_accepted_as_input(at_home, mechanism):
+    answer = at_home.follow(mechanism.independent, TIMES, *STROKE.sample(TIMES))
+    at_home.finish(answer)
+    answer.header.stamp.sec = answer.header.stamp.nanosec = 0
+    received = len(at_home.trajectories)
+    at_home.publish(answer)
+    again = at_home.answer(received)
+    assert again.points[-1].positions == pytest.approx(answer.points[-1].positions, abs=1e-6)

@@ -1,0 +1,138 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Mechanisms and states that many tests use: the shipped ones and three known from files alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import pathlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from masticator_dynamics import Mechanism
+
+Array = npt.NDArray[np.float64]
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SHIPPED = ROOT / 'config' / 'mechanisms'
+OWN = ROOT / 'test' / 'mechanisms'
+REFERENCE = ROOT.parent / 'shared' / 'reference' / 'masticator.json'
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    """Where poses (n_y,) are drawn from, well inside the workspace, and typical rates."""
+
+    lower: Array
+    upper: Array
+    rates: Array
+    accelerations: Array
+
+
+def _box(lower: list[float], upper: list[float], rates: list[float], acc: list[float]) -> Box:
+    return Box(np.array(lower), np.array(upper), np.array(rates), np.array(acc))
+
+
+BOXES = {
+    'masticator': _box(
+        [-0.003, -0.0025, -0.03, 0.0], [0.003, 0.0025, 0.03, 0.15],
+        [0.05, 0.05, 0.5, 0.5], [1.0, 1.0, 20.0, 20.0]),
+    'rss6': _box(
+        [-0.001, -0.001, -0.0005, -0.008, 0.0, -0.008], [0.001, 0.001, 0.0002, 0.008, 0.05, 0.008],
+        [0.05] * 3 + [0.5] * 3, [1.0] * 3 + [20.0] * 3),
+    'rcid': _box(
+        [-0.015, -0.015, 0.095, -0.2, -0.2, -0.2], [0.015, 0.015, 0.125, 0.2, 0.2, 0.2],
+        [0.05] * 3 + [0.5] * 3, [1.0] * 3 + [20.0] * 3),
+    'five_bar': _box([-0.1, 0.18], [0.1, 0.41], [0.5, 0.5], [5.0, 5.0]),
+    'boom': _box([-0.25, -2.0], [0.5, 2.0], [0.5, 2.0], [3.0, 10.0]),
+    'ladder': _box([0.58], [1.2], [1.0], [5.0]),
+}  # fmt: skip
+NAMES = tuple(BOXES)
+LARGEST_WRENCH = np.array([50.0, 50.0, 50.0, 2.0, 2.0, 2.0])
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """Independent positions, velocities, accelerations (n_y,) and a wrench (6,)."""
+
+    y: Array
+    y_dot: Array
+    y_ddot: Array
+    wrench: Array
+
+    def __iter__(self):
+        return iter((self.y, self.y_dot, self.y_ddot, self.wrench))
+
+
+def file_of(name: str) -> pathlib.Path:
+    """Description file of a sampled mechanism."""
+    shipped = SHIPPED / f'{name}.yaml'
+    return shipped if shipped.is_file() else OWN / f'{name}.yaml'
+
+
+@functools.cache
+def mechanism(name: str) -> Mechanism:
+    """Load a mechanism once per test run."""
+    return Mechanism.load(file_of(name))
+
+
+def pinocchio() -> Any:
+    """The module, or a skip where it is not installed."""
+    return pytest.importorskip(
+        'pinocchio', reason='the Pinocchio oracle needs the package pin, which is not installed'
+    )
+
+
+@functools.cache
+def _oracle(name: str) -> Any:
+    return importlib.import_module('oracles.pinocchio_oracle').PinocchioOracle(file_of(name))
+
+
+def oracle(name: str) -> Any:
+    """The independent engine of a mechanism; the test is skipped where Pinocchio is missing."""
+    pinocchio()
+    return _oracle(name)
+
+
+def random_pose(name: str, rng: np.random.Generator) -> Array:
+    """A pose (n_y,) from the box."""
+    return np.asarray(rng.uniform(BOXES[name].lower, BOXES[name].upper))
+
+
+def random_state(name: str, rng: np.random.Generator) -> State:
+    """A moving, loaded state."""
+    box = BOXES[name]
+    count = len(box.rates)
+    return State(
+        random_pose(name, rng),
+        rng.normal(size=count) * box.rates,
+        rng.normal(size=count) * box.accelerations,
+        rng.uniform(-1.0, 1.0, 6) * LARGEST_WRENCH,
+    )
+
+
+def states(name: str, count: int, seed: int) -> list[State]:
+    """Reproducible states."""
+    rng = np.random.default_rng(seed)
+    return [random_state(name, rng) for _ in range(count)]
+
+
+def relative_error(value: npt.ArrayLike, expected: npt.ArrayLike, floor: float = 1e-2) -> float:
+    """Largest difference over the largest expected value, or over ``floor`` if that is larger."""
+    value, expected = np.asarray(value, dtype=float), np.asarray(expected, dtype=float)
+    assert value.shape == expected.shape
+    if not value.size:
+        return 0.0
+    return float(np.abs(value - expected).max() / max(np.abs(expected).max(), floor))
+
+
+def five_point(function: Any, step: float) -> Array:
+    """Derivative of ``function(t)`` at 0, fourth order in ``step``."""
+    near = np.asarray(function(step)) - np.asarray(function(-step))
+    far = np.asarray(function(2.0 * step)) - np.asarray(function(-2.0 * step))
+    return np.asarray((8.0 * near - far) / (12.0 * step))
