@@ -48,8 +48,10 @@ class Jet:
         """Return one over a scalar."""
         inverse = 1.0 / self.value
         return Jet(
-            inverse, -self.dot * inverse**2,
-            -self.ddot * inverse**2 + 2.0 * self.dot**2 * inverse**3)
+            inverse,
+            -self.dot * inverse**2,
+            -self.ddot * inverse**2 + 2.0 * self.dot**2 * inverse**3,
+        )
 
     def sqrt(self) -> Jet:
         """Return the square root of a positive scalar."""

@@ -89,7 +89,8 @@ class PinocchioOracle:
         xml = xacro.process_file(str(urdf), mappings=arguments).toxml()
         self.model = pin.buildModelFromXML(xml)
         self.model.gravity = pin.Motion(
-            np.array(self.description['gravity'], dtype=float), np.zeros(3))
+            np.array(self.description['gravity'], dtype=float), np.zeros(3)
+        )
         self.data = self.model.createData()
         self.joint_names: tuple[str, ...] = tuple(self.model.names)[1:]
         if any(joint.nv != 1 for joint in list(self.model.joints)[1:]):
@@ -143,7 +144,7 @@ class PinocchioOracle:
             if joint.nq == 1:
                 out[joint.idx_q] = value
             else:
-                out[joint.idx_q:joint.idx_q + 2] = np.cos(value), np.sin(value)
+                out[joint.idx_q : joint.idx_q + 2] = np.cos(value), np.sin(value)
         return out
 
     def _position(self, frame: int) -> Array:
@@ -172,8 +173,7 @@ class PinocchioOracle:
 
     def _constraint_drift(self, q: Array, v: Array) -> Array:
         """Return the constraints' second derivatives at zero joint accelerations."""
-        pin.forwardKinematics(
-            self.model, self.data, self._configuration(q), v, np.zeros(len(v)))
+        pin.forwardKinematics(self.model, self.data, self._configuration(q), v, np.zeros(len(v)))
         pin.updateFramePlacements(self.model, self.data)
         loops = [
             self._classical_acceleration(a) - self._classical_acceleration(b)
@@ -199,7 +199,8 @@ class PinocchioOracle:
         for _ in range(12):
             error = self._constraint_error(q)
             step = self._tree_from(
-                self._constraint_jacobian(q), -error, y - self._independent_rows @ q)
+                self._constraint_jacobian(q), -error, y - self._independent_rows @ q
+            )
             q = q + step
             if np.max(np.abs(q - start)) > largest_correction:
                 return None
@@ -250,7 +251,8 @@ class PinocchioOracle:
         jacobian = self._constraint_jacobian(q)
         still = np.zeros(len(jacobian))
         motion_map = np.stack(
-            [self._tree_from(jacobian, still, unit) for unit in np.eye(len(y))], axis=1)
+            [self._tree_from(jacobian, still, unit) for unit in np.eye(len(y))], axis=1
+        )
         v = self._tree_from(jacobian, still, y_dot)
         a = self._tree_from(jacobian, -self._constraint_drift(q, v), y_ddot)
         residual = float(np.max(np.abs(self._constraint_error(q))))
@@ -282,8 +284,7 @@ class PinocchioOracle:
         wrench : (6,) force and moment about the platform's origin on the platform, base axes.
         """
         motion = self.solve(y, y_dot, y_ddot)
-        needed = pin.rnea(
-            self.model, self.data, self._configuration(motion.q), motion.v, motion.a)
+        needed = pin.rnea(self.model, self.data, self._configuration(motion.q), motion.v, motion.a)
         needed = needed + self._rotor_inertia * motion.a
         jacobian = self._constraint_jacobian(motion.q)
         if wrench is not None:
@@ -292,11 +293,12 @@ class PinocchioOracle:
         # loop and contact forces do no work on the mechanism's own motions
         actuated_map = self._actuated_rows @ motion.motion_map
         actuated = np.linalg.pinv(actuated_map.T, rcond=RANK_TOLERANCE) @ (
-            motion.motion_map.T @ needed)
+            motion.motion_map.T @ needed
+        )
         left = needed - self._actuated_rows.T @ actuated
         multipliers = np.linalg.lstsq(jacobian.T, left, rcond=RANK_TOLERANCE)[0]
         imbalance = float(np.max(np.abs(left - jacobian.T @ multipliers)))
-        return OracleEffort(motion, actuated, multipliers[3 * len(self._closures):], imbalance)
+        return OracleEffort(motion, actuated, multipliers[3 * len(self._closures) :], imbalance)
 
     def mass_matrix_independent(self, y: ArrayLike) -> Array:
         """Return the mass matrix (n_y, n_y) of the independent coordinates, rotors included."""

@@ -124,12 +124,10 @@ def _slider(
     reach: Array, end_dot: Array, end_ddot: Array, end_map: Array
 ) -> tuple[tuple[float, float, float], Array]:
     """Return l with two derivatives and d l / d y from the reach w of a limb and its motion."""
-    height = np.sqrt(LINK_LENGTH**2 - reach[0]**2 - reach[1]**2)
+    height = np.sqrt(LINK_LENGTH**2 - reach[0] ** 2 - reach[1] ** 2)
     # height² + w_x² + w_y² = L²: differentiate once and twice
     height_dot = -(reach[:2] @ end_dot[:2]) / height
-    height_ddot = -(
-        end_dot[:2] @ end_dot[:2] + reach[:2] @ end_ddot[:2] + height_dot**2
-    ) / height
+    height_ddot = -(end_dot[:2] @ end_dot[:2] + reach[:2] @ end_ddot[:2] + height_dot**2) / height
     motion = (
         float(reach[2] - height),
         float(end_dot[2] - height_dot),
@@ -142,18 +140,22 @@ def _orientation(y: Array, y_dot: Array) -> tuple[Array, Array, Array]:
     """Return R, the map (3, 6) from y_dot to the angular velocity, and that map's drift."""
     (cp, ct, cf), (sp, st, sf) = np.cos(y[3:]), np.sin(y[3:])
     # S2 Eq. 4
-    rotation = np.array([
-        [cp * ct, cp * st * sf - sp * cf, cp * st * cf + sp * sf],
-        [sp * ct, sp * st * sf + cp * cf, sp * st * cf - cp * sf],
-        [-st, ct * sf, ct * cf],
-    ])
+    rotation = np.array(
+        [
+            [cp * ct, cp * st * sf - sp * cf, cp * st * cf + sp * sf],
+            [sp * ct, sp * st * sf + cp * cf, sp * st * cf - cp * sf],
+            [-st, ct * sf, ct * cf],
+        ]
+    )
     # S2 Eq. 9
     spin_map = np.zeros((3, 6))
     spin_map[:, 3:] = [[0.0, -sp, cp * ct], [0.0, cp, sp * ct], [1.0, 0.0, -st]]
     psi_dot, theta_dot, phi_dot = y_dot[3:]
-    spin_drift = np.array([
-        -cp * psi_dot * theta_dot - (sp * ct * psi_dot + cp * st * theta_dot) * phi_dot,
-        -sp * psi_dot * theta_dot + (cp * ct * psi_dot - sp * st * theta_dot) * phi_dot,
-        -ct * theta_dot * phi_dot,
-    ])
+    spin_drift = np.array(
+        [
+            -cp * psi_dot * theta_dot - (sp * ct * psi_dot + cp * st * theta_dot) * phi_dot,
+            -sp * psi_dot * theta_dot + (cp * ct * psi_dot - sp * st * theta_dot) * phi_dot,
+            -ct * theta_dot * phi_dot,
+        ]
+    )
     return rotation, spin_map, spin_drift

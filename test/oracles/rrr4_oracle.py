@@ -76,7 +76,8 @@ def inverse_dynamics(
     generalized = np.zeros(3)
     for k, partial in enumerate(units):
         for (mass, inertia), body, direction in zip(
-                masses, legs.bodies, partial.bodies, strict=True):
+            masses, legs.bodies, partial.bodies, strict=True
+        ):
             generalized[k] += mass * direction[0] @ body[1] + inertia * direction[2] * body[3]
     if wrench is not None:
         generalized -= np.asarray(wrench, dtype=float)[[0, 1, 5]]

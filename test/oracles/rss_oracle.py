@@ -34,19 +34,26 @@ CRANK_SHAFTS = _mirror([[23.65, -12.25, -16.02], [40.15, -58.24, -36.24], [36.15
 CRANK_PINS = _mirror([[32.19, -17.45, -16.02], [54.11, -59.47, -30.91], [23.96, -63.49, 48.02]])
 PLATFORM_JOINTS = _mirror([[10.33, -40.47, -7.0], [28.61, -54.65, -51.28], [36.13, -52.46, -1.32]])
 # third columns of the matrices printed in S0, Section 4: directions of the shafts
-SHAFT_DIRECTIONS = np.array([
-    [0.0, 0.0, 1.0], [0.0, 0.0, -1.0],
-    [0.0, 0.9743, 0.2251], [0.0, -0.9743, 0.2251],
-    [0.0, 0.9780, 0.2085], [0.0, -0.9780, 0.2085],
-])
+SHAFT_DIRECTIONS = np.array(
+    [
+        [0.0, 0.0, 1.0],
+        [0.0, 0.0, -1.0],
+        [0.0, 0.9743, 0.2251],
+        [0.0, -0.9743, 0.2251],
+        [0.0, 0.9780, 0.2085],
+        [0.0, -0.9780, 0.2085],
+    ]
+)
 # S0 Section 5.1; g·mm² to kg·m²
 CRANK_INERTIA = np.array([3510.0, 3510.0, 6630.0, 6630.0, 17628.0, 17628.0]) * 1e-9
 MANDIBLE_MASS = 0.34022
-MANDIBLE_INERTIA = 1e-9 * np.array([
-    [820091.15, -26.57, -137019.15],
-    [-26.57, 423459.18, -88.60],
-    [-137019.15, -88.60, 818784.70],
-])
+MANDIBLE_INERTIA = 1e-9 * np.array(
+    [
+        [820091.15, -26.57, -137019.15],
+        [-26.57, 423459.18, -88.60],
+        [-137019.15, -88.60, 818784.70],
+    ]
+)
 COUPLER_MASS_PER_LENGTH = 7800.0 * 17.3494e-6
 GRAVITY = np.array([0.0, 0.0, -9.8])
 # S1 Eq. 2: the condyles stay on P1 x + z + P2 = 0
@@ -190,7 +197,7 @@ class RssOracle:
         joints, _, joints_ddot = platform.point(PLATFORM_JOINTS)
         coupler = joints - CRANK_SHAFTS - crank
         axis = coupler / self.coupler_length[:, None]
-        pins_ddot = theta_ddot[:, None] * lever - theta_dot[:, None]**2 * crank
+        pins_ddot = theta_ddot[:, None] * lever - theta_dot[:, None] ** 2 * crank
 
         # coupler: joint_force acts at the mandible, pin_force at the crank; the axial part of
         # joint_force is unknown, `known` is the rest
@@ -202,20 +209,24 @@ class RssOracle:
             needed = needed - np.asarray(wrench, dtype=float)
         needed = needed + _resultant(arms, known)
         axial_map = -_wrench_columns(arms, axis)
-        condyle_arms = (platform.point(CONDYLES)[0] - platform.pose[:3])[:self._n_contacts]
+        condyle_arms = (platform.point(CONDYLES)[0] - platform.pose[:3])[: self._n_contacts]
         contact_map = _wrench_columns(condyle_arms, np.tile(CONTACT_NORMAL, (self._n_contacts, 1)))
         axial_0 = np.linalg.solve(axial_map, needed)
         axial_per_contact = -np.linalg.solve(axial_map, contact_map)
 
         # crank: torque = I theta_ddot + (crank × pin_force)·z, and lever·F = (crank × F)·z
         torque_0 = CRANK_INERTIA * theta_ddot + np.sum(
-            lever * (inertia_force - known - axial_0[:, None] * axis), axis=1)
+            lever * (inertia_force - known - axial_0[:, None] * axis), axis=1
+        )
         torque_per_contact = -np.sum(lever * axis, axis=1)[:, None] * axial_per_contact
         # every contact force gives a valid set of torques; take the smallest set
         contact = -np.linalg.pinv(torque_per_contact) @ torque_0
         axial = axial_0 + axial_per_contact @ contact
         return RssResult(
-            platform, theta, theta_dot, theta_ddot,
+            platform,
+            theta,
+            theta_dot,
+            theta_ddot,
             effort=torque_0 + torque_per_contact @ contact,
             contact=contact,
             pin_force=inertia_force - known - axial[:, None] * axis,
@@ -244,16 +255,14 @@ class RssOracle:
 
     def _closure_residual(self, platform: PlatformMotion, coupler: Array) -> float:
         length_error = np.linalg.norm(coupler, axis=1) - self.coupler_length
-        plane_error = platform.point(CONDYLES)[0][:self._n_contacts] @ CONTACT_NORMAL + P2
+        plane_error = platform.point(CONDYLES)[0][: self._n_contacts] @ CONTACT_NORMAL + P2
         return float(np.max(np.abs(np.concatenate([length_error, plane_error]))))
 
     def jacobian(self, y: ArrayLike) -> Array:
         """Return d theta / d y, (6, n_y), column by column from unit velocities."""
         y = np.asarray(y, dtype=float)
         zero = np.zeros_like(y)
-        columns = [
-            self._cranks(self.platform_motion(y, unit, zero))[1] for unit in np.eye(len(y))
-        ]
+        columns = [self._cranks(self.platform_motion(y, unit, zero))[1] for unit in np.eye(len(y))]
         return np.array(columns).T
 
 
@@ -317,8 +326,7 @@ def _parasitic_angle(
     d_aa, d_ab, d_bb = ca * sb, sa * cb, -P1 * cb + ca * sb
     d_dot = d_a * a_dot + d_b * b_dot
     d_ddot = (
-        d_a * a_ddot + d_b * b_ddot
-        + d_aa * a_dot**2 + 2.0 * d_ab * a_dot * b_dot + d_bb * b_dot**2
+        d_a * a_ddot + d_b * b_ddot + d_aa * a_dot**2 + 2.0 * d_ab * a_dot * b_dot + d_bb * b_dot**2
     )
     square = n**2 + d**2
     gamma_dot = (d * n_dot - n * d_dot) / square

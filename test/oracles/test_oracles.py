@@ -97,7 +97,8 @@ def test_pinocchio_agrees_with_newton_euler(name: str) -> None:
         motion = effort.motion
         pose = generic.by_name(motion.q)
         for joint, value in zip(
-                ('x', 'y', 'z', 'alpha', 'beta', 'gamma'), expected.platform.pose, strict=True):
+            ('x', 'y', 'z', 'alpha', 'beta', 'gamma'), expected.platform.pose, strict=True
+        ):
             assert pose[joint] == pytest.approx(value, abs=1e-13)
         assert np.max(np.abs(generic.of_actuated(motion.q) - expected.theta)) < TOLERANCE
         assert _relative(generic.of_actuated(motion.v), expected.theta_dot, 1e-2) < TOLERANCE
@@ -180,14 +181,14 @@ def test_virtual_work_oracles_are_consistent(
     rate, acceleration = getattr(now, f'{joint}_dot'), getattr(now, f'{joint}_ddot')
     assert rate == pytest.approx(_derivative(lambda t: getattr(at(t), joint), 1e-4), rel=1e-7)
     assert acceleration == pytest.approx(
-        _derivative(lambda t: getattr(at(t), f'{joint}_dot'), 1e-4), rel=1e-7)
+        _derivative(lambda t: getattr(at(t), f'{joint}_dot'), 1e-4), rel=1e-7
+    )
     assert now.jacobian @ y_dot == pytest.approx(rate, rel=1e-12)
 
     momentum_rate = _derivative(lambda t: momentum(position(t), y_dot + t * y_ddot), 1e-4)
 
     def energy_slope(axis: Array) -> float:
-        return float(_derivative(
-            lambda step: 0.5 * y_dot @ momentum(y + step * axis, y_dot), 1e-4))
+        return float(_derivative(lambda step: 0.5 * y_dot @ momentum(y + step * axis, y_dot), 1e-4))
 
     slope = np.array([energy_slope(axis) for axis in np.eye(n)])
     inertial = generalized(y, y_dot, y_ddot) - generalized(y, np.zeros(n), np.zeros(n))
@@ -198,9 +199,15 @@ def test_virtual_work_oracles_are_consistent(
 @pytest.mark.parametrize(
     ('joint', 'point', 'printed'),
     [
-        (0, (0.0, -0.29), 2.65), (0, (0.0, 0.04), 2.83), (0, (0.0, 0.41), 3.51),
-        (1, (0.06, -0.12), 2.69), (1, (-0.2, -0.32), 2.88), (1, (-0.5, -0.53), 3.69),
-        (2, (-0.06, -0.12), 2.69), (2, (0.2, -0.32), 2.88), (2, (0.5, -0.53), 3.69),
+        (0, (0.0, -0.29), 2.65),
+        (0, (0.0, 0.04), 2.83),
+        (0, (0.0, 0.41), 3.51),
+        (1, (0.06, -0.12), 2.69),
+        (1, (-0.2, -0.32), 2.88),
+        (1, (-0.5, -0.53), 3.69),
+        (2, (-0.06, -0.12), 2.69),
+        (2, (0.2, -0.32), 2.88),
+        (2, (0.5, -0.53), 3.69),
     ],
 )
 def test_trimule_load_inertia_is_as_printed(
@@ -212,24 +219,28 @@ def test_trimule_load_inertia_is_as_printed(
 
 
 @pytest.mark.skipif(
-    not REFERENCE.exists(), reason='the reference samples are not beside the project')
+    not REFERENCE.exists(), reason='the reference samples are not beside the project'
+)
 def test_newton_euler_reproduces_the_reference_samples() -> None:
     masticator, rss6 = RssOracle('masticator'), RssOracle('rss6')
     samples = json.loads(REFERENCE.read_text(encoding='utf-8'))['samples']
     assert samples
     for sample in samples:
         given, out = sample['in'], sample['out']
-        solution = masticator.inverse_dynamics(
-            given['x'], given['xd'], given['xdd'], given['W'])
+        solution = masticator.inverse_dynamics(given['x'], given['xd'], given['xdd'], given['W'])
         platform = solution.platform
         free = rss6.inverse_dynamics(
-            platform.pose, platform.pose_dot, platform.pose_ddot, given['W'])
+            platform.pose, platform.pose_dot, platform.pose_ddot, given['W']
+        )
         for value, expected in [
-            (platform.pose, out['pose']), (platform.pose_ddot, out['pose_dd']),
-            (solution.theta, out['theta']), (solution.theta_dot, out['theta_d']),
+            (platform.pose, out['pose']),
+            (platform.pose_ddot, out['pose_dd']),
+            (solution.theta, out['theta']),
+            (solution.theta_dot, out['theta_d']),
             (solution.theta_ddot, out['theta_dd']),
             (masticator.jacobian(given['x']), out['J_theta1']),
-            (solution.effort, out['tau_minnorm']), (solution.contact, out['FZ_minnorm']),
+            (solution.effort, out['tau_minnorm']),
+            (solution.contact, out['FZ_minnorm']),
             (free.effort, out['rss6']['tau']),
         ]:
             assert _relative(value, np.array(expected), 1e-2) < 1e-12

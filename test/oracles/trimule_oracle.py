@@ -92,11 +92,14 @@ def inverse_dynamics(
         generalized -= wrench[:3] + spins @ wrench[3:]
     jacobian = np.array([[float(limb.dot) for limb in partial[0]] for partial in units]).T
     limb, limb_dot, limb_ddot = (
-        np.array([float(getattr(q, part)) for q in limbs]) for part in ('value', 'dot', 'ddot'))
+        np.array([float(getattr(q, part)) for q in limbs]) for part in ('value', 'dot', 'ddot')
+    )
     force = np.linalg.solve(jacobian.T, generalized)
     inverse = np.linalg.inv(jacobian)
     return TrimuleResult(
-        limb, limb_dot, limb_ddot,
+        limb,
+        limb_dot,
+        limb_ddot,
         effort=force / RADIANS_PER_METRE + RADIANS_PER_METRE * SCREW_INERTIA * limb_ddot,
         jacobian=jacobian,
         load_inertia=inverse.T @ mass_matrix @ inverse / RADIANS_PER_METRE**2
@@ -131,8 +134,9 @@ def _bodies(p: Jet) -> tuple[list[Jet], list[_Body], Triad]:
         reach = end - Jet.of(base)
         along = unit(reach)
         limb_axes = _cardan_axes(along)
-        bodies.append(_Body(
-            36.02, np.diag([5.33, 5.33, 0.07]), Jet.of(base) - along * 0.19, limb_axes))
+        bodies.append(
+            _Body(36.02, np.diag([5.33, 5.33, 0.07]), Jet.of(base) - along * 0.19, limb_axes)
+        )
         bodies.append(_Body(13.83, np.diag([1.35, 1.35, 0.01]), end - along * 0.47, limb_axes))
         limbs.append(norm(reach))
     return limbs, bodies, axes
