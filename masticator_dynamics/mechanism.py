@@ -343,8 +343,12 @@ class Mechanism:
         rows = effort.row()
         if rows.ndim != 1:
             raise InputError(f'joint_reaction is of single results, this is a batch of {len(rows)}')
+        # The engine leaves the forces of the open tree behind, and multipliers of least norm in
+        # the row; the effort's own, for its goal and friction, are those that count.
+        multipliers = rows[self.slices['multipliers']].copy()
         self._run(engine.EFFORT, effort.given()[None], rows[None])
-        return joint_reactions(self._structure, self._model, rows[self.slices['multipliers']])
+        friction = dict(zip(self.contacts, effort.contact_friction, strict=True))
+        return joint_reactions(self._structure, self._model, multipliers, friction)
 
     # Plumbing
 
@@ -427,7 +431,9 @@ class Mechanism:
 
     def _distribution(self, goal: Goal, friction: bool) -> Distribution:
         """Records for a goal, made once."""
-        key = (goal if isinstance(goal, str) else tuple(sorted(goal.items())), friction)
+        if not isinstance(goal, str | Mapping):
+            raise InputError(f'goal is {goal!r}, neither a name nor weights by name')
+        key = (goal if isinstance(goal, str) else repr(sorted(goal.items())), friction)
         if key not in self._distributions:
             weights = {goal: 1.0} if isinstance(goal, str) else dict(goal)
             self._distributions[key] = pack_distribution(

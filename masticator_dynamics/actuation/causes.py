@@ -12,6 +12,8 @@ import math
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.pose import point_in_base
 
+REST = 1e-12  # of the velocities that cancel, or of the fastest actuator
+
 
 @kernel
 def find_causes(model, tables, answer):
@@ -48,11 +50,14 @@ def contact_friction(model, tables, i, v):
     contact = tables.contacts[i]
     constraint = model.constraints[contact.constraint]
     x, y, z = point_in_base(model.bodies[constraint.body_b], constraint.point_b)
-    vx, vy, vz = 0.0, 0.0, 0.0
+    vx, vy, vz, parts = 0.0, 0.0, 0.0, 0.0
     for e in range(constraint.first_entry, constraint.last_entry):
         j = model.entries[e].joint
         cx, cy, cz = point_velocity(model.joints[j], model.bodies[j], x, y, z)
         vx, vy, vz = vx + cx * v[j], vy + cy * v[j], vz + cz * v[j]
+        parts += (abs(cx) + abs(cy) + abs(cz)) * abs(v[j])
+    if vx * vx + vy * vy + vz * vz <= (REST * parts) ** 2:
+        vx, vy, vz = 0.0, 0.0, 0.0  # rounding must not choose the direction of friction
     speed = math.sqrt(vx * vx + vy * vy + vz * vz + contact.transition**2)
     unit = contact.coulomb / speed if speed > 0.0 else 0.0
     friction, viscous = tables.friction, tables.viscous

@@ -5,7 +5,7 @@
 import math
 
 from masticator_dynamics.actuation.affine import combine
-from masticator_dynamics.actuation.causes import find_causes
+from masticator_dynamics.actuation.causes import REST, find_causes
 from masticator_dynamics.actuation.layout import unpack_tables
 from masticator_dynamics.actuation.pieces import affine, friction, optimality, solve_pieces
 from masticator_dynamics.engine.evaluate import evaluate
@@ -61,7 +61,7 @@ def weigh(model, tables, answer):
         tables.weights[i] = tables.goal[0] + tables.goal[1] * power
         tables.rates[i] = rate
         speed = math.sqrt(rate * rate + tables.slots[i].transition ** 2)
-        tables.sense[i] = rate / speed if speed > 0.0 else 0.0
+        tables.sense[i] = rate / speed if abs(rate) > REST * fastest else 0.0
 
 
 @kernel

@@ -96,8 +96,11 @@ def _check_weights(goals: Mapping[str, float]) -> None:
     for name, weight in goals.items():
         if name not in GOALS:
             raise InputError(f'no goal {name!r}; there are: {", ".join(GOALS)}')
-        if not (np.isfinite(weight) and weight >= 0.0):
-            raise InputError(f'goal {name!r} has weight {weight}; it must be 0 or more')
+        number = isinstance(weight, int | float) and np.isfinite(weight)
+        if not (number and weight >= 0.0):
+            raise InputError(
+                f'goal {name!r} has weight {weight!r}; a number of 0 or more is needed'
+            )
     if not any(goals.values()):
         raise InputError('a goal needs a weight above 0')
 

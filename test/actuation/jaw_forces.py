@@ -102,16 +102,16 @@ def least_norm(terms: Callable[[Array], Array], scale: float) -> float:
     Within a quadrant the forces are smooth, and bounded least squares finds its way from inside.
     """
     best = float(np.linalg.norm(terms(np.zeros(2))))
-    for signs in itertools.product((1.0, -1.0), repeat=2):
+    for signs in map(np.array, itertools.product((1.0, -1.0), repeat=2)):
         for start in ([1.0, 1.0], [1e-3, 1.0], [1.0, 1e-3]):
             found = scipy.optimize.least_squares(
-                lambda x, s=np.array(signs): terms(s * x), scale * np.array(start),
+                lambda x, s=signs: terms(s * x), scale * np.array(start),
                 bounds=(0.0, np.inf), xtol=1e-14, ftol=1e-14, gtol=1e-14,
             )  # fmt: skip
             best = min(best, float(np.linalg.norm(found.fun)))
-    for axis, sign in itertools.product((0, 1), (1.0, -1.0)):
+    for ray in (*np.eye(2), *-np.eye(2)):
         found = scipy.optimize.minimize_scalar(
-            lambda x, d=sign * np.eye(2)[axis]: float(np.linalg.norm(terms(x * d))),
+            lambda x, d=ray: float(np.linalg.norm(terms(x * d))),
             bounds=(0.0, 10.0 * scale), method='bounded', options={'xatol': 1e-12 * scale},
         )  # fmt: skip
         best = min(best, float(found.fun))

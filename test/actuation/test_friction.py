@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 import samples
-from actuation.jaw_forces import CONTACT_COULOMB, JawForces, least_norm
 from oracles import rss_oracle as rss
+
+from actuation.jaw_forces import JawForces, least_norm
 
 GOALS = {
     'torque': {'torque': 1.0},
@@ -88,16 +89,31 @@ def test_the_jaw_is_in_balance_and_friction_takes_power(goal: str) -> None:
         assert np.all(effort.friction * effort.velocity > 0.0)
 
 
-def test_a_condyle_at_rest_gives_finite_forces_within_the_friction_cone() -> None:
-    """The direction is rounding's; the forces still balance and exceed no friction."""
+def test_joints_transmit_the_forces_of_the_goal() -> None:
+    """The forces on the couplers; a joint that moves the platform freely transmits nothing."""
+    mechanism = samples.mechanism('masticator')
+    pins = mechanism.tree_indices([f'universal_{i}_first' for i in range(1, 7)])
+    free = mechanism.tree_indices(['x', 'y', 'z'])
+    for state in samples.states('masticator', 4, seed=85):
+        hand = JawForces('masticator', tuple(state), friction=True)
+        for goal in ('torque', 'joint-force', 'contact-force'):
+            effort = mechanism.feedforward(*state, goal=goal, friction=True)
+            reaction = effort.joint_reaction
+            pin_force = hand.pin_force(effort.contact)
+            assert samples.relative_error(reaction[pins, :3], pin_force) < 1e-9, goal
+            assert np.abs(reaction[free]).max() < 1e-9 * np.abs(pin_force).max(), goal
+
+
+def test_rounding_does_not_choose_the_friction_of_a_condyle_at_rest() -> None:
     mechanism = samples.mechanism('masticator')
     for state in samples.states('masticator', 4, seed=84):
         moving = samples.State(state.y, about_left_condyle(state.y, 0.0), *list(state)[2:])
         hand = JawForces('masticator', tuple(moving), friction=True)
         effort = mechanism.feedforward(*moving, friction=True)
-        left = np.linalg.norm(effort.contact_friction[0])
-        normal = np.linalg.norm(rss.CONTACT_NORMAL) * abs(effort.contact[0])
-        assert left <= CONTACT_COULOMB * normal * (1.0 + 1e-9)
+        assert not np.any(effort.contact_friction[0])
+        nudged = samples.State(state.y, moving.y_dot * (1.0 + 1e-13), *list(state)[2:])
+        same = mechanism.feedforward(*nudged, friction=True)
+        assert samples.relative_error(same.actuated, effort.actuated) < 1e-9
         pin_force = hand.pin_force(effort.contact, effort.contact_friction)
         assert samples.relative_error(effort.actuated, hand.torque(pin_force)) < 1e-9
 

@@ -5,10 +5,10 @@
 import numpy as np
 import pytest
 import samples
-from actuation.jaw_forces import JawForces
 from oracles import rcid_oracle
 from oracles.rss_oracle import RssOracle
 
+from actuation.jaw_forces import JawForces
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import ActuationError, InputError
 
@@ -75,7 +75,7 @@ def test_a_blend_is_stationary_between_its_goals(friction: bool) -> None:
         assert np.abs(blend).min() > 1e-2
         for direction in np.eye(2):
             slope = samples.five_point(
-                lambda t, d=direction: hand.norm(blend + t * d, weights), 1e-3
+                lambda t, d=direction, h=hand, b=blend, w=weights: h.norm(b + t * d, w), 1e-3
             )
             assert abs(slope) < 1e-9 * hand.norm(blend, weights) / 1e-3
         for goal in ({'torque': 1.0}, {'joint-force': 1.0}):
@@ -141,7 +141,17 @@ def test_friction_of_an_idle_motor_is_refused() -> None:
 
 @pytest.mark.parametrize(
     'goal',
-    ['speed', {'speed': 1.0}, {'torque': -1.0}, {'torque': 0.0}, {}, {'torque': float('nan')}],
+    [
+        'speed',
+        3,
+        None,
+        {'speed': 1.0},
+        {'torque': -1.0},
+        {'torque': 0.0},
+        {'torque': 'a'},
+        {},
+        {'torque': float('nan')},
+    ],
 )
 def test_a_goal_that_is_none_is_refused(goal) -> None:
     mechanism = samples.mechanism('masticator')

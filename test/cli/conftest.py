@@ -24,21 +24,23 @@ class Answer:
     err: str
 
 
-@pytest.fixture(scope='session', autouse=True)
+_load = Mechanism.load.__func__
+
+
+@functools.cache
+def _load_once(name: str, actuators: tuple[str, ...] | None) -> Mechanism:
+    return _load(Mechanism, name, actuators)
+
+
+@pytest.fixture(scope='module', autouse=True)
 def quick_loading() -> Iterator[None]:
-    original = Mechanism.load.__func__
-
-    @functools.cache
-    def load(name: str, actuators: tuple[str, ...] | None) -> Mechanism:
-        return original(Mechanism, name, actuators)
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             Mechanism,
             'load',
             # Descriptions that tests write are read anew.
             lambda name, actuators=None: (
-                original(Mechanism, name, actuators) if '/' in name else load(name, actuators)
+                _load(Mechanism, name, actuators) if '/' in name else _load_once(name, actuators)
             ),
         )
         yield

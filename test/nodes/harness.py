@@ -228,6 +228,15 @@ class Client:
         time.sleep(seconds)
         return self.states[first:]
 
+    def silent(self):
+        """Wait until states have stopped coming; how many there are."""
+        for _ in range(20):
+            count = len(self.states)
+            time.sleep(0.3)
+            if len(self.states) == count:
+                return count
+        raise AssertionError('states keep coming')
+
     def states_between(self, begin, end):
         """States stamped from begin to end (ns), complete."""
         wait_for(
