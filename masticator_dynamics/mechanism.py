@@ -180,9 +180,13 @@ class Mechanism:
     ) -> Effort:
         """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path."""
         given = self._pack_row(y, y_dot, y_ddot, wrench)
-        if goal == 'torque' and not friction:
-            return Effort(self, given, self._evaluate(engine.FEEDFORWARD, given))
-        return self._effort(engine.FEEDFORWARD, given, goal, friction)
+        if friction or goal != 'torque':
+            return self._effort(engine.FEEDFORWARD, given, goal, friction)
+        rows = np.empty((1, self._width))
+        self._run(engine.FEEDFORWARD, given[None], rows)
+        if rows[0, 0]:
+            raise failure(self, rows, given)
+        return Effort(self, given, rows[0])
 
     def feedforward_batch(
         self,

@@ -29,9 +29,11 @@ class _Answer:
 
     def __init__(self, mechanism: Mechanism, given: FloatArray, rows: FloatArray):
         # Read-only once, here; every field is a view of these.
+        rows.setflags(write=False)
+        given.setflags(write=False)
         self.mechanism = mechanism
-        self._given = _read_only(given)
-        self._rows = _read_only(rows)
+        self._given = given
+        self._rows = rows
 
     def given(self) -> FloatArray:
         """A copy of what the engine was asked: y, y_dot, y_ddot, wrench (..., 3 n_y + 6)."""
@@ -132,14 +134,14 @@ class Effort(_Answer):
         slices: dict[str, slice] | None = None,
     ):
         super().__init__(mechanism, given, rows)
-        self._forces = None if forces is None else _read_only(forces)
+        self._forces = forces
         self._force_slices = slices
 
     def _force(self, name: str, length: int) -> FloatArray:
         """A quantity of the distribution; zero where there was nothing to distribute."""
         if self._forces is None or self._force_slices is None:
             return np.zeros((*self._rows.shape[:-1], length))
-        return self._forces[..., self._force_slices[name]]
+        return _read_only(self._forces[..., self._force_slices[name]])
 
     @property
     def friction(self) -> FloatArray:
