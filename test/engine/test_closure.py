@@ -129,29 +129,41 @@ def test_finite_input_gives_finite_numbers_or_a_reason(name: str, data: st.DataO
     assert effort.closure_residual < 1e-10
 
 
-@settings(max_examples=60)
-@given(y=st.tuples(st.floats(-0.4, 0.4), st.floats(-0.1, 0.6)))
-def test_five_bar_reaches_what_geometry_says(y: tuple[float, float]) -> None:
-    """Each leg of 0.2 and 0.275 m reaches an annulus about its motor."""
-    distances = [np.hypot(y[0] - side * 0.1, y[1]) for side in (-1.0, 1.0)]
-    missing = max(max(d - 0.475, 0.075 - d) for d in distances)
-    # The sense of the bend, seen from the motor, tells the two branches of a leg apart.
+def test_five_bar_reaches_what_geometry_says() -> None:
+    """All over its plane: legs of 0.2 and 0.275 m reach an annulus about each motor.
+
+    Where a pose is found, both legs bend outwards as at home, however far the cranks turned.
+    """
+
+    def missing_at(point: samples.Array) -> float:
+        distances = np.hypot(point[..., :1] - [-0.1, 0.1], point[..., 1:])
+        return float(np.maximum(distances - 0.475, 0.075 - distances).max())
+
     mechanism = samples.mechanism('five_bar')
-    try:
-        motion = mechanism.solve(y)
-    except SingularityError:
-        assert abs(missing) < 1e-6
-    except ReachError as error:
-        # What the way from home crosses is out of reach, too.
-        assert missing > -1e-9 or 'branch' in str(error)
-    else:
-        assert missing < 1e-9
-        for leg, bend in ((1, -1.0), (2, 1.0)):
-            motor, elbow, tip = (
-                mechanism.frame_pose(motion, frame).position
-                for frame in (f'crank_{leg}', f'rod_{leg}', f'rod_{leg}_tip')
+    frames = [[f'crank_{leg}', f'rod_{leg}', f'rod_{leg}_tip'] for leg in (1, 2)]
+    found = refused = 0
+    for x, y in itertools.product(np.linspace(-0.4, 0.4, 81), np.linspace(-0.45, 0.47, 93)):
+        missing = missing_at(np.array([x, y]))
+        try:
+            motion = mechanism.solve([x, y])
+        except SingularityError:
+            assert abs(missing) < 1e-6
+        except ReachError:
+            # Within reach, but the straight way from home leads out of it, or grazes its edge.
+            way = mechanism.home.y + np.linspace(0.0, 1.0, 400)[:, None] * (
+                [x, y] - mechanism.home.y
             )
-            assert np.sign(np.cross(elbow - motor, tip - elbow)[2]) == bend
+            assert missing_at(way) > -2e-3, (x, y)
+            refused += missing > 0.0
+        else:
+            assert missing < 1e-9
+            found += 1
+            for leg, bend in ((0, -1.0), (1, 1.0)):
+                motor, elbow, tip = (
+                    mechanism.frame_pose(motion, frame).position for frame in frames[leg]
+                )
+                assert np.sign(np.cross(elbow - motor, tip - elbow)[2]) == bend, (x, y)
+    assert found > 3000 and refused > 2000
 
 
 @pytest.mark.parametrize('point', [(0.0, 0.6), (0.3, 0.5), (-0.2, 0.5), (-0.1, 0.01)])

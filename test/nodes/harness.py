@@ -228,6 +228,18 @@ class Client:
         time.sleep(seconds)
         return self.states[first:]
 
+    def settles_at(self, effort, within=10.0):
+        """Whether all efforts published in a tenth of a second are as expected, soon.
+
+        Not at once: a busy computer may hold back a bite force, or what sends it, for a while.
+        """
+        until = time.monotonic() + within
+        while time.monotonic() < until:
+            published = rows(self.collect(0.1))[3]
+            if len(published) and np.abs(published - effort).max() < 1e-9:
+                return True
+        return False
+
     def silent(self):
         """Wait until states have stopped coming; how many there are."""
         for _ in range(20):
