@@ -19,6 +19,7 @@ SUMMARIES = {
     'coupling': 'Inertia coupling of the actuators along a motion.',
     'forward-kinematics': 'Independent coordinates from positions of the actuated joints.',
     'track-incisor': 'Motion whose incisor follows a recording.',
+    'compare': 'Printed figures of the papers next to ours, and why they differ.',
     'check': 'Validate a description and show what it describes.',
     'demo': 'The main job, end to end, with no robot.',
 }

@@ -184,15 +184,34 @@ def write_table(target: str, columns: Sequence[str], values: FloatArray) -> None
     OSError
         When writing fails.
     """
+    with _open_for_writing(target) as stream:
+        _write(stream, columns, values)
+
+
+def write_text(target: str, text: str) -> None:
+    """Write text to a file, whole or not at all; ``-`` is standard output.
+
+    Raises
+    ------
+    OSError
+        When writing fails.
+    """
+    with _open_for_writing(target) as stream:
+        stream.write(text)
+
+
+@contextlib.contextmanager
+def _open_for_writing(target: str) -> Iterator[TextIO]:
+    """Open a target that :func:`check_writable` lets pass."""
     if target == STANDARD_STREAM:
-        _write(sys.stdout, columns, values)
+        yield sys.stdout
         sys.stdout.flush()
     elif not _is_plain(pathlib.Path(target)):  # a device or pipe must not be replaced by a file
         with open(target, 'w', encoding='utf-8', newline='') as stream:
-            _write(stream, columns, values)
+            yield stream
     else:
         with replacing(pathlib.Path(target)) as stream:
-            _write(stream, columns, values)
+            yield stream
 
 
 @contextlib.contextmanager

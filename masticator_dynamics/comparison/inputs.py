@@ -1,0 +1,125 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the sections compare on: a chewing motion of the masticator, the built-in one unless told.
+
+The papers' own trajectory and bite force were never published; every comparison that depends on
+them says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.frames import wrenches_on_platform
+from masticator_dynamics.mechanism import Mechanism
+
+SAMPLES = 250
+STROKES, PERIOD = 5, 1.0  # as in S0 Sec. 7 and S1 Fig. 9: five bursts in five seconds
+POSE = ('x', 'y', 'z', 'alpha', 'beta', 'gamma')
+
+
+@dataclasses.dataclass(frozen=True)
+class ChewingMotion:
+    """A motion of the masticator and the wrench of the food on the mandible.
+
+    Attributes
+    ----------
+    name : str
+        For titles and notes.
+    time : array, shape (N,)
+        s.
+    y, y_dot, y_ddot : array, shape (N, 4)
+        x, y (m), alpha, beta (rad) and their time derivatives.
+    wrench : array, shape (N, 6)
+        N and N m, on the mandible, base axes, torque about the mandible's origin.
+    """
+
+    name: str
+    time: FloatArray
+    y: FloatArray
+    y_dot: FloatArray
+    y_ddot: FloatArray
+    wrench: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class PlatformMotion:
+    """The same motion in the six coordinates of the mandible: what rss6 takes.
+
+    Attributes
+    ----------
+    y, y_dot, y_ddot : array, shape (N, 6)
+        x, y, z (m), alpha, beta, gamma (rad) and their time derivatives.
+    """
+
+    y: FloatArray
+    y_dot: FloatArray
+    y_ddot: FloatArray
+
+
+def _silent(steps: Iterable[int], label: str) -> Iterable[int]:
+    return steps
+
+
+class Inputs:
+    """Mechanisms and motion, each made once and only when a section asks for it.
+
+    Parameters
+    ----------
+    motion : callable, optional
+        Makes the motion to compare on from the masticator; default: built-in chewing.
+    progress : callable, optional
+        Goes through steps and shows how many are done, under a label; default: shows nothing.
+    """
+
+    def __init__(
+        self,
+        motion: Callable[[Mechanism], ChewingMotion] | None = None,
+        progress: Callable[[Iterable[int], str], Iterable[int]] = _silent,
+    ):
+        self._make_motion = motion or built_in_motion
+        self.progress = progress
+
+    @functools.cached_property
+    def masticator(self) -> Mechanism:
+        """The constrained mechanism."""
+        return Mechanism.load('masticator')
+
+    @functools.cached_property
+    def rss6(self) -> Mechanism:
+        """Its counterpart without contacts."""
+        return Mechanism.load('rss6')
+
+    @functools.cached_property
+    def motion(self) -> ChewingMotion:
+        """What both are moved along."""
+        return self._make_motion(self.masticator)
+
+    @functools.cached_property
+    def platform_motion(self) -> PlatformMotion:
+        """:attr:`motion` of the whole mandible, from the closed loops of the masticator."""
+        motion, masticator = self.motion, self.masticator
+        solved = masticator.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot)
+        columns = masticator.tree_indices(POSE)
+        return PlatformMotion(solved.q[:, columns], solved.v[:, columns], solved.a[:, columns])
+
+
+def built_in_motion(masticator: Mechanism) -> ChewingMotion:
+    """Five chewing strokes in five seconds and the food's force on the left molar."""
+    # Only here: scipy's splines take long to import.
+    from masticator_dynamics.motion.chewing import bite_force, chewing_stroke
+
+    path = chewing_stroke(strokes=STROKES, period=PERIOD)
+    food = bite_force(strokes=STROKES, period=PERIOD)
+    step = STROKES * PERIOD / SAMPLES
+    time: FloatArray = (np.arange(SAMPLES) + 0.5) * step
+    y, y_dot, y_ddot = path.sample(time)
+    force = np.hstack([food.sample(time), np.zeros((SAMPLES, 3))])
+    q = masticator.feedforward_batch(y).q
+    wrench = wrenches_on_platform(masticator, q, force, point=food.frame)
+    return ChewingMotion('the built-in chewing motion', time, y, y_dot, y_ddot, wrench)

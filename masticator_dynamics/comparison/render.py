@@ -1,0 +1,99 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of comparisons as text, Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+
+from masticator_dynamics.comparison.sections import SECTIONS
+from masticator_dynamics.comparison.table import ComparisonTable
+
+Report = Mapping[str, Sequence[ComparisonTable]]
+WIDTH = 100
+
+
+def as_text(report: Report) -> str:
+    """Aligned tables for a terminal."""
+    blocks = []
+    for name, tables in report.items():
+        blocks.append(f'{name}: {SECTIONS[name]}')
+        for table in tables:
+            heading = textwrap.wrap(table.title, WIDTH)
+            notes = [
+                textwrap.fill(note, WIDTH, initial_indent='  * ', subsequent_indent='    ')
+                for note in table.notes
+            ]
+            lines = [*heading, f'[{table.source}]', *_grid(table), *notes]
+            blocks.append('\n'.join(lines))
+    return '\n\n'.join(blocks) + '\n'
+
+
+def as_markdown(report: Report) -> str:
+    """Headings, tables and lists."""
+    blocks = []
+    for name, tables in report.items():
+        blocks.append(f'## {name}\n\n{SECTIONS[name]}')
+        for table in tables:
+            rule = ['---', *['---:'] * (len(table.columns) - 1)]
+            rows = [table.columns, rule, *(map(table.shown, row) for row in table.rows)]
+            grid = '\n'.join(f'| {" | ".join(map(_escaped, row))} |' for row in rows)
+            notes = '\n'.join(
+                textwrap.fill(f'- {n}', WIDTH, subsequent_indent='  ', break_on_hyphens=False)
+                for n in table.notes
+            )
+            parts = [f'### {table.title}', f'*{table.source}*', grid, notes]
+            blocks.append('\n\n'.join(part for part in parts if part))
+    return '\n\n'.join(blocks) + '\n'
+
+
+def as_csv(report: Report) -> str:
+    """One line per cell, all digits; notes are lines without a column."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator='\n')
+    writer.writerow(['section', 'table', 'source', 'row', 'column', 'value'])
+    for name, tables in report.items():
+        for table in tables:
+            place = (name, table.title, table.source)
+            for row in table.rows:
+                for column, cell in zip(table.columns[1:], row[1:], strict=True):
+                    writer.writerow([*place, row[0], column, '' if cell is None else cell])
+            for number, note in enumerate(table.notes, 1):
+                writer.writerow([*place, f'note {number}', '', note])
+    return stream.getvalue()
+
+
+def as_json(report: Report) -> str:
+    """Lists of tables by section, all digits."""
+    content = {
+        name: [dataclasses.asdict(table) for table in tables] for name, tables in report.items()
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
+
+
+# By the ending of the file.
+FORMATS = {'.txt': as_text, '.md': as_markdown, '.csv': as_csv, '.json': as_json}
+
+
+def _grid(table: ComparisonTable) -> list[str]:
+    """Columns aligned: names to the left, numbers to the right."""
+    rows = [table.columns, *([table.shown(cell) for cell in row] for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        '  '.join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    rule = '-' * max(map(len, lines))
+    return [lines[0], rule, *lines[1:]]
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace('|', '\\|')

@@ -1,0 +1,25 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The sections there are; each is imported when it runs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from masticator_dynamics.comparison.inputs import Inputs
+from masticator_dynamics.comparison.table import ComparisonTable
+
+Section = Callable[[Inputs], list[ComparisonTable]]
+
+# Name, which is the module's with hyphens for underscores, and what it compares.
+SECTIONS = {
+    'coupling': 'Inertia coupling of the masticator and of rss6 (S0 Figs. 7, 8).',
+}
+
+
+def section(name: str) -> Section:
+    """Import a section's function ``compare``."""
+    module = importlib.import_module(f'{__package__}.{name.replace("-", "_")}')
+    compare: Section = module.compare
+    return compare
