@@ -117,7 +117,7 @@ def built_in_motion(masticator: Mechanism) -> ChewingMotion:
     path = chewing_stroke(strokes=STROKES, period=PERIOD)
     food = bite_force(strokes=STROKES, period=PERIOD)
     step = STROKES * PERIOD / SAMPLES
-    time: FloatArray = (np.arange(SAMPLES) + 0.5) * step
+    time = np.asarray((np.arange(SAMPLES) + 0.5) * step, dtype=np.float64)
     y, y_dot, y_ddot = path.sample(time)
     force = np.hstack([food.sample(time), np.zeros((SAMPLES, 3))])
     q = masticator.feedforward_batch(y).q
