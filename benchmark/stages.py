@@ -53,8 +53,10 @@ def _run_until(memory, scratch, stage, given, out):
     """Rows as ``engine.evaluate`` does them, stopping after a stage."""
     model = unpack(memory, scratch)
     k = len(model.independent)
-    for row in range(len(given)):
-        numbers, answer = given[row], answer_of(out[row], model.answer)
+    asked, told = 3 * k + 6, model.answer[len(model.answer) - 1]
+    for row in range(len(given) // asked):
+        numbers = given[row * asked : (row + 1) * asked]
+        answer = answer_of(out[row * told : (row + 1) * told], model.answer)
         y, y_dot, y_ddot = numbers[:k], numbers[k : 2 * k], numbers[2 * k : 3 * k]
         answer.report[0] = 0.0
         if stage < 1:
@@ -85,14 +87,15 @@ def kernel_stages(mechanism: Mechanism, given: np.ndarray) -> dict[str, float]:
     """Median time of each stage per row of input, us."""
     model = pack(mechanism.description, mechanism.structure, mechanism.driving)
     out = np.empty((len(given), mechanism.slices['tangent'].stop))
-    _run_until(model.memory, model.scratch, len(STAGES), given, out)
+    flat = given.reshape(-1), out.reshape(-1)
+    _run_until(model.memory, model.scratch, len(STAGES), *flat)
     if not np.allclose(out[:, mechanism.slices['effort']], _efforts(mechanism, given), rtol=1e-9):
         raise SystemExit('the stages no longer do what the engine does')
     until = np.empty((ROUNDS, len(STAGES)))
     for r in range(ROUNDS):
         for stage in range(len(STAGES)):
             start = perf_counter()
-            _run_until(model.memory, model.scratch, stage, given, out)
+            _run_until(model.memory, model.scratch, stage, *flat)
             until[r, stage] = perf_counter() - start
     reached = np.median(until, axis=0) / len(given) * 1e6
     return dict(zip(STAGES, np.diff(reached, prepend=0.0), strict=True))
@@ -101,18 +104,17 @@ def kernel_stages(mechanism: Mechanism, given: np.ndarray) -> dict[str, float]:
 def call_stages(mechanism: Mechanism, rows: list[tuple[Any, ...]]) -> dict[str, float]:
     """Median time per call of what Python does around the kernel, us, and of the whole."""
     model = pack(mechanism.description, mechanism.structure, mechanism.driving)
-    out = np.empty((1, mechanism.slices['tangent'].stop))
-    given = np.concatenate(rows[0])[None]
-    nothing = np.empty((0, given.shape[1]))
+    out = np.empty(mechanism.slices['tangent'].stop)
+    nothing = np.empty(0)
     task = engine.FEEDFORWARD
     times = _interleaved(
         {
             'loop': lambda *_: None,
             'dispatch': lambda *_: engine.evaluate(model.memory, model.scratch, task, nothing, out),
             'kernel': lambda *state: engine.evaluate(
-                model.memory, model.scratch, task, np.concatenate(state)[None], out
+                model.memory, model.scratch, task, np.concatenate(state), out
             ),
-            'packing': lambda *state: np.concatenate(state)[None],
+            'packing': lambda *state: np.concatenate(state),
             'call': mechanism.feedforward,
             'torques': lambda *state: mechanism.feedforward(*state).actuated,
         },

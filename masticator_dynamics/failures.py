@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 def failure(mechanism: Mechanism, table: FloatArray, given: FloatArray) -> MasticatorError:
     """The exception for the first failed row of a table of answers; ``row`` is its index."""
+    table = table.reshape(-1, table.shape[-1])
     row = int(np.flatnonzero(table[:, 0])[0])
     status, block, amount = int(table[row, 0]), int(table[row, 1]), float(table[row, 2])
     values = given.reshape(len(table), -1)[row]

@@ -158,7 +158,5 @@ def _ranged(
                 value, (low, high) = position[..., index, None], np.array(interval)[:, None]
                 yield _Ranged((contact.name,), axis, ('m',), value, low, high)
     if effort is not None:
-        actuated = mechanism.tree_indices(mechanism.actuated)
-        bound = limits.effort[actuated]
-        names = ['N' if units[j] == 'm' else 'N m' for j in actuated]
+        bound, names = mechanism.effort_limits, mechanism.effort_units
         yield _Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)

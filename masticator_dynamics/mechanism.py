@@ -7,8 +7,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import pathlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +17,17 @@ from masticator_dynamics.actuation.packing import Distribution, pack_distributio
 from masticator_dynamics.analysis.inertia_coupling import actuated_inertia, inertia_coupling
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine import evaluate as engine
-from masticator_dynamics.engine.arrays import FloatArray, as_floats
-from masticator_dynamics.engine.packing import pack
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.packing import pack, transmission_ratios
 from masticator_dynamics.engine.reactions import joint_reactions
 from masticator_dynamics.engine.structure import Structure, analyse
 from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import ActuationError, InputError
 from masticator_dynamics.failures import failure
+from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
 from masticator_dynamics.limits import Limits, RangeViolation, find_violations
 from masticator_dynamics.results import Effort, Motion
 
-_FLOAT = np.dtype(np.float64)
 Goal = str | Mapping[str, float]
 
 
@@ -81,9 +80,13 @@ class Mechanism:
         self.slices = self._model.sizes.answer_slices()
         self.contact_rows = self._rows_of(self.contacts)
         self.limits = Limits.of(self._structure.tree.joints)
-        self._run = functools.partial(engine.evaluate, self._model.memory, self._model.scratch)
+        self.transmission_ratios = transmission_ratios(description)
+        self._run: Callable[..., None] = functools.partial(
+            engine.evaluate, self._model.memory, self._model.scratch
+        )
         self._distributions: dict[object, Distribution] = {}
         self._width = self.slices['tangent'].stop
+        self._freedoms = len(self.independent)
         self.home = self.solve(self._structure.home[self.tree_indices(self.independent)])
 
     @classmethod
@@ -96,6 +99,20 @@ class Mechanism:
     def tree_indices(self, joints: Sequence[str]) -> list[int]:
         """Positions of joints in tree vectors."""
         return [self.tree_joints.index(name) for name in joints]
+
+    @property
+    def effort_units(self) -> tuple[str, ...]:
+        """Unit of each actuator's effort: of the motor where there is a transmission."""
+        joints = self._structure.tree.joints
+        slides = [joints[j].unit == 'm' for j in self.tree_indices(self.actuated)]
+        geared = [self.description.actuators[n].transmission is not None for n in self.actuated]
+        return tuple('N' if s and not g else 'N m' for s, g in zip(slides, geared, strict=True))
+
+    @property
+    def effort_limits(self) -> FloatArray:
+        """Largest effort (n_u,) of each actuator, from the URDF; infinite where it has none."""
+        bound = self.limits.effort[self.tree_indices(self.actuated)]
+        return np.asarray(bound / np.abs(self.transmission_ratios))
 
     @property
     def structure(self) -> Structure:
@@ -131,8 +148,8 @@ class Mechanism:
         SingularityError
             When the loops do not determine the velocities at ``y``.
         """
-        given = self._pack_row(y, y_dot, y_ddot, None)
-        return Motion(self, given, self._evaluate(engine.MOTION, given))
+        given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
+        return Motion(self, given, self._evaluate(engine.MOTION, given), self.slices)
 
     def inverse_dynamics(
         self,
@@ -162,11 +179,8 @@ class Mechanism:
         """
         if motion.mechanism.tree_joints != self.tree_joints:
             raise InputError(f'the motion is of {motion.mechanism.name}, not of {self.name}')
-        given = self._pack_row(motion.y, motion.y_dot, motion.y_ddot, wrench)
-        rows = np.empty(self._width)
-        for name in ('q', 'v', 'a'):
-            rows[self.slices[name]] = getattr(motion, name)
-        return self._effort(engine.EFFORT, given, goal, friction, rows)
+        given = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
+        return self._effort(engine.EFFORT, given, goal, friction, motion)
 
     def feedforward(
         self,
@@ -179,14 +193,17 @@ class Mechanism:
         friction: bool = False,
     ) -> Effort:
         """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path."""
-        given = self._pack_row(y, y_dot, y_ddot, wrench)
-        if friction or goal != 'torque':
-            return self._effort(engine.FEEDFORWARD, given, goal, friction)
-        rows = np.empty((1, self._width))
-        self._run(engine.FEEDFORWARD, given[None], rows)
-        if rows[0, 0]:
-            raise failure(self, rows, given)
-        return Effort(self, given, rows[0])
+        # Kept free of everything that a single call can do without.
+        given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        if goal == 'torque' and not friction:
+            run, width, slices = self._run, self._width, self.slices
+        else:
+            run, width, slices = self._distribution(goal, friction)
+        row = np.empty(width)
+        run(engine.FEEDFORWARD, given, row)
+        if row.item(0):
+            raise failure(self, row, given)
+        return Effort(self, given, row, slices)
 
     def feedforward_batch(
         self,
@@ -215,7 +232,7 @@ class Mechanism:
         ReachError, SingularityError, InputError
             As for a single call, naming the first row that fails.
         """
-        given = self._pack_rows(Y, Y_dot, Y_ddot, W)
+        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         return self._effort(engine.FEEDFORWARD, given, goal, friction)
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
@@ -287,8 +304,8 @@ class Mechanism:
         rotation = self.frame_pose(motion, axes or self.description.base).rotation
         origin = self.frame_pose(motion, self.description.platform).position
         arm = self.frame_pose(motion, point or self.description.platform).position - origin
-        force_in_base = rotation @ _three_numbers(force, 'force')
-        torque_in_base = rotation @ _three_numbers(torque, 'torque')
+        force_in_base = rotation @ three_numbers(force, 'force')
+        torque_in_base = rotation @ three_numbers(torque, 'torque')
         return np.concatenate([force_in_base, torque_in_base + np.cross(arm, force_in_base)])
 
     def actuated_inertia(self, motion: Motion) -> FloatArray:
@@ -317,10 +334,10 @@ class Mechanism:
 
     def largest_gap(self, q: npt.ArrayLike) -> float:
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
-        rows = np.zeros((1, self._width))
-        rows[0, self.slices['q']] = q
-        self._run(engine.EFFORT, np.zeros((1, 3 * len(self.independent) + 6)), rows)
-        return float(rows[0, self.slices['report']][3])
+        row = np.zeros(self._width)
+        row[self.slices['q']] = q
+        self._run(engine.EFFORT, np.zeros(3 * self._freedoms + 6), row)
+        return float(row[self.slices['report']][3])
 
     def condition_number_loops(self, motion: Motion) -> float:
         """Condition number of the constraint Jacobian over the dependent joints."""
@@ -344,57 +361,17 @@ class Mechanism:
 
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
-        rows = effort.row()
-        if rows.ndim != 1:
-            raise InputError(f'joint_reaction is of single results, this is a batch of {len(rows)}')
+        row = effort.row()
+        if row.ndim != 1:
+            raise InputError(f'joint_reaction is of single results, this is a batch of {len(row)}')
         # The engine leaves the forces of the open tree behind, and multipliers of least norm in
         # the row; the effort's own, for its goal and friction, are those that count.
-        multipliers = rows[self.slices['multipliers']].copy()
-        self._run(engine.EFFORT, effort.given()[None], rows[None])
+        multipliers = row[self.slices['multipliers']].copy()
+        self._run(engine.EFFORT, effort.given(), row[: self._width])
         friction = dict(zip(self.contacts, effort.contact_friction, strict=True))
         return joint_reactions(self._structure, self._model, multipliers, friction)
 
     # Plumbing
-
-    def _pack_row(self, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
-        """One row of input for the engine, shapes checked."""
-        count = len(self.independent)
-        try:
-            # What a control loop hands in, arrays of the right length, needs no closer look.
-            if len(y) == count == len(y_dot) == len(y_ddot) and len(wrench) == 6:
-                given: FloatArray = np.concatenate((y, y_dot, y_ddot, wrench))
-                if given.ndim == 1 and given.dtype is _FLOAT:
-                    return given
-        except (TypeError, ValueError):
-            pass
-        given = np.zeros(3 * count + 6)
-        parts = (('y', y, count), ('y_dot', y_dot, count), ('y_ddot', y_ddot, count))
-        start = 0
-        for name, part, length in (*parts, ('wrench', wrench, 6)):
-            if part is not None:
-                numbers = as_floats(part, name)
-                if numbers.shape != (length,):
-                    raise InputError(f'{name} has shape {numbers.shape}, needed is ({length},)')
-                given[start : start + length] = numbers
-            start += length
-        return given
-
-    def _pack_rows(self, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
-        """Many rows of input for the engine, shapes checked."""
-        count = len(self.independent)
-        if as_floats(y, 'Y').ndim != 2:
-            raise InputError(f'Y has shape {as_floats(y, "Y").shape}, needed is (N, {count})')
-        rows = len(y)
-        given = np.zeros((rows, 3 * count + 6))
-        parts = (('Y', y), ('Y_dot', y_dot), ('Y_ddot', y_ddot))
-        for index, (name, part) in enumerate((*parts, ('W', wrench))):
-            if part is not None:
-                length = count if index < 3 else 6
-                numbers = as_floats(part, name)
-                if numbers.shape != (rows, length):
-                    raise InputError(f'{name} has shape {numbers.shape}, needed ({rows}, {length})')
-                given[:, index * count : index * count + length] = numbers
-        return given
 
     def _rows_of(self, constraints: Sequence[str]) -> list[int]:
         """Rows of constraints, by name, among the engine's multipliers."""
@@ -414,24 +391,14 @@ class Mechanism:
         given: FloatArray,
         goal: Goal,
         friction: bool,
-        rows: FloatArray | None = None,
+        motion: Motion | None = None,
     ) -> Effort:
         """Efforts for a goal, with friction or without."""
         if goal == 'torque' and not friction:
-            return Effort(self, given, self._evaluate(task, given, rows))
-        distribution = self._distribution(goal, friction)
-        if rows is None:
-            rows = np.empty((*given.shape[:-1], self._width))
-        forces = np.empty((*given.shape[:-1], distribution.width))
-        if given.ndim == 1:
-            distribution.run(task, given[None], rows[None], forces[None])
-            failed = bool(rows.item(0))
-        else:
-            distribution.run(task, given, rows, forces)
-            failed = bool(rows[:, 0].any())
-        if failed:
-            raise failure(self, rows.reshape(-1, self._width), given)
-        return Effort(self, given, rows, forces, distribution.slices)
+            return Effort(self, given, self._evaluate(task, given, motion=motion), self.slices)
+        chosen = self._distribution(goal, friction)
+        rows = self._evaluate(task, given, chosen.run, chosen.width, motion)
+        return Effort(self, given, rows, chosen.slices)
 
     def _distribution(self, goal: Goal, friction: bool) -> Distribution:
         """Records for a goal, made once."""
@@ -445,23 +412,20 @@ class Mechanism:
             )
         return self._distributions[key]
 
-    def _evaluate(self, task: int, given: FloatArray, rows: FloatArray | None = None) -> FloatArray:
-        """Run the engine on one row or many; refuse what it refuses."""
-        if rows is None:
-            rows = np.empty((*given.shape[:-1], self._width))
-        if given.ndim == 1:
-            self._run(task, given[None], rows[None])
-            failed = bool(rows.item(0))
-        else:
-            self._run(task, given, rows)
-            failed = bool(rows[:, 0].any())
-        if failed:
-            raise failure(self, rows.reshape(-1, self._width), given)
+    def _evaluate(
+        self,
+        task: int,
+        given: FloatArray,
+        run: Callable[..., None] | None = None,
+        width: int = 0,
+        motion: Motion | None = None,
+    ) -> FloatArray:
+        """Run a kernel on one row or many; refuse what it refuses."""
+        rows = np.empty((*given.shape[:-1], width or self._width))
+        if motion is not None:
+            for name in ('q', 'v', 'a'):
+                rows[self.slices[name]] = getattr(motion, name)
+        (run or self._run)(task, given.reshape(-1), rows.reshape(-1))
+        if rows[..., 0].any():
+            raise failure(self, rows, given)
         return rows
-
-
-def _three_numbers(values: npt.ArrayLike, name: str) -> FloatArray:
-    numbers = as_floats(values, name)
-    if numbers.shape != (3,):
-        raise InputError(f'{name} has shape {numbers.shape}, needed is (3,)')
-    return numbers

@@ -27,13 +27,20 @@ def _read_only(array: FloatArray) -> FloatArray:
 class _Answer:
     """Rows of the engine's output; leading axis (N,) for a batch, none for a single call."""
 
-    def __init__(self, mechanism: Mechanism, given: FloatArray, rows: FloatArray):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        given: FloatArray,
+        rows: FloatArray,
+        slices: dict[str, slice],
+    ):
         # Read-only once, here; every field is a view of these.
         rows.setflags(write=False)
         given.setflags(write=False)
         self.mechanism = mechanism
         self._given = given
         self._rows = rows
+        self._slices = slices
 
     def given(self) -> FloatArray:
         """A copy of what the engine was asked: y, y_dot, y_ddot, wrench (..., 3 n_y + 6)."""
@@ -44,7 +51,7 @@ class _Answer:
         return self._rows.copy()
 
     def _field(self, name: str) -> FloatArray:
-        return self._rows[..., self.mechanism.slices[name]]
+        return self._rows[..., self._slices[name]]
 
     def _asked(self, first: int, last: int | None) -> FloatArray:
         """Part of what the engine was asked, in multiples of n_y."""
@@ -125,23 +132,11 @@ class Motion(_Answer):
 class Effort(_Answer):
     """Efforts of the actuators for a motion, and the forces in contacts and loops."""
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        given: FloatArray,
-        rows: FloatArray,
-        forces: FloatArray | None = None,
-        slices: dict[str, slice] | None = None,
-    ):
-        super().__init__(mechanism, given, rows)
-        self._forces = forces
-        self._force_slices = slices
-
     def _force(self, name: str, length: int) -> FloatArray:
         """A quantity of the distribution; zero where there was nothing to distribute."""
-        if self._forces is None or self._force_slices is None:
+        if name not in self._slices:
             return np.zeros((*self._rows.shape[:-1], length))
-        return _read_only(self._forces[..., self._force_slices[name]])
+        return self._field(name)
 
     @property
     def friction(self) -> FloatArray:

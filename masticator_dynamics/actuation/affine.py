@@ -7,53 +7,58 @@ from masticator_dynamics.engine.jit import kernel, leaf
 
 @kernel
 def combine(model, tables, with_friction):
-    """Everything as affine functions of the free efforts, for the signs assumed."""
-    contacts, free, causes = len(tables.contacts), tables.sizes[0], tables.sizes[1]
-    newton, contact, combination = tables.newton, tables.contact, tables.combination
+    """Everything as affine functions of the free efforts, for the signs assumed.
+
+    False where friction and contact forces of the pattern have no unique solution.
+    """
+    contacts, free, actuators = len(tables.contacts), tables.sizes[0], len(model.actuated)
+    newton, contact = tables.newton, tables.contact
     if contacts > 0:
         for i in range(contacts):
             row = tables.contacts[i].row
             for j in range(contacts):
                 own = 1.0 if i == j else 0.0
-                newton[i, j] = own - tables.signs[j] * tables.multipliers[row, 1 + j]
-            contact[i, 0] = tables.multipliers[row, 0]
-            for m in range(free):
-                contact[i, 1 + m] = tables.multipliers[row, 1 + contacts + m]
+                newton[i, j] = own - tables.signs[j] * tables.multipliers[row, 1 + free + j]
+            for m in range(1 + free):
+                contact[i, m] = tables.multipliers[row, m]
         if not solve_small(newton, contact, contacts, 1 + free):
             return False
-    for k in range(causes):
-        for m in range(1 + free):
-            combination[k, m] = 0.0
-    combination[0, 0] = 1.0
-    for i in range(contacts):
-        for m in range(1 + free):
-            combination[1 + i, m] = tables.signs[i] * contact[i, m]
-    for m in range(free):
-        combination[1 + contacts + m, 1 + m] = 1.0
-    actuators, columns = len(model.actuated), 1 + free
+    gather(tables, tables.efforts, tables.terms, 0, 0, actuators)
     if with_friction:
-        multiply(tables.across, combination, tables.sliding, 0, 0, 2 * actuators, columns)
-    multiply(tables.efforts, combination, tables.terms, 0, 0, actuators, columns)
+        gather(tables, tables.bearing, tables.bearing_terms, 0, 0, 3 * actuators)
     if tables.goal[2] > 0.0:
         count = 3 * (len(tables.slots) - actuators)
-        multiply(tables.forces, combination, tables.terms, 3 * actuators, actuators, count, columns)
+        gather(tables, tables.forces, tables.terms, 3 * actuators, actuators, count)
     return True
 
 
 @kernel
-def multiply(matrix, combination, out, first, start, rows, columns):
-    """Rows of a matrix over causes, combined."""
-    for r in range(rows):
-        for m in range(columns):
-            value = 0.0
-            for k in range(len(combination)):
-                value += matrix[first + r, k] * combination[k, m]
-            out[start + r, m] = value
+def gather(tables, causes, out, first, start, count):
+    """Rows of a matrix over causes: contacts rub with the multipliers that they have."""
+    free = tables.sizes[0]
+    for r in range(count):
+        for m in range(1 + free):
+            out[start + r, m] = causes[first + r, m]
+        for i in range(len(tables.contacts)):
+            factor = tables.signs[i] * causes[first + r, 1 + free + i]
+            for m in range(1 + free):
+                out[start + r, m] += factor * tables.contact[i, m]
+
+
+@kernel
+def affine(matrix, row, free, count):
+    """Value of a row at the free efforts."""
+    value = matrix[row, 0]
+    for m in range(count):
+        value += matrix[row, 1 + m] * free[m]
+    return value
 
 
 @leaf
 def solve_small(matrix, right, size, columns):
     """Solve ``matrix @ x = right`` into ``right`` by elimination; False where singular."""
+    if size == 2:
+        return _solve_2(matrix, right, columns)
     largest = 0.0
     for i in range(size):
         for j in range(size):
@@ -81,4 +86,23 @@ def solve_small(matrix, right, size, columns):
             for i in range(k + 1, size):
                 right[k, j] -= matrix[k, i] * right[i, j]
             right[k, j] /= matrix[k, k]
+    return True
+
+
+@kernel
+def _solve_2(matrix, right, columns):
+    """Two equations, by the larger pivot of the first column."""
+    p = 0 if abs(matrix[0, 0]) >= abs(matrix[1, 0]) else 1
+    a, b, c, d = matrix[p, 0], matrix[p, 1], matrix[1 - p, 0], matrix[1 - p, 1]
+    largest = max(max(abs(a), abs(b)), max(abs(c), abs(d)))
+    if not abs(a) > 1e-14 * largest:
+        return False
+    factor = c / a
+    rest = d - factor * b
+    if not abs(rest) > 1e-14 * largest:
+        return False
+    for j in range(columns):
+        top = right[p, j]
+        last = (right[1 - p, j] - factor * top) / rest
+        right[0, j], right[1, j] = (top - b * last) / a, last
     return True

@@ -19,25 +19,26 @@ REST = 1e-12  # of the velocities that cancel, or of the fastest actuator
 def find_causes(model, tables, answer):
     """Fill loads, efforts, multipliers and forces of all causes."""
     causes, actuators = tables.sizes[1], len(model.actuated)
+    first_contact = 1 + tables.sizes[0]
     for j in range(len(model.joints)):
         for k in range(causes):
             tables.loads[j, k] = 0.0
     for i in range(len(tables.contacts)):
         contact_friction(model, tables, i, answer.v)
-    first_free = 1 + len(tables.contacts)
-    for k in range(first_free):
+    drive(model, tables, 0)
+    for k in range(first_contact, causes):
         drive(model, tables, k)
-    free_efforts(model, tables, first_free)
+    free_efforts(model, tables)
     for i in range(actuators):
         for k in range(causes):
-            tables.loads[model.actuated[i], k] -= tables.efforts[i, k]
+            tables.loads[model.actuated[i], k] -= model.ratio[i] * tables.efforts[i, k]
     constrain(model, tables, causes)
     for i in range(actuators):
         tables.efforts[i, 0] += answer.effort[i]
     for r in range(len(model.dependent)):
         tables.multipliers[r, 0] += answer.multipliers[r]
     joint_forces(model, tables, causes)
-    forces_across(model, tables, causes)
+    bearing_forces(model, tables, causes)
 
 
 @kernel
@@ -69,7 +70,7 @@ def contact_friction(model, tables, i, v):
         j = model.entries[e].joint
         cx, cy, cz = point_velocity(model.joints[j], model.bodies[j], x, y, z)
         along = cx * vx + cy * vy + cz * vz
-        tables.loads[j, 1 + i] += unit * along
+        tables.loads[j, 1 + tables.sizes[0] + i] += unit * along
         tables.loads[j, 0] += contact.viscous * along
 
 
@@ -102,16 +103,16 @@ def drive(model, tables, k):
 
 
 @kernel
-def free_efforts(model, tables, first):
-    """Orthonormal efforts of the powered actuators that cancel in the motion, as last causes."""
+def free_efforts(model, tables):
+    """Orthonormal efforts of the powered actuators that cancel in the motion, as causes."""
     efforts, actuators, freedoms = tables.efforts, len(model.actuated), len(model.independent)
-    for k in range(first, first + tables.sizes[0]):
+    for k in range(1, 1 + tables.sizes[0]):
         chosen, largest = 0, -1.0
         for i in range(actuators):
             left = model.driving[i]
             for f in range(freedoms):
                 left -= model.basis[i, f] ** 2
-            for other in range(first, k):
+            for other in range(1, k):
                 left -= efforts[i, other] ** 2
             if left > largest:
                 chosen, largest = i, left
@@ -124,7 +125,7 @@ def free_efforts(model, tables, first):
                     product += model.basis[i, f] * efforts[i, k]
                 for i in range(actuators):
                     efforts[i, k] -= product * model.basis[i, f]
-            for other in range(first, k):
+            for other in range(1, k):
                 product = 0.0
                 for i in range(actuators):
                     product += efforts[i, other] * efforts[i, k]
@@ -182,19 +183,18 @@ def joint_forces(model, tables, causes):
                     forces[row, k] -= pull * tables.multipliers[constraint.first_row + r, k]
             if tap.contact >= 0:
                 forces[row, 0] += tap.sign * tables.viscous[3 * tap.contact + x]
-                forces[row, 1 + tap.contact] += tap.sign * tables.friction[3 * tap.contact + x]
+                rubbing = tap.sign * tables.friction[3 * tap.contact + x]
+                forces[row, 1 + tables.sizes[0] + tap.contact] += rubbing
 
 
 @kernel
-def forces_across(model, tables, causes):
-    """Components of the joint forces across the axes, where Coulomb friction depends on them."""
+def bearing_forces(model, tables, causes):
+    """Forces of the actuated joints in the joints' own axes; Z is the axis."""
     for i in range(len(model.actuated)):
-        if tables.slots[i].coulomb == 0.0:
-            continue
         rotation = model.bodies[model.actuated[i]].rotation
-        for x in range(2):
+        for x in range(3):
             for k in range(causes):
-                tables.across[2 * i + x, k] = (
+                tables.bearing[3 * i + x, k] = (
                     rotation[0, x] * tables.forces[3 * i, k]
                     + rotation[1, x] * tables.forces[3 * i + 1, k]
                     + rotation[2, x] * tables.forces[3 * i + 2, k]

@@ -4,11 +4,10 @@
 
 import math
 
-from masticator_dynamics.actuation.affine import combine
 from masticator_dynamics.actuation.causes import REST, find_causes
 from masticator_dynamics.actuation.layout import unpack_tables
-from masticator_dynamics.actuation.pieces import affine, friction, optimality, solve_pieces
-from masticator_dynamics.engine.evaluate import evaluate
+from masticator_dynamics.actuation.pieces import solve_pieces
+from masticator_dynamics.engine.evaluate import evaluate_row
 from masticator_dynamics.engine.jit import entry_point, kernel
 from masticator_dynamics.engine.layout import answer_of, unpack
 
@@ -16,36 +15,34 @@ JAMMED = 7  # no pattern of contact signs is consistent with friction
 
 
 @entry_point
-def distribute(memory, scratch, block, table_memory, task, given, out, extra):
+def distribute(memory, scratch, block, table_memory, task, given, out):
     """Evaluate rows as ``engine.evaluate`` does, then choose the efforts anew.
 
-    A row of ``extra`` holds the optimality, the friction of the actuated joints (n_u,), the
-    friction force of each contact on its body (3 each, base axes) and the force that the joint of
-    each slot transmits (3 each, base axes).
+    A row of ``out`` goes on, after what the engine tells, with the optimality, the friction of the
+    actuated joints (n_u,), the friction force of each contact on its body (3 each, base axes) and
+    the force that the joint of each slot transmits (3 each, base axes).
     """
     model = unpack(memory, scratch)
     tables = unpack_tables(block, table_memory)
-    for row in range(len(given)):
-        evaluate(memory, scratch, task, given[row : row + 1], out[row : row + 1])
-        answer = answer_of(out[row], model.answer)
+    asked, told = 3 * len(model.independent) + 6, model.answer[len(model.answer) - 1]
+    actuators, contacts = len(model.actuated), len(tables.contacts)
+    width = told + 1 + actuators + 3 * contacts + 3 * len(tables.slots)
+    for row in range(len(given) // asked):
+        answer = answer_of(out[row * width : row * width + told], model.answer)
+        evaluate_row(model, task, given[row * asked : (row + 1) * asked], answer)
         if answer.report[0] == 0.0:
-            answer.report[0] = _distribute_row(model, tables, answer, extra[row])
+            forces = out[row * width + told : (row + 1) * width]
+            answer.report[0] = _distribute_row(model, tables, answer, forces)
 
 
 @kernel
-def _distribute_row(model, tables, answer, extra):
+def _distribute_row(model, tables, answer, forces):
     """Replace efforts and multipliers of an answer by the best; status."""
     find_causes(model, tables, answer)
     weigh(model, tables, answer)
-    if not solve_pieces(model, tables) < math.inf:
+    if not solve_pieces(model, tables, answer, forces):
         return JAMMED
-    for i in range(len(tables.contacts)):
-        tables.signs[i] = tables.best_signs[i]
-    for m in range(tables.sizes[0]):
-        tables.free[m] = tables.best[m]
-    combine(model, tables, True)
-    extra[0] = optimality(model, tables)
-    report_forces(model, tables, answer, extra)
+    report_forces(model, tables, answer, forces)
     return 0
 
 
@@ -58,28 +55,23 @@ def weigh(model, tables, answer):
     for i in range(len(model.actuated)):
         rate = answer.velocity[i]
         power = rate * rate + (1e-3 * fastest) ** 2 if fastest > 0.0 else 1.0
-        tables.weights[i] = tables.goal[0] + tables.goal[1] * power
-        tables.rates[i] = rate
+        tables.weights[i] = tables.goal[0] + tables.goal[1] * model.ratio[i] ** 2 * power
+        tables.drag[i] = tables.slots[i].viscous * rate
         speed = math.sqrt(rate * rate + tables.slots[i].transition ** 2)
-        tables.sense[i] = rate / speed if abs(rate) > REST * fastest else 0.0
+        sense = rate / speed if abs(rate) > REST * fastest else 0.0
+        tables.rubbing[i] = tables.slots[i].coulomb * sense
 
 
 @kernel
-def report_forces(model, tables, answer, extra):
-    """Efforts, multipliers and forces at the free efforts chosen."""
+def report_forces(model, tables, answer, forces):
+    """Multipliers, forces and balance for the amounts of the causes."""
     free, causes, actuators = tables.sizes[0], tables.sizes[1], len(model.actuated)
-    contacts = len(tables.contacts)
-    for i in range(actuators):
-        extra[1 + i] = friction(tables, i, tables.free)
-        answer.effort[i] = affine(tables.terms, i, tables.free, free) + extra[1 + i]
+    contacts, amounts = len(tables.contacts), tables.amounts
     for i in range(contacts):
-        rubbing = tables.signs[i] * affine(tables.contact, i, tables.free, free)
+        rubbing = amounts[1 + free + i]
         for x in range(3):
             pull = rubbing * tables.friction[3 * i + x] + tables.viscous[3 * i + x]
-            extra[1 + actuators + 3 * i + x] = -pull
-    amounts = tables.gradient
-    for k in range(causes):
-        amounts[k] = affine(tables.combination, k, tables.free, free)
+            forces[1 + actuators + 3 * i + x] = -pull
     for r in range(len(model.dependent)):
         answer.multipliers[r] = 0.0
         for k in range(causes):
@@ -88,7 +80,7 @@ def report_forces(model, tables, answer, extra):
         value = 0.0
         for k in range(causes):
             value += tables.forces[r, k] * amounts[k]
-        extra[1 + actuators + 3 * contacts + r] = value
+        forces[1 + actuators + 3 * contacts + r] = value
     for j in range(len(model.joints)):
         left = 0.0
         for k in range(causes):

@@ -3,8 +3,8 @@
 """The flat records of friction and goals, beside those of the engine.
 
 Every quantity of the distribution is affine in a few *causes*: the load of the motion itself
-(column 0), the Coulomb friction of each contact per unit of its multiplier (columns 1 to c) and
-the efforts that cancel in the motion (the last d columns, d = actuators - freedoms).
+(column 0), the efforts that cancel in the motion (columns 1 to d, d = actuators - freedoms) and
+the Coulomb friction of each contact per unit of its multiplier (the last c columns).
 """
 
 import dataclasses
@@ -27,8 +27,8 @@ CONTACT = np.dtype(
 SLOT = np.dtype(
     [  # a joint whose transmitted force is needed: first the actuated joints, then the goal's
         ('joint', 'i8'),
-        ('coulomb', 'f8'),  # friction effort per newton across the axis, m (1 when sliding)
-        ('viscous', 'f8'),  # N m s or N s/m
+        ('coulomb', 'f8'),  # friction effort per newton across the axis
+        ('viscous', 'f8'),  # friction effort per velocity
         ('transition', 'f8'),  # rad/s or m/s
     ]
 )
@@ -50,27 +50,26 @@ class Tables(NamedTuple):
     taps: Any
     goal: FloatArray  # weights of |effort|^2, |power|^2, |joint force|^2, |contact|^2
     sizes: IntArray  # (2,) free efforts, causes
+    stays: IntArray  # (contacts,) patterns whose minimum keeps the contact's sign, as bits
     loads: FloatArray  # (tree, causes)
     efforts: FloatArray  # (actuated, causes)
     multipliers: FloatArray  # (rows, causes)
     forces: FloatArray  # (3 * slots, causes) that joints transmit, base axes
-    across: FloatArray  # (2 * actuated, causes) the same across the axes of actuated joints
+    bearing: FloatArray  # (3 * actuated, causes) the same in the axes of the actuated joints
     contact: FloatArray  # (contacts, 1 + d) multipliers, affine in the free efforts
-    combination: FloatArray  # (causes, 1 + d) of the causes, affine in the free efforts
     terms: FloatArray  # (terms, 1 + d) of the objective: residuals, affine in the free efforts
-    sliding: FloatArray  # (2 * actuated, 1 + d) force across each actuated axis
+    bearing_terms: FloatArray  # (3 * actuated, 1 + d) force in each actuated joint's axes
     newton: FloatArray  # (d + contacts, d + contacts + 1)
     free: FloatArray  # (d,) the free efforts
-    best: FloatArray  # (d,)
-    trial: FloatArray  # (d,)
+    step: FloatArray  # (d,)
+    gradient: FloatArray  # (d,) of one term
+    amounts: FloatArray  # (causes,) of the causes at the free efforts
     friction: FloatArray  # (3 * contacts,) N, unit Coulomb force, base axes
     viscous: FloatArray  # (3 * contacts,) N, viscous force, base axes
     signs: FloatArray  # (contacts,) assumed signs of the multipliers
-    best_signs: FloatArray  # (contacts,)
     weights: FloatArray  # (actuated,) of the efforts in the objective
-    rates: FloatArray  # (actuated,) velocities
-    sense: FloatArray  # (actuated,) of the sliding, -1 to 1
-    gradient: FloatArray  # (d,) of one term
+    drag: FloatArray  # (actuated,) effort of viscous friction
+    rubbing: FloatArray  # (actuated,) effort of Coulomb friction per newton across the axis
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,15 +94,15 @@ class Counts:
         terms = u + 3 * (self.slots - u) + c
         return {
             'loads': (self.tree, k), 'efforts': (u, k), 'multipliers': (self.rows, k),
-            'forces': (3 * self.slots, k), 'across': (2 * u, k),
-            'contact': (c, 1 + d), 'combination': (k, 1 + d),
-            'terms': (terms, 1 + d), 'sliding': (2 * u, 1 + d), 'newton': (d + c, d + c + 1),
+            'forces': (3 * self.slots, k), 'bearing': (3 * u, k), 'contact': (c, 1 + d),
+            'terms': (terms, 1 + d), 'bearing_terms': (3 * u, 1 + d),
+            'newton': (d + c, d + c + 1),
         }  # fmt: skip
 
 
-SECTIONS = ('contacts', 'slots', 'taps', 'goal', 'sizes', 'ends')
-_MATRICES = 10
-_VECTORS = 11
+SECTIONS = ('contacts', 'slots', 'taps', 'goal', 'sizes', 'stays', 'ends')
+_MATRICES = 9
+_VECTORS = 10
 
 
 def scratch(counts: Counts) -> FloatArray:
@@ -122,7 +121,7 @@ def row_ends(counts: Counts) -> IntArray:
 def unpack_tables(block, memory):
     """Named views of a block of bytes with ``SECTIONS`` and of scratch memory."""
     at = block[: 8 * (len(SECTIONS) + 1)].view(np.int64)
-    ends = block[at[5] : at[6]].view(np.int64)
+    ends = block[at[6] : at[7]].view(np.int64)
     last = ends[_MATRICES]
     return Tables(
         block[at[0] : at[1]].view(CONTACT),
@@ -130,6 +129,7 @@ def unpack_tables(block, memory):
         block[at[2] : at[3]].view(TAP),
         block[at[3] : at[4]].view(np.float64),
         block[at[4] : at[5]].view(np.int64),
+        block[at[5] : at[6]].view(np.int64),
         memory[ends[0] : ends[1]],
         memory[ends[1] : ends[2]],
         memory[ends[2] : ends[3]],
@@ -138,8 +138,7 @@ def unpack_tables(block, memory):
         memory[ends[5] : ends[6]],
         memory[ends[6] : ends[7]],
         memory[ends[7] : ends[8]],
-        memory[ends[8] : ends[9]],
-        memory[ends[9] : last],
+        memory[ends[8] : last],
         memory[last],
         memory[last + 1],
         memory[last + 2],
@@ -150,5 +149,4 @@ def unpack_tables(block, memory):
         memory[last + 7],
         memory[last + 8],
         memory[last + 9],
-        memory[last + 10],
     )

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction and goal of a mechanism to the flat records that kernels read."""
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,12 @@ from masticator_dynamics.errors import ActuationError, InputError
 GOALS = ('torque', 'power', 'joint-force', 'contact-force')
 
 
-@dataclasses.dataclass(frozen=True)
-class Distribution:
+class Distribution(NamedTuple):
     """``distribute`` for one mechanism, goal and friction, and where its forces stand in a row."""
 
-    run: Callable[..., None]  # (task, given, out, forces)
-    slices: dict[str, slice]
-    width: int  # of a row of forces
+    run: Callable[..., None]  # (task, given, out), rows one after the other
+    width: int  # of a row of output
+    slices: dict[str, slice]  # of a row of output, the engine's included
 
 
 def pack_distribution(
@@ -77,18 +76,23 @@ def pack_distribution(
         'taps': _taps(description, structure, observed),
         'goal': np.array([goals.get(goal, 0.0) for goal in GOALS]),
         'sizes': np.array([free, counts.causes]),
+        'stays': np.zeros(len(contacts), dtype=np.int64),
         'ends': layout.row_ends(counts),
     }
     lengths = {
         'optimality': 1, 'friction': counts.actuated,
         'contact_friction': 3 * counts.contacts, 'joint_force': 3 * counts.slots,
     }  # fmt: skip
-    ends = np.cumsum([0, *lengths.values()]).tolist()
+    slices = model.sizes.answer_slices()
+    start = slices['tangent'].stop
+    for name, length in lengths.items():
+        slices[name] = slice(start, start + length)
+        start += length
     block, memory = assemble(sections, layout.SECTIONS), layout.scratch(counts)
     return Distribution(
         functools.partial(distribute, model.memory, model.scratch, block, memory),
-        {name: slice(a, b) for name, a, b in zip(lengths, ends, ends[1:], strict=False)},
-        ends[-1],
+        start,
+        slices,
     )
 
 
@@ -147,8 +151,9 @@ def _slots(
         for record, name in zip(records, description.actuated, strict=False):
             data = description.actuators[name].friction
             slides = structure.tree.joints[structure.index(name)].type == 'prismatic'
-            record['coulomb'] = data.coulomb * (1.0 if slides else data.radius)
-            record['viscous'] = data.viscous
+            ratio = description.actuators[name].ratio
+            per_newton = data.coulomb * (1.0 if slides else data.radius)
+            record['coulomb'], record['viscous'] = per_newton / ratio, data.viscous / ratio
             record['transition'] = data.transition_velocity
     return records
 

@@ -30,7 +30,8 @@ _ON_THE_LINE = 1e-6  # of a rod's length
 def actuated_inertia(mechanism: Mechanism, motion: Motion) -> FloatArray:
     """Inertia matrix M_A (n_u, n_u) in actuated space, kg m^2 or kg (S0 Eq. 62).
 
-    Its diagonal is the load inertia of each actuator.
+    Its diagonal is the load inertia of each actuator, at the motor where there is a transmission
+    (S4 Sec. 3.2), the rotor's own included.
 
     Raises
     ------
@@ -46,12 +47,12 @@ def actuated_inertia(mechanism: Mechanism, motion: Motion) -> FloatArray:
             (_body_inertia(poses, b, velocities) for b in range(len(mechanism.tree_joints))),
             np.zeros((count, count)),
         )
-        return inertia + _rotors(mechanism)
+        return _at_motors(mechanism, inertia)
     actuated = mechanism.tree_indices(mechanism.actuated)
     blocks = [_limb(mechanism, joint) for joint in actuated]
     in_limbs = {j for block in blocks for j in block.joints}
     platform = motion.tangent @ np.linalg.pinv(jacobian)
-    inertia = _rotors(mechanism)
+    inertia = np.zeros((count, count))
     for body in range(len(mechanism.tree_joints)):
         if body not in in_limbs:
             inertia += _body_inertia(poses, body, platform)
@@ -60,7 +61,7 @@ def actuated_inertia(mechanism: Mechanism, motion: Motion) -> FloatArray:
         driven[block.joints[0], i] = 1.0
         inertia += _body_inertia(poses, block.joints[0], driven)
         inertia += _rod_inertia(mechanism, poses, block, driven, platform)
-    return inertia
+    return _at_motors(mechanism, inertia)
 
 
 def inertia_coupling(inertia: FloatArray) -> FloatArray:
@@ -133,6 +134,8 @@ def _limb(mechanism: Mechanism, joint: int) -> Block:
     )
 
 
-def _rotors(mechanism: Mechanism) -> FloatArray:
-    actuators = mechanism.description.actuators
-    return np.diag([actuators[name].rotor_inertia for name in mechanism.actuated])
+def _at_motors(mechanism: Mechanism, inertia: FloatArray) -> FloatArray:
+    """Inertia seen through the transmissions, and the rotors' own."""
+    ratio, actuators = mechanism.transmission_ratios, mechanism.description.actuators
+    rotors = np.diag([actuators[name].rotor_inertia for name in mechanism.actuated])
+    return np.asarray(inertia / np.outer(ratio, ratio) + rotors)

@@ -146,6 +146,10 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
         _known(name, moving, f'home.{name}', 'moving joint', refuse)
     for name in content.actuators:
         _known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
+    for name, actuator in content.actuators.items():
+        _check_transmission(
+            actuator.transmission, moving[name].type == 'prismatic', f'actuators.{name}', refuse
+        )
     constraints = [c.name for c in content.closures] + [c.name for c in content.contacts]
     _unique(constraints, 'closures, contacts', refuse)
     carriers = tree.carriers()
@@ -168,6 +172,23 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
             interval = getattr(contact.range, axis)
             if interval is not None and interval[0] > interval[1]:
                 refuse(f'{key}.range.{axis}', f'{interval[0]} m is above {interval[1]} m')
+        low, high = contact.force_range
+        if low is not None and high is not None and low > high:
+            refuse(f'{key}.force_range', f'{low} N is above {high} N')
+
+
+def _check_transmission(
+    transmission: schema.Transmission | None, slides: bool, key: str, refuse: Refusal
+) -> None:
+    if transmission is None:
+        return
+    key = f'{key}.transmission'
+    if (transmission.ratio is None) == (transmission.lead is None):
+        refuse(key, "either 'ratio' or 'lead' is needed")
+    if transmission.ratio == 0.0:
+        refuse(f'{key}.ratio', 'with 0 the motor would not move the joint')
+    if transmission.lead is not None and not slides:
+        refuse(f'{key}.lead', 'a screw drives a prismatic joint; give the ratio of a turning one')
 
 
 def _known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:

@@ -5,6 +5,7 @@
 Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the former.
 """
 
+import math
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,13 +14,16 @@ import pydantic
 if TYPE_CHECKING:
     Finite = float
     NotNegative = float
+    Positive = float
 else:
     # YAML has .nan and .inf; neither is a length or a mass.
     Finite = pydantic.confloat(allow_inf_nan=False)
     NotNegative = pydantic.confloat(ge=0.0, allow_inf_nan=False)
+    Positive = pydantic.confloat(gt=0.0, allow_inf_nan=False)
 
 Vector3 = tuple[Finite, Finite, Finite]
 Interval = tuple[Finite, Finite]
+OpenInterval = tuple[Finite | None, Finite | None]
 
 
 class _Strict(pydantic.BaseModel, extra='forbid', frozen=True):
@@ -74,16 +78,58 @@ class Contact(_Strict):
     )
     offset: Finite = pydantic.Field(description='m; the plane is normal . p + offset = 0')
     range: ContactRange = ContactRange()
+    force_range: OpenInterval = pydantic.Field(
+        (None, None), description='N, range of the multiplier; null: open on that side'
+    )
     friction: ContactFriction = ContactFriction()
 
 
-class Actuator(_Strict):
-    """What the motor adds to its joint."""
+class Transmission(_Strict):
+    """How the motor moves its joint. Efforts are the motor's; positions stay the joint's."""
 
+    ratio: Finite | None = pydantic.Field(
+        None, description='motion of the motor per motion of the joint: rad/rad, or rad/m'
+    )
+    lead: Positive | None = pydantic.Field(
+        None, description='of a screw, m that the joint slides per turn of the motor'
+    )
+
+
+class ActuatorLimits(_Strict):
+    """What motor and bearing may carry, besides the effort in the URDF; null: anything."""
+
+    power: Positive | None = pydantic.Field(None, description='W, |effort * velocity|')
+    axial_force: Positive | None = pydantic.Field(
+        None, description='N, of the force that the joint transmits, along its axis'
+    )
+    radial_force: Positive | None = pydantic.Field(None, description='N, across the axis')
+
+
+class Actuator(_Strict):
+    """A motor, its transmission and the bearing of its joint."""
+
+    transmission: Transmission | None = pydantic.Field(
+        None, description='without one the motor sits on the joint'
+    )
     rotor_inertia: NotNegative = pydantic.Field(
-        0.0, description='kg m^2 (kg for a prismatic joint), reflected to the joint'
+        0.0, description='of the motor, kg m^2 (kg when it slides)'
     )
     friction: JointFriction = JointFriction()
+    limits: ActuatorLimits = ActuatorLimits()
+
+    @property
+    def ratio(self) -> float:
+        """Motion of the motor per motion of the joint."""
+        if self.transmission is None:
+            return 1.0
+        if self.transmission.lead is not None:
+            return 2.0 * math.pi / self.transmission.lead
+        return 1.0 if self.transmission.ratio is None else self.transmission.ratio
+
+    @property
+    def joint_inertia(self) -> float:
+        """Inertia of the motor as the joint feels it, kg m^2 or kg."""
+        return self.rotor_inertia * self.ratio**2
 
 
 class MechanismFile(_Strict):

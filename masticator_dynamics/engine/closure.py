@@ -14,7 +14,7 @@ import numpy as np
 
 from masticator_dynamics.engine.inverse import invert_block
 from masticator_dynamics.engine.jit import kernel
-from masticator_dynamics.engine.pose import place_bodies, refresh
+from masticator_dynamics.engine.pose import measure, place_bodies
 from masticator_dynamics.engine.universal_limb import guess_limb
 
 CLOSED, OUT_OF_REACH, SINGULAR, OTHER_BRANCH = 0, 1, 2, 3
@@ -29,6 +29,8 @@ DIRECT, COARSE, FINE = 1, 8, 64  # steps of the path from home
 def close_block(model, b, q):
     """Positions of the dependent joints of block ``b``; the blocks before it are closed.
 
+    Leaves the gaps, the Jacobian for the block's own joints and its inverse at these positions.
+
     Returns
     -------
     status : int
@@ -41,35 +43,55 @@ def close_block(model, b, q):
     block = model.blocks[b]
     if block.limb != 0.0:
         guess_limb(model, block, q)
-    smallest_gap = np.inf
+    smallest_gap, closed = np.inf, False
     for _ in range(ITERATIONS):
-        gap = gaps(model, block, q)
+        place_bodies(model, q, block.first_body, block.last_body)
+        gap = measure_block(model, block)
         if not math.isfinite(gap):
             return OUT_OF_REACH, smallest_gap, 0.0
         smallest_gap = min(smallest_gap, gap)
         sign = invert_block(model, block)
-        if gap < NEGLIGIBLE_GAP:
+        if closed or gap < NEGLIGIBLE_GAP:
             return CLOSED, gap, sign
         if sign == 0.0:
             return OUT_OF_REACH, smallest_gap, sign
-        if newton_step(model, block, q) < STEP_TOLERANCE:
-            place_bodies(model, q, block.first_body, block.last_body)
-            return CLOSED, gap, sign
+        closed = newton_step(model, block, q) < STEP_TOLERANCE
     return OUT_OF_REACH, smallest_gap, 0.0
 
 
 @kernel
-def gaps(model, block, q):
-    """Place the bodies of a block; largest gap of its constraints, m."""
-    place_bodies(model, q, block.first_body, block.last_body)
+def measure_block(model, block):
+    """Gaps and own Jacobian of the constraints of a block; the largest gap, m."""
     for c in range(block.first_constraint, block.last_constraint):
-        refresh(model, model.constraints[c], model.constraints[c].last_unknown)
+        measure(model, model.constraints[c])
     largest = 0.0
     for r in range(block.first_row, block.last_row):
         largest = max(largest, abs(model.gap[r]))
         if math.isnan(model.gap[r]):
             return np.nan
     return largest
+
+
+@kernel
+def measure_all(model):
+    """What closing the loops leaves behind, at the present poses.
+
+    Returns
+    -------
+    singular : int
+        First block that has no inverse; -1 when all have.
+    largest : float
+        Largest gap, m.
+    """
+    singular, largest = -1, 0.0
+    for b in range(len(model.blocks)):
+        block = model.blocks[b]
+        if block.first_row == block.last_row:
+            continue
+        largest = max(largest, measure_block(model, block))
+        if invert_block(model, block) == 0.0 and singular < 0:
+            singular = b
+    return singular, largest
 
 
 @kernel

@@ -119,7 +119,7 @@ def least_norm_effort(model, effort):
     for k in range(freedoms):
         usual = model.usual_rate[k]
         for i in range(actuators):
-            basis[i, k] = model.driving[i] * model.tangent[model.actuated[i], k]
+            basis[i, k] = model.driving[i] * model.ratio[i] * model.tangent[model.actuated[i], k]
             usual = max(usual, abs(basis[i, k]))
         remaining = orthogonalise(basis, triangle, k)
         if not remaining > WEAK_ACTUATION * usual:
@@ -176,7 +176,7 @@ def constraint_multipliers(model, effort, multipliers):
     """
     load = model.load
     for i in range(len(effort)):
-        load[model.actuated[i]] -= effort[i]
+        load[model.actuated[i]] -= model.ratio[i] * effort[i]
     for b in range(len(model.blocks) - 1, -1, -1):
         block = model.blocks[b]
         first, last = block.first_row, block.last_row

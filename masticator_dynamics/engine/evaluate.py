@@ -4,7 +4,7 @@
 
 import math
 
-from masticator_dynamics.engine.closure import CLOSED, close_loops
+from masticator_dynamics.engine.closure import CLOSED, SINGULAR, close_loops, measure_all
 from masticator_dynamics.engine.dynamics import (
     constraint_multipliers,
     least_norm_effort,
@@ -26,16 +26,23 @@ MOTION, FEEDFORWARD, EFFORT = 0, 1, 2  # what to compute; EFFORT takes q, v, a f
 
 @entry_point
 def evaluate(memory, scratch, task, given, out):
-    """Evaluate rows of ``given`` (N, 3 k + 6: y, y_dot, y_ddot, wrench) into rows of ``out``.
+    """Evaluate rows of ``given``: y, y_dot, y_ddot, wrench; one row after the other, flat.
 
-    ``memory`` and ``scratch`` come from ``packing.pack``; a row of ``out`` holds
+    ``memory`` and ``scratch`` come from ``packing.pack``; a row of ``out``, flat as well, holds
     ``layout.Answer``. A row that fails carries a status, the block and an amount in its report.
     """
     model = unpack(memory, scratch)
-    for row in range(len(given)):
-        answer = answer_of(out[row], model.answer)
-        status, block, amount = _evaluate_row(model, task, given[row], answer)
-        answer.report[0], answer.report[1], answer.report[2] = status, block, amount
+    asked, told = 3 * len(model.independent) + 6, model.answer[len(model.answer) - 1]
+    for row in range(len(given) // asked):
+        answer = answer_of(out[row * told : (row + 1) * told], model.answer)
+        evaluate_row(model, task, given[row * asked : (row + 1) * asked], answer)
+
+
+@kernel
+def evaluate_row(model, task, given, answer):
+    """One row, with its report."""
+    status, block, amount = _evaluate_row(model, task, given, answer)
+    answer.report[0], answer.report[1], answer.report[2] = status, block, amount
 
 
 @kernel
@@ -48,6 +55,9 @@ def _evaluate_row(model, task, given, answer):
     y, y_dot, y_ddot, wrench = given[:k], given[k : 2 * k], given[2 * k : 3 * k], given[3 * k :]
     if task == EFFORT:
         place_bodies(model, answer.q, 0, len(model.joints))
+        singular, answer.report[3] = measure_all(model)
+        if singular >= 0:
+            return SINGULAR, singular, 0.0
     else:
         status, block, amount = close_loops(model, y, answer.q)
         if status != CLOSED:

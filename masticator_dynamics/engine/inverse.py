@@ -23,7 +23,11 @@ def invert_block(model, block):
         for r in range(size):
             model.square[r, k] = model.jacobian[first + r, column]
     inverse = model.inverse[first:last]
-    return _invert_3(model.square, inverse) if size == 3 else _invert(model.square, inverse, size)
+    if size == 3:
+        return _invert_3(model.square, inverse)
+    if size == 2:
+        return _invert_2(model.square, inverse)
+    return _invert(model.square, inverse, size)
 
 
 @kernel
@@ -42,6 +46,18 @@ def regularity(model, block):
             row += model.inverse[first + k, r] ** 2
         longest = max(longest, column * row)
     return 1.0 / math.sqrt(longest)
+
+
+@kernel
+def _invert_2(m, inverse):
+    """By cofactors."""
+    determinant = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
+    if not abs(determinant) > 0.0:
+        return 0.0
+    d = 1.0 / determinant
+    inverse[0, 0], inverse[0, 1] = m[1, 1] * d, -m[0, 1] * d
+    inverse[1, 0], inverse[1, 1] = -m[1, 0] * d, m[0, 0] * d
+    return math.copysign(1.0, determinant)
 
 
 @kernel

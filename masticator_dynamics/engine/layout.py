@@ -29,7 +29,7 @@ JOINT = np.dtype(
         ('mass', 'f8'),  # kg
         ('center', 'f8', 3),  # centre of mass in the body frame, m
         ('inertia', 'f8', (3, 3)),  # about the centre of mass, body axes, kg m^2
-        ('rotor_inertia', 'f8'),  # kg m^2, or kg
+        ('rotor_inertia', 'f8'),  # of the motor, seen from the joint, kg m^2 or kg
         ('largest_step', 'f8'),  # of one Newton step, rad or m
         ('home', 'f8'),  # rad or m
     ]
@@ -44,6 +44,7 @@ CONSTRAINT = np.dtype(
         ('rows', 'f8', (3, 3)),  # the first `size` rows count
         ('offset', 'f8', 3),  # m
         ('size', 'i8'),
+        ('whole', 'i8'),  # 1: rows are the base axes and need no multiplication
         ('first_row', 'i8'),  # in the constraint Jacobian
         ('first_entry', 'i8'),  # range in the list of entries, the block's own joints first
         ('last_unknown', 'i8'),
@@ -99,6 +100,7 @@ class Parts(NamedTuple):
     platform_body: IntArray  # (1,)
     answer: IntArray  # first index of each quantity in a row of output
     driving: FloatArray  # per actuator, 1: it drives, 0: it idles
+    ratio: FloatArray  # per actuator, motion of the motor per motion of its joint
     platform_point: FloatArray  # (3,) platform frame's origin in its body's frame, m
     usual_rate: FloatArray  # (independent,) of the actuated joints at home, the yardstick
     jacobian: FloatArray  # (rows, tree) of the constraints; structural zeros stay zero
@@ -142,11 +144,6 @@ class Sizes:
     independent: int
     actuated: int
     rows: int
-
-    @property
-    def given(self) -> int:
-        """Length of an input row: y, y_dot, y_ddot, wrench."""
-        return 3 * self.independent + 6
 
     def answer_slices(self) -> dict[str, slice]:
         """Where each field of :class:`Answer` stands in a row of output."""
@@ -203,6 +200,7 @@ def unpack(memory, scratch):
         memory[at[10] : at[11]].view(np.float64),
         memory[at[11] : at[12]].view(np.float64),
         memory[at[12] : at[13]].view(np.float64),
+        memory[at[13] : at[14]].view(np.float64),
         scratch[:m],
         scratch[m : m + n],
         scratch[m + n : 2 * m + n],
@@ -232,5 +230,5 @@ def answer_of(row, at):
         row[at[6] : at[7]],
         row[at[7] : at[8]],
         row[at[8] : at[9]],
-        row[at[9] :],
+        row[at[9] : at[10]],
     )

@@ -3,9 +3,9 @@
 """Velocities and accelerations that satisfy the loops exactly, at closed positions."""
 
 from masticator_dynamics.engine.closure import SINGULAR
-from masticator_dynamics.engine.inverse import invert_block, regularity
+from masticator_dynamics.engine.inverse import regularity
 from masticator_dynamics.engine.jit import kernel
-from masticator_dynamics.engine.pose import along, point_in_base, refresh
+from masticator_dynamics.engine.pose import along, measure_upstream, point_in_base
 
 SMALLEST_REGULARITY = 1e-6  # below it a result keeps fewer than about ten digits
 
@@ -14,8 +14,8 @@ SMALLEST_REGULARITY = 1e-6  # below it a result keeps fewer than about ten digit
 def linearise(model):
     """Tangent of the constraint manifold: joint velocities per independent velocity.
 
-    Also fills the constraint Jacobian and the block inverses, which accelerations and forces
-    use again.
+    The blocks' own Jacobians and inverses are there from closing the loops; the rest of the
+    Jacobian is filled here. Accelerations and forces use them again.
 
     Returns
     -------
@@ -34,11 +34,11 @@ def linearise(model):
         if block.first_row == block.last_row:
             continue
         for c in range(block.first_constraint, block.last_constraint):
-            refresh(model, model.constraints[c], model.constraints[c].last_entry)
+            measure_upstream(model, model.constraints[c])
         for r in range(block.first_row, block.last_row):
             largest = max(largest, abs(model.gap[r]))
-        regular = regularity(model, block) if invert_block(model, block) != 0.0 else 0.0
-        if regular < SMALLEST_REGULARITY:
+        regular = regularity(model, block)
+        if not regular >= SMALLEST_REGULARITY:
             return SINGULAR, b, regular, largest
         project_block(model, block)
     return 0, -1, 0.0, largest

@@ -36,6 +36,8 @@ def pack(
     dependent = [j for block in structure.blocks for j in block.joints]
     sizes = layout.Sizes(len(tree.joints), len(independent), len(actuated), len(dependent))
     platform = tree.frames[description.platform]
+    ratio = transmission_ratios(description)
+    motors_at_home = ratio[:, None] * structure.home_tangent(independent)[actuated]
     constraints, entries = _constraints(structure)
     sections = {
         'joints': _joints(description, structure),
@@ -47,12 +49,18 @@ def pack(
         'actuated': np.array(actuated, dtype=np.int64),
         'dependent': np.array(dependent, dtype=np.int64),
         'driving': np.array([float(name in driving) for name in description.actuated]),
+        'ratio': ratio,
         'platform_point': platform.position,
-        'usual_rate': np.linalg.norm(structure.home_tangent(independent)[actuated], axis=0),
+        'usual_rate': np.linalg.norm(motors_at_home, axis=0),
         'platform_body': np.array([platform.body]),
-        'answer': np.array([part.start for part in sizes.answer_slices().values()]),
+        'answer': np.array([0, *(part.stop for part in sizes.answer_slices().values())]),
     }
     return Model(layout.assemble(sections), sizes.scratch(), sizes)
+
+
+def transmission_ratios(description: MechanismDescription) -> FloatArray:
+    """Motion of each motor per motion of its joint (n_u,), rad/rad or rad/m; 1 without gear."""
+    return np.array([description.actuators[name].ratio for name in description.actuated])
 
 
 def _joints(description: MechanismDescription, structure: Structure) -> np.ndarray:
@@ -71,7 +79,7 @@ def _joints(description: MechanismDescription, structure: Structure) -> np.ndarr
         record['mass'] = inertia.mass
         record['center'] = inertia.center_of_mass
         record['inertia'] = inertia.about_center
-        record['rotor_inertia'] = actuator.rotor_inertia if actuator else 0.0
+        record['rotor_inertia'] = actuator.joint_inertia if actuator else 0.0
         record['largest_step'] = LARGEST_SLIDE * extent if slides else LARGEST_TURN
         record['home'] = structure.home[i]
     return records
@@ -90,6 +98,7 @@ def _constraints(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
             record['point_a'], record['point_b'] = constraint.point_a, constraint.point_b
             record['rows'][:size], record['offset'][:size] = constraint.rows, constraint.offset
             record['size'], record['first_row'] = size, row
+            record['whole'] = np.array_equal(constraint.rows, np.eye(3))
             record['first_entry'] = len(entries)
             moving = sorted(moving_joints(structure.tree, constraint).items())
             entries += [entry for entry in moving if entry[0] in block.joints]

@@ -16,9 +16,10 @@ def place_bodies(model, q, first, last):
     for i in range(first, last):
         joint, body = model.joints[i], model.bodies[i]
         parent = model.bodies[joint.parent]
-        turn = 0.0 if joint.prismatic else q[i]
-        slide = q[i] if joint.prismatic else 0.0
-        c, s = math.cos(turn), math.sin(turn)
+        if joint.prismatic:
+            c, s, slide = 1.0, 0.0, q[i]
+        else:
+            c, s, slide = math.cos(q[i]), math.sin(q[i]), 0.0
         for r in range(3):
             p0, p1, p2 = parent.rotation[r, 0], parent.rotation[r, 1], parent.rotation[r, 2]
             x = p0 * joint.rotation[0, 0] + p1 * joint.rotation[1, 0] + p2 * joint.rotation[2, 0]
@@ -49,19 +50,38 @@ def along(rows, r, x, y, z):
 
 
 @kernel
-def refresh(model, constraint, last_entry):
-    """Gap (m) and Jacobian of a constraint at the present poses.
-
-    Entries up to ``last_entry``: the closing iteration needs the block's own joints only.
-    """
+def measure(model, constraint):
+    """Gap (m) of a constraint at the present poses, and its Jacobian for the block's own joints."""
     ax, ay, az = point_in_base(model.bodies[constraint.body_a], constraint.point_a)
     bx, by, bz = point_in_base(model.bodies[constraint.body_b], constraint.point_b)
     first = constraint.first_row
-    for r in range(constraint.size):
-        model.gap[first + r] = constraint.offset[r] + along(
-            constraint.rows, r, bx - ax, by - ay, bz - az
-        )
-    for e in range(constraint.first_entry, last_entry):
+    if constraint.whole:
+        model.gap[first] = constraint.offset[0] + bx - ax
+        model.gap[first + 1] = constraint.offset[1] + by - ay
+        model.gap[first + 2] = constraint.offset[2] + bz - az
+    else:
+        for r in range(constraint.size):
+            model.gap[first + r] = constraint.offset[r] + along(
+                constraint.rows, r, bx - ax, by - ay, bz - az
+            )
+    rates(
+        model, constraint, constraint.first_entry, constraint.last_unknown, ax, ay, az, bx, by, bz
+    )
+
+
+@kernel
+def measure_upstream(model, constraint):
+    """Jacobian of a constraint for the joints of earlier blocks."""
+    ax, ay, az = point_in_base(model.bodies[constraint.body_a], constraint.point_a)
+    bx, by, bz = point_in_base(model.bodies[constraint.body_b], constraint.point_b)
+    rates(model, constraint, constraint.last_unknown, constraint.last_entry, ax, ay, az, bx, by, bz)
+
+
+@kernel
+def rates(model, constraint, first_entry, last_entry, ax, ay, az, bx, by, bz):
+    """Entries of the Jacobian of a constraint between two points given in the base."""
+    first = constraint.first_row
+    for e in range(first_entry, last_entry):
         entry = model.entries[e]
         x, y, z = (bx, by, bz) if entry.sign > 0.0 else (ax, ay, az)
         joint_axis = model.bodies[entry.joint].rotation
@@ -70,6 +90,11 @@ def refresh(model, constraint, last_entry):
             origin = model.bodies[entry.joint].position
             x, y, z = x - origin[0], y - origin[1], z - origin[2]
             dx, dy, dz = dy * z - dz * y, dz * x - dx * z, dx * y - dy * x
+        if constraint.whole:
+            model.jacobian[first, entry.joint] = entry.sign * dx
+            model.jacobian[first + 1, entry.joint] = entry.sign * dy
+            model.jacobian[first + 2, entry.joint] = entry.sign * dz
+            continue
         for r in range(constraint.size):
             model.jacobian[first + r, entry.joint] = entry.sign * along(
                 constraint.rows, r, dx, dy, dz

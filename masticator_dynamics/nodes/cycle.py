@@ -38,13 +38,11 @@ class EffortClamp:
     """
 
     def __init__(self, mechanism: Mechanism):
-        actuated = mechanism.tree_indices(mechanism.actuated)
-        joints = mechanism.structure.tree.joints
-        self.units = tuple('N' if joints[j].unit == 'm' else 'N m' for j in actuated)
-        self._limits = mechanism.limits.effort[actuated]
+        self.units = mechanism.effort_units
+        self._limits = mechanism.effort_limits
         self.scale = 1.0
-        self.counts = np.zeros(len(actuated), dtype=np.int64)
-        self.largest = np.zeros(len(actuated))
+        self.counts = np.zeros(len(self._limits), dtype=np.int64)
+        self.largest = np.zeros(len(self._limits))
 
     @property
     def limits(self) -> FloatArray:

@@ -87,7 +87,6 @@ class RangeCheck:
         self._mechanism = mechanism
         joints = mechanism.structure.tree.joints
         self._units = [joint.unit for joint in joints]
-        self._actuated = mechanism.tree_indices(mechanism.actuated)
 
     def __call__(self, motion: SampledMotion, effort_limit_scale: float) -> None:
         """Refuse a motion that leaves a range.
@@ -103,9 +102,8 @@ class RangeCheck:
         self._check(motion, names, 'velocity', motion.v, -limits.velocity, limits.velocity, rates)
         for contact in self._mechanism.description.contacts:
             self._check_contact(motion, contact)
-        bound = limits.effort[self._actuated] * effort_limit_scale
-        units = ['N' if self._units[j] == 'm' else 'N m' for j in self._actuated]
-        names = self._mechanism.actuated
+        bound = self._mechanism.effort_limits * effort_limit_scale
+        names, units = self._mechanism.actuated, self._mechanism.effort_units
         self._check(motion, names, 'effort', motion.effort, -bound, bound, units)
 
     def _check_contact(self, motion: SampledMotion, contact: Contact) -> None:

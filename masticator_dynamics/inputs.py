@@ -1,0 +1,81 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What callers hand in, as rows that the engine takes: y, y_dot, y_ddot, wrench."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.errors import InputError
+
+_FLOAT = np.dtype(np.float64)
+
+
+def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
+    """One row (3 count + 6,) for ``count`` degrees of freedom; what is None is zero.
+
+    Raises
+    ------
+    InputError
+        For a wrong shape.
+    """
+    try:
+        # What a control loop hands in, arrays of the right length, needs no closer look.
+        if len(y) == count == len(y_dot) == len(y_ddot) and len(wrench) == 6:
+            given: FloatArray = np.concatenate((y, y_dot, y_ddot, wrench))
+            if given.ndim == 1 and given.dtype is _FLOAT:
+                return given
+    except (TypeError, ValueError):
+        pass
+    given = np.zeros(3 * count + 6)
+    parts = (('y', y, count), ('y_dot', y_dot, count), ('y_ddot', y_ddot, count))
+    start = 0
+    for name, part, length in (*parts, ('wrench', wrench, 6)):
+        if part is not None:
+            numbers = as_floats(part, name)
+            if numbers.shape != (length,):
+                raise InputError(f'{name} has shape {numbers.shape}, needed is ({length},)')
+            given[start : start + length] = numbers
+        start += length
+    return given
+
+
+def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
+    """Rows (N, 3 count + 6) for ``count`` degrees of freedom; what is None is zero.
+
+    Raises
+    ------
+    InputError
+        For a wrong shape.
+    """
+    if as_floats(y, 'Y').ndim != 2:
+        raise InputError(f'Y has shape {as_floats(y, "Y").shape}, needed is (N, {count})')
+    rows = len(y)
+    given = np.zeros((rows, 3 * count + 6))
+    parts = (('Y', y), ('Y_dot', y_dot), ('Y_ddot', y_ddot))
+    for index, (name, part) in enumerate((*parts, ('W', wrench))):
+        if part is not None:
+            length = count if index < 3 else 6
+            numbers = as_floats(part, name)
+            if numbers.shape != (rows, length):
+                raise InputError(f'{name} has shape {numbers.shape}, needed ({rows}, {length})')
+            given[:, index * count : index * count + length] = numbers
+    return given
+
+
+def three_numbers(values: npt.ArrayLike, name: str) -> FloatArray:
+    """Three numbers (3,).
+
+    Raises
+    ------
+    InputError
+        For a wrong shape.
+    """
+    numbers = as_floats(values, name)
+    if numbers.shape != (3,):
+        raise InputError(f'{name} has shape {numbers.shape}, needed is (3,)')
+    return numbers
