@@ -14,11 +14,12 @@ BIN := .venv/bin
 # Newer than what decides what is installed while .venv is up to date.
 STAMP := .venv/.set-up
 SOURCES := setup.py setup.cfg pyproject.toml package.xml $(wildcard scripts/*)
+INTERFACES := .venv/.interfaces
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 18
 
-setup: $(STAMP) ## make .venv with everything (PYTHON=... chooses the interpreter)
+setup: $(STAMP) $(INTERFACES) ## make .venv with everything (PYTHON=... chooses the interpreter)
 	@:
 
 $(STAMP): $(SOURCES)
@@ -49,7 +50,7 @@ $(STAMP): $(SOURCES)
 	    touch .venv/COLCON_IGNORE
 	fi
 	echo 'Installing into .venv (some minutes the first time)'
-	$(BIN)/python -m pip install --quiet --quiet --editable '.[ros,demo,test,lint]'
+	$(BIN)/python -m pip install --quiet --quiet --editable '.[ros,interfaces,demo,test,lint]'
 	# An editable install leaves out the data files. These links stand in for them, so that ROS
 	# finds the package in .venv by its usual ways, and the files as they are in the checkout.
 	mkdir -p .venv/share/ament_index/resource_index/packages .venv/lib/masticator_dynamics
@@ -57,6 +58,13 @@ $(STAMP): $(SOURCES)
 	ln -sfn -t .venv/share/ament_index/resource_index/packages ../../../../../resource/masticator_dynamics
 	ln -sfn -t .venv/lib/masticator_dynamics $(addprefix ../../../,$(wildcard scripts/*))
 	touch $@
+
+# Compiled, so this is where a machine may lack something: told, tried again by the next make, and
+# no reason to fail, since little needs these interfaces. The wheels they are built with stay ABI
+# compatible within a ROS distribution: a newer $(STAMP) alone is no reason to build again.
+$(INTERFACES): $(wildcard masticator_interfaces/* masticator_interfaces/*/*) | $(STAMP)
+	@echo 'Building masticator_interfaces (some seconds)'
+	if $(BIN)/python masticator_interfaces/install_into_venv.py; then touch $@; fi
 
 demo: setup ## the main job, end to end, with no robot
 	@$(BIN)/masticator demo

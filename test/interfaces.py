@@ -1,0 +1,34 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The service type, or a skip where this machine cannot build it."""
+
+import importlib.util
+import pathlib
+from typing import Any
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / 'masticator_interfaces'
+INSTALLER = FOLDER / 'install_into_venv.py'
+
+
+def estimate_inertia() -> Any:
+    """EstimateInertia; a failure when it could be there and is not."""
+    pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
+    try:
+        from masticator_interfaces.srv import EstimateInertia
+    except ImportError as error:
+        reason = installer().missing()
+        if reason:
+            pytest.skip(f'masticator_interfaces is not built: missing is {reason}')
+        raise AssertionError(f'make setup did not build masticator_interfaces: {error}') from None
+    return EstimateInertia
+
+
+def installer() -> Any:
+    """The module that builds the interfaces for the wheels."""
+    spec = importlib.util.spec_from_file_location('install_into_venv', INSTALLER)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
