@@ -79,6 +79,7 @@ class Mechanism:
         self.independent = description.independent
         self.actuated = description.actuated
         self.tree_joints = tuple(joint.name for joint in self._structure.tree.joints)
+        self._actuated_rows = np.array(self.tree_indices(self.actuated))
         self.closures = tuple(closure.name for closure in description.closures)
         self.contacts = tuple(contact.name for contact in description.contacts)
         self.frames = tuple(self._structure.tree.frames)
@@ -264,7 +265,7 @@ class Mechanism:
 
     def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
         """Actuated velocities per independent velocity (n_u, n_y)."""
-        return motion.tangent[self.tree_indices(self.actuated)]
+        return motion.tangent[self._actuated_rows]
 
     def wrench_on_platform(
         self,
