@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
-from masticator_dynamics.errors import ClosureError, InputError, MasticatorError, ReachError
+from masticator_dynamics.errors import (
+    ClosureError,
+    InputError,
+    MasticatorError,
+    ReachError,
+    SingularityError,
+)
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -79,6 +85,28 @@ def forward_kinematics_batch(
             raise named from None
         y[row], residual[row] = answer.y, answer.closure_residual
     return ForwardKinematics(y, residual)
+
+
+def independent_velocity(mechanism: Mechanism, motion: Motion, u_dot: npt.ArrayLike) -> FloatArray:
+    """Independent velocities (n_y,) that fit actuated velocities (n_u,) best at a closed motion.
+
+    Least squares of the actuated Jacobian, joints weighted as for positions.
+
+    Raises
+    ------
+    SingularityError
+        When the actuated velocities do not determine the independent ones at this pose.
+    """
+    scale = _scales(mechanism)
+    jacobian = mechanism.jacobian_actuated_from_independent(motion) / scale[:, None]
+    answer = np.linalg.lstsq(jacobian, as_floats(u_dot, 'u_dot') / scale, rcond=None)
+    if answer[2] < jacobian.shape[1]:
+        pose = zip(mechanism.independent, motion.y, strict=True)
+        raise SingularityError(
+            'actuated velocities do not determine the motion at '
+            + ', '.join(f'{name} = {value:.6g}' for name, value in pose)
+        )
+    return np.asarray(answer[0], dtype=np.float64)
 
 
 def _closest(mechanism: Mechanism, target: FloatArray) -> Motion:

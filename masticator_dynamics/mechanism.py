@@ -14,7 +14,11 @@ import numpy.typing as npt
 
 from masticator_dynamics import forward_kinematics as forward
 from masticator_dynamics.actuation.packing import Distribution, pack_distribution
-from masticator_dynamics.analysis.inertia_coupling import actuated_inertia, inertia_coupling
+from masticator_dynamics.analysis.inertia_coupling import (
+    ActuatedInertia,
+    actuated_inertia,
+    inertia_coupling,
+)
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine import evaluate as engine
 from masticator_dynamics.engine.arrays import FloatArray
@@ -74,6 +78,7 @@ class Mechanism:
         self.independent = description.independent
         self.actuated = description.actuated
         self.tree_joints = tuple(joint.name for joint in self._structure.tree.joints)
+        self._actuated_rows = np.array(self.tree_indices(self.actuated))
         self.closures = tuple(closure.name for closure in description.closures)
         self.contacts = tuple(contact.name for contact in description.contacts)
         self.frames = tuple(self._structure.tree.frames)
@@ -277,7 +282,7 @@ class Mechanism:
 
     def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
         """Actuated velocities per independent velocity (n_u, n_y)."""
-        return motion.tangent[self.tree_indices(self.actuated)]
+        return motion.tangent[self._actuated_rows]
 
     def wrench_on_platform(
         self,
@@ -308,12 +313,20 @@ class Mechanism:
         torque_in_base = rotation @ three_numbers(torque, 'torque')
         return np.concatenate([force_in_base, torque_in_base + np.cross(arm, force_in_base)])
 
-    def actuated_inertia(self, motion: Motion) -> FloatArray:
-        """Inertia matrix (n_u, n_u) in actuated space; its diagonal is the load inertia."""
+    @functools.cached_property
+    def inertia_model(self) -> ActuatedInertia:
+        """What inertia in actuated space is computed with; made when it is first needed."""
+        return ActuatedInertia(self)
+
+    def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
+        """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.
+
+        For the rows of a batch from :meth:`feedforward_batch`, a matrix each.
+        """
         return actuated_inertia(self, motion)
 
-    def inertia_coupling(self, motion: Motion) -> FloatArray:
-        """Inertia-coupling index MCI (n_u,) of each actuator (S0 Eq. 63)."""
+    def inertia_coupling(self, motion: Motion | Effort) -> FloatArray:
+        """Inertia-coupling index MCI (..., n_u) of each actuator (S0 Eq. 63)."""
         return inertia_coupling(actuated_inertia(self, motion))
 
     # Ranges and conditioning

@@ -8,25 +8,16 @@ from collections.abc import Callable
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rclpy.callback_groups import CallbackGroup
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.nodes.bite_force import BiteForce
 from masticator_dynamics.nodes.diagnostics import Rejections
-from masticator_dynamics.nodes.publishers import NO_SUBSCRIPTION_EVENTS
+from masticator_dynamics.nodes.direct_subscription import DirectSubscription
 
 # Only the newest force counts; best effort takes it from reliable and other publishers alike.
-_DEPTH = 5
-_NEWEST = QoSProfile(depth=_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
-
-
-class _NeverReady(CallbackGroup):
-    """Keeps a subscription out of the executor, which spends 0.7 ms on every message."""
-
-    def can_execute(self, entity: object) -> bool:
-        return False
+_NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class BiteForceInput:
@@ -44,28 +35,16 @@ class BiteForceInput:
     def __init__(self, node: LifecycleNode, bite: BiteForce, now: Callable[[], int]):
         self.rejections = Rejections()
         self._node, self._bite, self._now = node, bite, now
-        self._subscription = node.create_subscription(
-            WrenchStamped,
-            'bite_force',
-            self._take,
-            _NEWEST,
-            callback_group=_NeverReady(),
-            event_callbacks=NO_SUBSCRIPTION_EVENTS,
-        )
+        self._subscription = DirectSubscription(node, WrenchStamped, 'bite_force', _NEWEST)
 
     def destroy(self) -> None:
         """Give the topic back."""
-        self._node.destroy_subscription(self._subscription)
+        self._subscription.destroy()
 
     def poll(self) -> None:
         """Take what has come since the last time."""
-        handle = self._subscription.handle
-        with handle:
-            for _ in range(_DEPTH):
-                taken = handle.take_message(WrenchStamped, False)
-                if taken is None:
-                    return
-                self._take(taken[0])
+        for message, _ in self._subscription.take():
+            self._take(message)
 
     def _take(self, message: WrenchStamped) -> None:
         force, torque, stamp = message.wrench.force, message.wrench.torque, message.header.stamp

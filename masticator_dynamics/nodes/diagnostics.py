@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What node ``dynamics`` says about itself on ``/diagnostics``."""
+"""Pieces of what nodes say about themselves on ``/diagnostics``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import dataclasses
 import math
 import time
 
-import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
-from masticator_dynamics.nodes.cycle import Answer
-from masticator_dynamics.nodes.cycle_scheduler import CycleScheduler
-
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+STALE = DiagnosticStatus.STALE
 
 _SHOWN = 2.0  # s
 
@@ -71,27 +68,6 @@ def make_status(
     return DiagnosticStatus(
         level=level, name=name, message=message, hardware_id=hardware, values=entries
     )
-
-
-def cycle_values(scheduler: CycleScheduler, answer: Answer | None) -> dict[str, object]:
-    """Timing of the cycles and the residuals of the latest one."""
-    counts = scheduler.counts
-    values: dict[str, object] = {}
-    values['cycles'] = counts.run
-    values['late cycles'] = counts.late
-    values['skipped cycles'] = counts.skipped
-    values['clock jumps'] = counts.jumps
-    for name, seconds in (('time', scheduler.durations()), ('lateness', scheduler.lateness())):
-        if len(seconds):
-            p50, p99 = np.percentile(seconds, [50.0, 99.0]) * 1e6
-            values[f'cycle {name} p50 (us)'] = round(float(p50), 1)
-            values[f'cycle {name} p99 (us)'] = round(float(p99), 1)
-            values[f'cycle {name} max (us)'] = round(float(seconds.max()) * 1e6, 1)
-    if answer is not None:
-        effort = answer.effort
-        values['closure residual (m)'] = float(effort.closure_residual)
-        values['balance residual (N m)'] = float(effort.balance_residual)
-    return values
 
 
 def _text(value: object) -> str:

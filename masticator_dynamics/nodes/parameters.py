@@ -1,16 +1,13 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of node ``dynamics``: declared with description, range and what may change."""
+"""Parameters of node ``dynamics``."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
-
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
-from rclpy.node import Node
 
 from masticator_dynamics.actuation.packing import GOALS
+from masticator_dynamics.nodes.declarations import AUTOSTART, MECHANISM, Declaration
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,27 +27,8 @@ class Settings:
     autostart: bool
 
 
-@dataclasses.dataclass(frozen=True)
-class Declaration:
-    """A parameter; without ``interval`` it has no range."""
-
-    name: str
-    default: Any
-    description: str
-    read_only: bool = True
-    interval: tuple[float, float] | None = None
-    constraints: str = ''
-
-    @property
-    def field(self) -> str:
-        """Name in `Settings`."""
-        return self.name.replace('.', '_')
-
-
 DECLARATIONS = (
-    Declaration(
-        'mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML.'
-    ),
+    MECHANISM,
     Declaration('rate', 500.0, 'Control cycles per second, Hz.', interval=(1.0, 2000.0)),
     Declaration(
         'goal',
@@ -96,32 +74,5 @@ DECLARATIONS = (
     Declaration(
         'visual_rate', 50.0, 'Rate of joint_states and contact_force, Hz.', interval=(0.1, 200.0)
     ),
-    Declaration(
-        'autostart', True, 'Configure and activate at the start, without a lifecycle manager.'
-    ),
+    AUTOSTART,
 )
-
-
-def declare_parameters(node: Node) -> None:
-    """Declare all parameters on a node; values from files and the command line are taken over."""
-    for parameter in DECLARATIONS:
-        ranges = []
-        if parameter.interval is not None:
-            low, high = parameter.interval
-            ranges = [FloatingPointRange(from_value=low, to_value=high, step=0.0)]
-        node.declare_parameter(
-            parameter.name,
-            parameter.default,
-            ParameterDescriptor(
-                description=parameter.description,
-                additional_constraints=parameter.constraints,
-                read_only=parameter.read_only,
-                floating_point_range=ranges,
-            ),
-        )
-
-
-def read_settings(node: Node) -> Settings:
-    """Present values of all parameters."""
-    values = {p.field: node.get_parameter(p.name).value for p in DECLARATIONS}
-    return Settings(**values)

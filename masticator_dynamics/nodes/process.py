@@ -15,6 +15,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SIGNAL_POLL = 0.1  # s; Python sees a signal only between two waits of the executor
 
 
@@ -24,8 +25,16 @@ class _Termination:
     def __init__(self) -> None:
         self.requested = False
         self.starting = True
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in _SIGNALS:
             signal.signal(number, self._handle)
+
+    def release(self) -> None:
+        """Let signals in.
+
+        The executables in scripts/ hold them back while Python starts and imports, where they
+        would print a stack trace; one that came meanwhile arrives here.
+        """
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         first, self.requested = not self.requested, True
@@ -51,6 +60,7 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None) -> i
     termination = _Termination()
     node, code = None, 0
     try:
+        termination.release()
         rclpy.init(
             args=None if arguments is None else list(arguments),
             signal_handler_options=SignalHandlerOptions.NO,

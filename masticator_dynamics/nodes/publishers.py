@@ -8,7 +8,7 @@ import array
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
-from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -29,7 +29,6 @@ RELIABLE = QoSProfile(depth=50, reliability=ReliabilityPolicy.RELIABLE)
 # By default rclpy waits for two events of every topic (subscribers that do not fit), and looks at
 # each whenever anything arrives: half a millisecond per bite force, in which no cycle can run.
 NO_PUBLISHER_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
-NO_SUBSCRIPTION_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 
 
 def doubles(values: FloatArray) -> array.array[float]:

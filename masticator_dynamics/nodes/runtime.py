@@ -77,18 +77,24 @@ class Runtime:
         InputError
             For an unknown point frame.
         """
-        if settings.bite_force_point_frame:
-            self.bite.check_frame(settings.bite_force_point_frame)
+        self.check(settings)
         self.bite.point_frame = settings.bite_force_point_frame
         self.bite.timeout = settings.bite_force_timeout
         self.clamp.scale = settings.effort_limit_scale
         self._settings = settings
 
-    def activate(self) -> None:
+    def check(self, settings: Settings) -> None:
+        """Refuse a point frame that does not exist (`InputError`)."""
+        if settings.bite_force_point_frame:
+            self.bite.check_frame(settings.bite_force_point_frame)
+
+    def activate(self) -> str:
         """Start the control cycle."""
         self.scheduler.simulated = self._node.get_parameter('use_sim_time').value
         self.scheduler.start()
         self.trajectory_input.active = True
+        names, rate = ', '.join(self.mechanism.actuated), self._settings.rate
+        return f'{self.mechanism.name}: efforts of {names} at {rate:g} Hz'
 
     def deactivate(self) -> None:
         """Stop the control cycle; the motion stays where it is."""

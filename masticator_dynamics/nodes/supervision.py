@@ -6,24 +6,16 @@ from __future__ import annotations
 
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.nodes.diagnostics import (
-    ERROR,
-    OK,
-    WARN,
-    Rejections,
-    cycle_values,
-    make_status,
-)
-from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE
+from masticator_dynamics.nodes.cycle import Answer
+from masticator_dynamics.nodes.cycle_scheduler import CycleScheduler
+from masticator_dynamics.nodes.diagnostics import ERROR, OK, WARN, Rejections
 from masticator_dynamics.nodes.runtime import Runtime
+from masticator_dynamics.nodes.status_reporter import StatusReporter
 
-_LOOK = 0.05  # s; how soon a change is reported
-_REPORT = 1.0  # s between reports without change
 _LATE_PART = 0.001  # of the cycles, above which there is a warning
 
 
@@ -38,47 +30,28 @@ class Supervision:
 
     def __init__(self, node: LifecycleNode, runtime: Runtime):
         self._node, self._runtime = node, runtime
-        self._publisher = node.create_publisher(
-            DiagnosticArray, '/diagnostics', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
-        )
-        self._reported = self._clamp_logged = -10.0
-        self._summary: tuple[object, ...] = ()
+        self._clamp_logged = -10.0
         self._clamped: tuple[str, ...] = ()
         self._bite_state = 'none'
-        # A steady clock: a simulated one may stand still.
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(_LOOK, self._look, clock=steady)
+        self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect)
+        self._status = self._reporter.status
 
     def destroy(self) -> None:
         """Give topic and timer back."""
-        self._node.destroy_timer(self._timer)
-        self._node.destroy_publisher(self._publisher)
+        self._reporter.destroy()
 
-    def _look(self) -> None:
+    def _collect(self) -> list[DiagnosticStatus]:
         now = time.monotonic()
         if now - self._clamp_logged > 1.0:
             self._clamp_logged = now
             self._log_clamped()
         self._log_stale()
-        statuses = [self._cycle(), self._trajectory(), self._bite_force(), self._efforts()]
-        mode = self._runtime.motion.mode(self._runtime.now())
-        summary = (mode, *((s.level, s.message) for s in statuses))
-        if summary != self._summary or now - self._reported >= _REPORT:
-            self._summary, self._reported = summary, now
-            message = DiagnosticArray(status=statuses)
-            message.header.stamp = self._node.get_clock().now().to_msg()
-            self._publisher.publish(message)
-
-    def _status(
-        self, what: str, level: bytes, message: str, values: dict[str, object]
-    ) -> DiagnosticStatus:
-        name = f'{self._node.get_fully_qualified_name().lstrip("/")}: {what}'
-        return make_status(name, self._runtime.mechanism.name, level, message, values)
+        return [self._cycle(), self._trajectory(), self._bite_force(), self._efforts()]
 
     def _cycle(self) -> DiagnosticStatus:
         runtime = self._runtime
         counts = runtime.scheduler.counts
-        values = cycle_values(runtime.scheduler, runtime.answer)
+        values = _cycle_values(runtime.scheduler, runtime.answer)
         if runtime.errors:
             message = f'{runtime.errors} cycles failed'
             return self._status('cycle', ERROR, message, values)
@@ -157,3 +130,24 @@ class Supervision:
                 f'bite_force is stale: {runtime.bite.age(now):.3g} s old, timeout is '
                 f'{runtime.bite.timeout:g} s; it counts as zero'
             )
+
+
+def _cycle_values(scheduler: CycleScheduler, answer: Answer | None) -> dict[str, object]:
+    """Timing of the cycles and the residuals of the latest one."""
+    counts = scheduler.counts
+    values: dict[str, object] = {}
+    values['cycles'] = counts.run
+    values['late cycles'] = counts.late
+    values['skipped cycles'] = counts.skipped
+    values['clock jumps'] = counts.jumps
+    for name, seconds in (('time', scheduler.durations()), ('lateness', scheduler.lateness())):
+        if len(seconds):
+            p50, p99 = np.percentile(seconds, [50.0, 99.0]) * 1e6
+            values[f'cycle {name} p50 (us)'] = round(float(p50), 1)
+            values[f'cycle {name} p99 (us)'] = round(float(p99), 1)
+            values[f'cycle {name} max (us)'] = round(float(seconds.max()) * 1e6, 1)
+    if answer is not None:
+        effort = answer.effort
+        values['closure residual (m)'] = float(effort.closure_residual)
+        values['balance residual (N m)'] = float(effort.balance_residual)
+    return values

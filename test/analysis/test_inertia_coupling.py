@@ -147,7 +147,7 @@ def test_rotors_add_to_the_diagonal(tmp_path: pathlib.Path) -> None:
     assert added == pytest.approx(np.diag([0.0, 2e-5, 0.0, 0.0, 0.0, 6e-5]), abs=1e-16)
 
 
-@pytest.mark.parametrize('name', ['five_bar', 'boom'])
+@pytest.mark.parametrize('name', ['rcid', 'five_bar', 'boom'])
 def test_inertia_of_other_mechanisms_is_what_their_motors_feel(name: str) -> None:
     """Efforts per acceleration of the motors, rotors included."""
     mechanism = samples.mechanism(name)
@@ -160,6 +160,20 @@ def test_inertia_of_other_mechanisms_is_what_their_motors_feel(name: str) -> Non
         jacobian = mechanism.jacobian_actuated_from_independent(motion)
         expected = np.array(columns).T @ np.linalg.inv(jacobian)
         assert samples.relative_error(mechanism.actuated_inertia(motion), expected, 0.0) < 1e-9
+
+
+@pytest.mark.parametrize('name', ['masticator', 'rcid', 'boom'])
+def test_rows_of_a_batch_are_single_poses(name: str) -> None:
+    """Also across the parts into which many rows are cut."""
+    mechanism = samples.mechanism(name)
+    poses = np.array([s.y for s in samples.states(name, 7, seed=103)] * 43)
+    batch = mechanism.feedforward_batch(poses)
+    inertia, coupling = mechanism.actuated_inertia(batch), mechanism.inertia_coupling(batch)
+    for row in (0, 3, 255, 256, 300):
+        motion = mechanism.solve(poses[row])
+        single = mechanism.actuated_inertia(motion)
+        assert samples.relative_error(inertia[row], single, 0.0) < 1e-13
+        assert coupling[row] == pytest.approx(mechanism.inertia_coupling(motion), rel=1e-12)
 
 
 def test_the_command_writes_what_python_says(tmp_path: pathlib.Path) -> None:

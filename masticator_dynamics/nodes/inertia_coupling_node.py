@@ -1,0 +1,174 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``inertia_coupling``: how much actuators feel one another's inertia."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from std_msgs.msg import Float64MultiArray, Header
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.nodes import process
+from masticator_dynamics.nodes.declarations import AUTOSTART, MECHANISM, Declaration
+from masticator_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
+from masticator_dynamics.nodes.joint_state_input import JointReading
+from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE, JointStateStream
+from masticator_dynamics.nodes.managed_node import ManagedNode
+from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE, doubles
+from masticator_dynamics.nodes.status_reporter import StatusReporter
+
+DECLARATIONS = (
+    MECHANISM,
+    CLOSURE_TOLERANCE,
+    Declaration(
+        'warn_above',
+        0.6931,
+        'Coupling index above which the status of a joint is WARN; at ln 2 the inertia felt from '
+        'each other actuator is on average as large as its own.',
+        read_only=False,
+        interval=(0.0, 100.0),
+        constraints='not above error_above',
+    ),
+    Declaration(
+        'error_above',
+        1.0986,
+        'Coupling index above which the status of a joint is ERROR; at ln 3 it is twice as large.',
+        read_only=False,
+        interval=(0.0, 100.0),
+        constraints='not below warn_above',
+    ),
+    AUTOSTART,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Values of the parameters."""
+
+    mechanism: str
+    closure_tolerance: float
+    warn_above: float
+    error_above: float
+    autostart: bool
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds in the wrong order."""
+        if self.warn_above > self.error_above:
+            raise InputError(
+                f'warn_above {self.warn_above:g} is above error_above {self.error_above:g}'
+            )
+
+
+class Coupling:
+    """Topic ``joint_states`` to topic ``~/mci``, and a diagnostic for every joint.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    settings : Settings
+
+    Raises
+    ------
+    ActuationError
+        For a mechanism whose inertia in actuated space is not defined.
+    """
+
+    def __init__(self, node: ManagedNode, settings: Settings):
+        self._node, self._settings = node, settings
+        self._mechanism = mechanism = Mechanism.load(settings.mechanism)
+        mechanism.inertia_coupling(mechanism.home)
+        self._newest: FloatArray | None = None
+        self._message = Float64MultiArray()
+        self._publisher = node.create_lifecycle_publisher(
+            Float64MultiArray, '~/mci', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
+        )
+        self._stream = JointStateStream(
+            node, 'joint_states', mechanism, settings.closure_tolerance, self._answer
+        )
+        self._reporter = StatusReporter(node, mechanism.name, self._collect)
+
+    def activate(self) -> str:
+        """Begin to answer."""
+        self._stream.start()
+        names = ', '.join(self._mechanism.actuated)
+        return f'{self._mechanism.name}: inertia coupling of {names}'
+
+    def deactivate(self) -> None:
+        """Stop answering."""
+        self._stream.stop()
+        self._newest = None
+
+    def destroy(self) -> None:
+        """Give topics and thread back."""
+        self._stream.destroy()
+        self._reporter.destroy()
+        self._node.destroy_lifecycle_publisher(self._publisher)
+
+    def check(self, settings: Settings) -> None:
+        """Nothing that ranges and `Settings` do not say."""
+
+    def apply(self, settings: Settings) -> None:
+        """Take over tolerance and thresholds."""
+        self._stream.tolerance = settings.closure_tolerance
+        self._settings = settings
+
+    def _answer(self, header: Header, reading: JointReading) -> None:
+        self._newest = self._mechanism.inertia_coupling(self._mechanism.solve(reading.y))
+        self._message.data = doubles(self._newest)
+        self._publisher.publish(self._message)
+
+    def _collect(self) -> list[DiagnosticStatus]:
+        newest = self._newest
+        if newest is None or self._stream.silent:
+            joints = [self._status(name, STALE, 'no joint_states', {}) for name in self._joints]
+        else:
+            pairs = zip(self._joints, newest.tolist(), strict=True)
+            joints = [self._joint(name, value) for name, value in pairs]
+        return [*joints, self._stream.status(self._reporter)]
+
+    @property
+    def _joints(self) -> tuple[str, ...]:
+        return self._mechanism.actuated
+
+    def _joint(self, name: str, value: float) -> DiagnosticStatus:
+        warn, error = self._settings.warn_above, self._settings.error_above
+        level, message = OK, 'within thresholds'
+        if value > error:
+            level, message = ERROR, f'coupling index above {error:g}'
+        elif value > warn:
+            level, message = WARN, f'coupling index above {warn:g}'
+        return self._status(name, level, message, {'mci': value})
+
+    def _status(
+        self, name: str, level: bytes, message: str, values: dict[str, object]
+    ) -> DiagnosticStatus:
+        thresholds = {
+            'warn above': self._settings.warn_above,
+            'error above': self._settings.error_above,
+        }
+        return self._reporter.status(name, level, message, values | thresholds)
+
+
+class InertiaCouplingNode(ManagedNode):
+    """Inertia coupling at the rate of joint states; what it does is in `Coupling`."""
+
+    def __init__(self) -> None:
+        super().__init__('inertia_coupling', DECLARATIONS, Settings)
+
+    def create_runtime(self, settings: Settings) -> Coupling:
+        """Load the mechanism and compute once."""
+        return Coupling(self, settings)
+
+
+def main() -> int:
+    """Run the node; returns the exit code."""
+    return process.run(InertiaCouplingNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
