@@ -1,0 +1,61 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rotation by XYZ Euler angles and its derivatives (S0 Eq. 3)."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+
+
+def skew(v: FloatArray) -> FloatArray:
+    """Cross-product matrix (3, 3): ``skew(v) @ w`` is v × w."""
+    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+
+
+# Of each axis: what it leaves alone, and what it turns first.
+_KEPT = np.array([np.diag(e) for e in np.eye(3)])
+_CROSS = np.array([skew(e) for e in np.eye(3)])
+_MOVED = np.eye(3) - _KEPT
+
+
+def about_axis(axis: int, angle: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rotation about a coordinate axis, and its first and second derivative by the angle."""
+    c, s = np.cos(angle), np.sin(angle)
+    turned = c * _MOVED[axis] + s * _CROSS[axis]
+    return _KEPT[axis] + turned, c * _CROSS[axis] - s * _MOVED[axis], -turned
+
+
+def rotation(angles: FloatArray) -> FloatArray:
+    """R = Rx(alpha) Ry(beta) Rz(gamma), {M} components to {S} (S0 Eq. 3)."""
+    x, y, z = (about_axis(axis, angle)[0] for axis, angle in enumerate(angles))
+    return np.asarray(x @ y @ z)
+
+
+def rotation_derivatives(angles: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """R (3, 3), its derivatives R_k (3, 3, 3) and R_kl (3, 3, 3, 3) by the angles, k, l first."""
+    x, y, z = (about_axis(axis, angle) for axis, angle in enumerate(angles))
+    first, second = np.empty((3, 3, 3)), np.empty((3, 3, 3, 3))
+    unit = np.eye(3, dtype=int)
+    for k in range(3):
+        a, b, c = unit[k]
+        first[k] = x[a] @ y[b] @ z[c]
+    for k, m in itertools.product(range(3), range(3)):
+        a, b, c = unit[k] + unit[m]
+        second[k, m] = x[a] @ y[b] @ z[c]
+    return x[0] @ y[0] @ z[0], first, second
+
+
+def axial(matrix: FloatArray) -> FloatArray:
+    """Vector (..., 3) of the skew part of matrices (..., 3, 3); inverse of :func:`skew`."""
+    return 0.5 * np.stack(
+        [
+            matrix[..., 2, 1] - matrix[..., 1, 2],
+            matrix[..., 0, 2] - matrix[..., 2, 0],
+            matrix[..., 1, 0] - matrix[..., 0, 1],
+        ],
+        axis=-1,
+    )
