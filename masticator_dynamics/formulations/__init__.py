@@ -9,10 +9,10 @@ was corrected stands next to the equation. None of this calls the engine.
 
 from masticator_dynamics.formulations.euler_angles import NewtonEulerAngles
 from masticator_dynamics.formulations.euler_parameters import NewtonEulerParameters
+from masticator_dynamics.formulations.formulation import Formulation, Solution
 from masticator_dynamics.formulations.hessian_matrix import HessianMatrix
 from masticator_dynamics.formulations.lagrange_multipliers import LagrangeMultipliers
 from masticator_dynamics.formulations.liang import LiangDerivatives
-from masticator_dynamics.formulations.formulation import Formulation, Solution
 
 FORMULATIONS: dict[str, type[Formulation]] = {
     'hessian': HessianMatrix,

@@ -8,9 +8,9 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.formulations.coordinates import end_effector
+from masticator_dynamics.formulations.formulation import Formulation, Solution
 from masticator_dynamics.formulations.geometry import Sockets
 from masticator_dynamics.formulations.newton_euler import EndEffectorMotion, newton_euler
-from masticator_dynamics.formulations.formulation import Formulation, Solution
 from masticator_dynamics.formulations.rotations import rotation
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
 from masticator_dynamics.formulations.euler_chart import parameters_from_angles
+from masticator_dynamics.formulations.formulation import Formulation, Solution
 from masticator_dynamics.formulations.geometry import Sockets
 from masticator_dynamics.formulations.newton_euler import EndEffectorMotion, newton_euler
 from masticator_dynamics.formulations.quaternions import (
@@ -21,7 +22,6 @@ from masticator_dynamics.formulations.quaternions import (
     quadratic_form,
     rotation_by_parameters,
 )
-from masticator_dynamics.formulations.formulation import Formulation, Solution
 
 _SINGULAR = 1e-9
 

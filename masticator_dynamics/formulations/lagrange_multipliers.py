@@ -21,8 +21,8 @@ from masticator_dynamics.formulations.coordinates import (
     end_effector,
     parasitic_angle,
 )
-from masticator_dynamics.formulations.geometry import Sockets
 from masticator_dynamics.formulations.formulation import Formulation, Solution
+from masticator_dynamics.formulations.geometry import Sockets
 from masticator_dynamics.formulations.rotations import rotation, rotation_derivatives
 from masticator_dynamics.formulations.velocities import (
     Velocities,

@@ -14,8 +14,8 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
-from masticator_dynamics.formulations.geometry import Geometry
 from masticator_dynamics.formulations.formulation import Solution
+from masticator_dynamics.formulations.geometry import Geometry
 from masticator_dynamics.formulations.rotations import skew
 
 
