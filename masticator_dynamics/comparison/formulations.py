@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -13,15 +14,22 @@ import numpy as np
 from masticator_dynamics.comparison.inputs import ChewingMotion, Inputs, PlatformMotion
 from masticator_dynamics.comparison.table import ComparisonTable
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.formulations import FORMULATIONS, NewtonEulerParameters
+from masticator_dynamics.formulations import (
+    FORMULATIONS,
+    NewtonEulerAngles,
+    NewtonEulerParameters,
+)
 from masticator_dynamics.formulations.euler_angles import motion_by_angles
 from masticator_dynamics.formulations.euler_parameters import motion_by_parameters
 from masticator_dynamics.mechanism import Mechanism
 
-# Timed beside FORMULATIONS: the engine, Euler parameters from a motion given in them, and the
-# two descriptions of the end effector's motion without the dynamics.
-ENGINE, GIVEN, ANGLES, PARAMETERS = 'engine', 'given', 'angles', 'parameters'
-METHODS = (ENGINE, *FORMULATIONS, GIVEN, ANGLES, PARAMETERS)
+# Timed beside FORMULATIONS: the engine; Newton-Euler from motions in Euler parameters and in Euler
+# angles, without conversion and checks of input; the end effector's motion in both, without the
+# dynamics.
+ENGINE, IN_PARAMETERS, IN_ANGLES = 'engine', 'in parameters', 'in angles'
+MOTION_IN_PARAMETERS, MOTION_IN_ANGLES = 'motion in parameters', 'motion in angles'
+GIVEN = (IN_PARAMETERS, IN_ANGLES, MOTION_IN_PARAMETERS, MOTION_IN_ANGLES)
+METHODS = (ENGINE, *FORMULATIONS, *GIVEN)
 QUANTITIES = ('torque', 'contact', 'pin')
 
 
@@ -68,9 +76,10 @@ class Figures:
         self.calls: dict[str, Callable[..., Any]] = {
             ENGINE: mechanism.feedforward,
             **{key: kind(description).inverse_dynamics for key, kind in FORMULATIONS.items()},
-            GIVEN: self.parameters.of_coordinates,
-            ANGLES: lambda *row: motion_by_angles(sockets, *row),
-            PARAMETERS: lambda *row: motion_by_parameters(sockets, *row),
+            IN_PARAMETERS: self.parameters.of_coordinates,
+            IN_ANGLES: NewtonEulerAngles(description).of_coordinates,
+            MOTION_IN_PARAMETERS: functools.partial(motion_by_parameters, sockets),
+            MOTION_IN_ANGLES: functools.partial(motion_by_angles, sockets),
         }
         self.pins = mechanism.tree_indices(description.force_joints)
         self.seconds = {key: np.empty(len(motion.y)) for key in METHODS}
@@ -83,7 +92,8 @@ class Figures:
         row = (motion.y[k], motion.y_dot[k], motion.y_ddot[k], self.wrench[k])
         own = self.parameters.coordinates(*row[:3])
         arguments: dict[str, tuple[FloatArray, ...]] = dict.fromkeys(METHODS, row)
-        arguments |= {GIVEN: (*own, row[3]), ANGLES: row[:3], PARAMETERS: own}
+        arguments |= {IN_PARAMETERS: (*own, row[3])}
+        arguments |= {MOTION_IN_PARAMETERS: own, MOTION_IN_ANGLES: row[:3]}
         found = {}
         for key in METHODS:
             found[key], self.seconds[key][k] = _timed(self.calls[key], arguments[key])
@@ -95,7 +105,8 @@ class Figures:
                 if ours is not None and len(ours):
                     known = self.differences.get((key, name), 0.0)
                     self.differences[key, name] = max(known, _difference(ours, theirs))
-        self.twist = max(self.twist, _difference(found[PARAMETERS].t_dot, found[ANGLES].t_dot))
+        rates = found[MOTION_IN_PARAMETERS].t_dot, found[MOTION_IN_ANGLES].t_dot
+        self.twist = max(self.twist, _difference(*rates))
         pair = found['hessian'].actuated, found['lagrange'].actuated
         self.multipliers = max(self.multipliers, _difference(*pair))
 
@@ -139,7 +150,7 @@ def _agreement(title: str, figures: Figures) -> ComparisonTable:
         differences = (figures.differences.get((key, name)) for name in QUANTITIES)
         rows.append((kind.title, kind.source, *differences, *time(key)))
         if kind is NewtonEulerParameters:
-            rows.append(('  motion given in them', '', None, None, None, *time(GIVEN)))
+            rows.append(('  motion given in them', '', None, None, None, *time(IN_PARAMETERS)))
     notes = (
         'Torques, contact forces, forces at S_i: largest difference to the engine over the largest '
         "value of the sample. '-': the method does not give them.",
@@ -170,22 +181,27 @@ def _claims(constrained: Figures, free: Figures) -> ComparisonTable:
 
     hessian = ('27.87 s / 21.79 s = 1.279', '2.64 s / 2.44 s = 1.082')
     add('time, Hessian / Liang', 'S0 Sec. 7', hessian, both('hessian', 'liang'))
-    chart = both(GIVEN, 'euler-angles')
+    chart = both(IN_PARAMETERS, IN_ANGLES)
     add('time, Euler parameters / angles', 'S1 Sec. 5', ('about 0.23', 'about 0.60'), chart)
     add('  motion given in angles for both', '', (None, None),
         both('euler-parameters', 'euler-angles'))  # fmt: skip
-    add("  of the end effector's motion alone", '', (None, None), both(PARAMETERS, ANGLES))
+    add(
+        "  of the end effector's motion alone",
+        '',
+        (None, None),
+        both(MOTION_IN_PARAMETERS, MOTION_IN_ANGLES),
+    )
     add("time of the end effector's motion / all, angles", '', (None, None),
-        both(ANGLES, 'euler-angles'))  # fmt: skip
+        both(MOTION_IN_ANGLES, IN_ANGLES))  # fmt: skip
     rows += [
         ('time, masticator / rss6, Hessian', 'S0 Sec. 7.3',
          '10.56 ("9.56 times larger")', of_constraint('hessian'), None, None),
         ('time, masticator / rss6, Liang', 'S0 Sec. 7.3',
          '8.93 ("7.93 times larger")', of_constraint('liang'), None, None),
         ('time, masticator / rss6, Euler angles', 'S1 Fig. 14',
-         '"sharply raise"', of_constraint('euler-angles'), None, None),
+         '"sharply raise"', of_constraint(IN_ANGLES), None, None),
         ('time, masticator / rss6, Euler parameters', 'S1 Fig. 14',
-         '"sharply raise"', of_constraint(GIVEN), None, None),
+         '"sharply raise"', of_constraint(IN_PARAMETERS), None, None),
     ]  # fmt: skip
     tiny = (constrained.multipliers, free.multipliers)
     add('torques, Hessian and Lagrange', 'S0 Fig. 6', ('"very tiny"', None), tiny)

@@ -57,8 +57,14 @@ class NewtonEulerAngles(Formulation):
     title = 'Newton-Euler, Euler angles'
     source = 'S1 Secs. 4, 5.2'
 
+    def of_coordinates(
+        self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray, wrench: FloatArray
+    ) -> Solution:
+        """The method proper: its own coordinates are q_EE."""
+        motion = motion_by_angles(self.geometry.sockets, q, q_dot, q_ddot)
+        return newton_euler(self.geometry, motion, wrench)
+
     def _solve(
         self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray, wrench: FloatArray
     ) -> Solution:
-        motion = motion_by_angles(self.geometry.sockets, q_EE, q_EE_dot, q_EE_ddot)
-        return newton_euler(self.geometry, motion, wrench)
+        return self.of_coordinates(q_EE, q_EE_dot, q_EE_ddot, wrench)
