@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import pathlib
@@ -14,7 +15,7 @@ import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masticator_dynamics import Mechanism
+from masticator_dynamics import Mechanism, formulations
 from masticator_dynamics.errors import InputError, ReachError
 from masticator_dynamics.formulations import FORMULATIONS
 
@@ -50,6 +51,27 @@ def test_random_motions_with_random_wrenches(name: str, method: str) -> None:
         solution = formulation(name, method).inverse_dynamics(*state)
         for quantity, error in disagreement(mechanism, solution, state).items():
             assert error < TOLERANCE, quantity
+
+
+def test_nothing_of_the_engine_is_used() -> None:
+    """Agreement proves something only between strangers."""
+    folder = pathlib.Path(formulations.__file__).parent
+    imported = set()
+    for file in folder.glob('*.py'):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                imported.add(node.module)
+            elif isinstance(node, ast.Import):
+                imported |= {name.name for name in node.names}
+    ours = {name for name in imported if name.startswith('masticator_dynamics')}
+    own = {name for name in ours if name.startswith('masticator_dynamics.formulations')}
+    assert len(own) > 5
+    assert ours - own == {
+        'masticator_dynamics.description',
+        'masticator_dynamics.description.urdf',
+        'masticator_dynamics.engine.arrays',  # types and the conversion of input
+        'masticator_dynamics.errors',
+    }
 
 
 def test_what_each_method_gives() -> None:
