@@ -37,6 +37,8 @@ class ChewingMotion:
         x, y (m), alpha, beta (rad) and their time derivatives.
     wrench : array, shape (N, 6)
         N and N m, on the mandible, base axes, torque about the mandible's origin.
+    built_in : bool
+        Whether it is ours, and not the user's.
     """
 
     name: str
@@ -45,6 +47,7 @@ class ChewingMotion:
     y_dot: FloatArray
     y_ddot: FloatArray
     wrench: FloatArray
+    built_in: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +88,13 @@ class Inputs:
         self._make_motion = motion or built_in_motion
         self.progress = progress
 
+    def having(self, motion: ChewingMotion, masticator: Mechanism | None = None) -> Inputs:
+        """The same mechanisms on another motion, or another masticator too."""
+        inputs = Inputs(lambda _: motion, self.progress)
+        inputs.masticator = masticator or self.masticator
+        inputs.rss6 = self.rss6
+        return inputs
+
     @functools.cached_property
     def masticator(self) -> Mechanism:
         """The constrained mechanism."""
@@ -109,8 +119,19 @@ class Inputs:
         return PlatformMotion(solved.q[:, columns], solved.v[:, columns], solved.a[:, columns])
 
 
-def built_in_motion(masticator: Mechanism) -> ChewingMotion:
-    """Five chewing strokes in five seconds and the food's force on the left molar."""
+def built_in_motion(
+    masticator: Mechanism, *, shift: FloatArray | None = None, straight_down: bool = False
+) -> ChewingMotion:
+    """Five chewing strokes in five seconds and the food's force on the left molar.
+
+    Parameters
+    ----------
+    masticator : Mechanism
+    shift : array, shape (4,), optional
+        Added to all poses, m and rad.
+    straight_down : bool
+        Turn the force against the vertical, keeping its magnitude.
+    """
     # Only here: scipy's splines take long to import.
     from masticator_dynamics.motion.chewing import bite_force, chewing_stroke
 
@@ -119,7 +140,12 @@ def built_in_motion(masticator: Mechanism) -> ChewingMotion:
     step = STROKES * PERIOD / SAMPLES
     time = np.asarray((np.arange(SAMPLES) + 0.5) * step, dtype=np.float64)
     y, y_dot, y_ddot = path.sample(time)
-    force = np.hstack([food.sample(time), np.zeros((SAMPLES, 3))])
+    y = y if shift is None else y + shift
+    force = np.zeros((SAMPLES, 6))
+    force[:, :3] = food.sample(time)
+    if straight_down:
+        force[:, 2] = -np.linalg.norm(force[:, :3], axis=1)
+        force[:, :2] = 0.0
     q = masticator.feedforward_batch(y).q
     wrench = wrenches_on_platform(masticator, q, force, point=food.frame)
-    return ChewingMotion('the built-in chewing motion', time, y, y_dot, y_ddot, wrench)
+    return ChewingMotion('built-in chewing', time, y, y_dot, y_ddot, wrench, True)

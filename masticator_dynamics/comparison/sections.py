@@ -15,6 +15,7 @@ Section = Callable[[Inputs], list[ComparisonTable]]
 # Name, which is the module's with hyphens for underscores, and what it compares.
 SECTIONS = {
     'coupling': 'Inertia coupling of the masticator and of rss6 (S0 Figs. 7, 8).',
+    'goals': 'Seven indices for three goals of torque distribution (S1 Table 3).',
     'formulations': "The papers' own methods: agreement with the engine, and time (S0, S1).",
 }
 

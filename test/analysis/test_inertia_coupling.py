@@ -43,7 +43,7 @@ def mass_matrix(name: str, y) -> samples.Array:
 
 
 def inertia_by_hand(name: str, y) -> samples.Array:
-    """S0: cranks and jaw moving as they like, each coupler between its two ends; S0 Eq. 62."""
+    """S0: cranks and jaw moving as they like, each coupler between its two ends; S0 Sec. 6."""
     oracle, count = rss.RssOracle(name), len(y)
     zero, crank_rates = np.zeros(count), np.eye(6, 6 + count)
     motions = [oracle.platform_motion(y, unit, zero) for unit in np.eye(count)]
@@ -112,7 +112,7 @@ def test_coupling_of_a_jaw_moved_forward() -> None:
 
 
 def test_coupling_is_what_the_matrix_says() -> None:
-    """S0 Eq. 63, written as printed."""
+    """S0 Eq. 60, written as printed."""
     mechanism = samples.mechanism('masticator')
     for y in some_poses('masticator'):
         motion = mechanism.solve(y)

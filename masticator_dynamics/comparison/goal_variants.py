@@ -1,0 +1,63 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the inputs that S1 does not publish do to its indices."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import tempfile
+from collections.abc import Callable, Iterator
+
+import yaml
+
+from masticator_dynamics.comparison.coupling import FORWARD
+from masticator_dynamics.comparison.goal_indices import GOALS, mean_indices
+from masticator_dynamics.comparison.inputs import Inputs, built_in_motion
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.mechanism import Mechanism
+
+Fit = Callable[[Inputs], tuple[float, Inputs] | None]
+
+
+def variants(inputs: Inputs, fit: Fit) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the name and the indices (7,) under G1 of one variant after the other.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        With the built-in motion.
+    fit : callable
+        Scales the bite force of a variant.
+    """
+    masticator, motion = inputs.masticator, inputs.motion
+    forward = FORWARD - motion.y.mean(axis=0)
+    fast = dataclasses.replace(motion, y_dot=2.0 * motion.y_dot, y_ddot=4.0 * motion.y_ddot)
+    choices = {
+        'as it is': inputs,
+        'bite force straight down': inputs.having(built_in_motion(masticator, straight_down=True)),
+        'strokes half as long': inputs.having(fast),
+        'bite point 5 mm further left': _with(inputs, molar_y='0.030'),
+        'condyle points tx = 0, not -2.5 mm': _with(inputs, tx='0.0'),
+        'jaw forward, mean pose of S0': inputs.having(built_in_motion(masticator, shift=forward)),
+    }
+    for name, varied in choices.items():
+        fitted = fit(varied)
+        if fitted is not None:
+            scaled = fitted[1]
+            moved = scaled.motion
+            states = (moved.y, moved.y_dot, moved.y_ddot, moved.wrench)
+            yield name, mean_indices(scaled, scaled.masticator, states, GOALS['G1'])
+
+
+def _with(inputs: Inputs, **arguments: str) -> Inputs:
+    """Inputs with a masticator whose URDF has other xacro arguments, on its built-in motion."""
+    description = inputs.masticator.description
+    content = yaml.safe_load(pathlib.Path(description.file).read_text(encoding='utf-8'))
+    content['urdf'] = str(pathlib.Path(description.urdf_file).resolve())
+    content['xacro_arguments'] = content.get('xacro_arguments', {}) | arguments
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, 'masticator.yaml')
+        file.write_text(yaml.safe_dump(content), encoding='utf-8')
+        masticator = Mechanism.load(file)
+    return inputs.having(built_in_motion(masticator), masticator)
