@@ -14,6 +14,7 @@ from masticator_dynamics.frames import check_frame
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.incisor import RECORDING_STEP
 from masticator_dynamics.motion.incisor import track_incisor as track
+from masticator_dynamics.motion.least_contact_motion import CRITERIA
 from masticator_dynamics.tables import check_writable, read_table, write_table
 
 
@@ -42,13 +43,28 @@ from masticator_dynamics.tables import check_writable, read_table, write_table
     show_default=True,
     help='How far smoothing may move a recorded coordinate, m.',
 )
+@click.option(
+    '--criterion',
+    type=click.Choice(list(CRITERIA)),
+    default='contacts',
+    show_default=True,
+    help='What the freedom that three coordinates leave keeps least: motion of the contacts from '
+    'home, the same with sideways weighing tenfold, or motion of the platform.',
+)
 def track_incisor(
-    mechanism: str, incisor_file: str, output_file: str, frame: str, tolerance: float
+    mechanism: str,
+    incisor_file: str,
+    output_file: str,
+    frame: str,
+    tolerance: float,
+    criterion: str,
 ) -> None:
     """Motion whose incisor follows a recording, inside the ranges of sockets and joints.
 
     Columns of the recording: time (increasing), incisor_x, incisor_y, incisor_z. Writes a motion
     with consistent derivatives at the recorded times, and the tracking error to standard error.
+    Acceleration is continuous; a motion that leaves a range is refused. Freedom that is left is
+    used by a criterion and to stay inside the sockets.
     """
     check_writable(output_file)
     loaded = Mechanism.load(mechanism)
@@ -57,7 +73,9 @@ def track_incisor(
     time = table.increasing('time')
     displacement = table.numbers([f'{frame}_{axis}' for axis in 'xyz'])
     try:
-        answer = track(loaded, time, displacement, frame=frame, tolerance=tolerance)
+        answer = track(
+            loaded, time, displacement, frame=frame, tolerance=tolerance, criterion=criterion
+        )
     except MasticatorError as error:
         raise type(error)(f'{table.source}: {error}') from error
     values = np.stack(answer.path.sample(time), axis=-1).reshape(len(time), -1)

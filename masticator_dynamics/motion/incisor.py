@@ -59,11 +59,13 @@ def track_incisor(
     frame: str = 'incisor',
     tolerance: float = RECORDING_STEP,
     largest_deviation: float = LARGEST_DEVIATION,
+    criterion: str = 'contacts',
 ) -> IncisorTrack:
     """Follow a recorded displacement with the origin of a frame.
 
     The recording is smoothed so that no coordinate of a sample moves by more than `tolerance`,
-    every sample is solved for the pose with the least contact motion (see `LeastContactMotion`),
+    every sample is solved for the pose that is best by a criterion, by default the one with the
+    least contact motion (see `LeastContactMotion`),
     and one C4 spline of degree five goes through the poses: unlike position, velocity and
     acceleration solved one after the other (S1 Eqs. 56, 60, 62), its derivatives belong
     together. Where a joint would be faster than its limit, as at tooth contact, the tolerance
@@ -86,6 +88,8 @@ def track_incisor(
         is rounded suits. A larger one softens sudden stops such as tooth contact.
     largest_deviation : float
         How far the tolerance may be raised for the sake of joint velocity limits, m.
+    criterion : 'contacts', 'lateral' or 'coordinates'
+        What the coordinates that the frame leaves free keep least.
 
     Raises
     ------
@@ -101,7 +105,7 @@ def track_incisor(
     recorded = checked_rows(displacement, 'position', t, axes)
     if not (np.isfinite(tolerance) and tolerance >= 0.0):
         raise InputError(f'tolerance is {tolerance} m, expected a number that is not negative')
-    follower = LeastContactMotion(mechanism, frame)
+    follower = LeastContactMotion(mechanism, frame, criterion)
     path, allowed = _slow_enough(follower, t, recorded, tolerance, largest_deviation)
     return _judged(follower, path, recorded, allowed)
 

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 _MARGIN = 0.1  # part of a contact's range, at either end, that is entered only when it must be
 _STIFFNESS = 4.0
-_COORDINATES = 0.1
+# What the free coordinates keep least: weights of the contacts' displacements along the base axes,
+# and of the coordinates' own.
+CRITERIA = {
+    'contacts': ((1.0, 1.0, 1.0), 0.1),
+    'lateral': ((0.1, 1.0, 0.1), 0.1),
+    'coordinates': ((0.0, 0.0, 0.0), 1.0),
+}
 _LARGEST_STEP = 0.02  # m
 _CONVERGED = 1e-10  # m
 _UNRESOLVED = 1e-9  # m
@@ -29,23 +35,29 @@ class LeastContactMotion:
 
     Three equations leave n - 3 coordinates free (masticator: one). They are chosen to minimise
 
-        sum |T_k - T_k,home|^2 + 0.1^2 |s (y - y_home)|^2 + reluctance
+        sum |w (T_k - T_k,home)|^2 + c^2 |s (y - y_home)|^2 + reluctance
 
-    over the contacts k with frame origins T_k: for the masticator the condyles move as little as
-    the incisor allows, forward, sideways and in yaw alike. The second term (s turns coordinates
-    into metres of platform motion; weight one without contacts) decides what contacts leave
-    open. The reluctance is zero in the inner 80 % of every contact range and rises smoothly
-    towards its ends, so the free coordinates keep a contact inside where they can, and the
-    solution stays a smooth function of the target.
+    over the contacts k with frame origins T_k. By default, the criterion 'contacts', w = (1, 1, 1)
+    and c = 0.1: for the masticator the condyles move as little as the incisor allows, forward,
+    sideways and in yaw alike. The second term (s turns coordinates into metres of platform
+    motion; c is one without contacts) decides what contacts leave open. 'lateral' weighs sideways
+    motion ten times as much, w = (0.1, 1, 0.1); 'coordinates' keeps the platform itself near
+    home, w = 0 and c = 1. The reluctance is zero in the inner 80 % of every contact range and
+    rises smoothly towards its ends, so the free coordinates keep a contact inside where they can,
+    and the solution stays a smooth function of the target.
 
     Parameters
     ----------
     mechanism : Mechanism
     frame : str
         Link whose origin is placed.
+    criterion : 'contacts', 'lateral' or 'coordinates'
+        What is kept least.
     """
 
-    def __init__(self, mechanism: 'Mechanism', frame: str):
+    def __init__(self, mechanism: 'Mechanism', frame: str, criterion: str = 'contacts'):
+        if criterion not in CRITERIA:
+            raise InputError(f'no criterion {criterion!r}; there are: {", ".join(CRITERIA)}')
         if len(mechanism.independent) < 3:
             raise InputError(
                 f'{mechanism.name} has {len(mechanism.independent)} independent coordinates; '
@@ -59,7 +71,10 @@ class LeastContactMotion:
         self._contacts = [FrameChain(mechanism, contact.frame) for contact in contacts]
         self._contact_homes = [chain.poses(mechanism.home.q)[0] for chain in self._contacts]
         self._ranges = [_bounds(contact.range) for contact in contacts]
-        self._weight = _COORDINATES if contacts else 1.0
+        axes, self._weight = CRITERIA[criterion]
+        self._axes = np.array(axes)
+        if not contacts:
+            self._weight = 1.0
         self._scale = self._metres_per_unit()
 
     def _metres_per_unit(self) -> FloatArray:
@@ -151,8 +166,11 @@ class LeastContactMotion:
                 below = np.fmin(position - lower - margin, 0.0)
             depth = above + below
             ratio = np.abs(depth) / margin
-            residuals += [position - home_position, _STIFFNESS * ratio * depth]
-            slopes += [jacobian, 2.0 * _STIFFNESS * ratio[:, :, None] * jacobian]
+            residuals += [self._axes * (position - home_position), _STIFFNESS * ratio * depth]
+            slopes += [
+                self._axes[:, None] * jacobian,
+                2.0 * _STIFFNESS * ratio[:, :, None] * jacobian,
+            ]
         return np.concatenate(residuals, axis=1), np.concatenate(slopes, axis=1)
 
     def joint_velocities(self, path: MotionPath, times: FloatArray) -> FloatArray:

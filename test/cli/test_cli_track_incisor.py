@@ -98,3 +98,22 @@ def test_bad_files_and_frames_are_refused(follow, write, recording) -> None:
     assert answer.status == 2
     assert "row 2 (line 3), column 'time': 0.0 does not increase" in answer.err
     assert not out.exists()
+
+
+def test_the_criterion_chooses_what_moves_least(follow, write, read, recording) -> None:
+    file = write(columns_of('incisor'), recording)
+    mechanism = Mechanism.load('masticator')
+    sideways = {}
+    for criterion in ('contacts', 'lateral'):
+        answer, out = follow(file, '--criterion', criterion)
+        assert answer.status == 0
+        motion = read(out)
+        points = [
+            mechanism.frame_pose(
+                mechanism.solve([motion[c][k] for c in Y]), 'condyle_left'
+            ).position
+            for k in range(len(recording))
+        ]
+        sideways[criterion] = np.ptp(np.array(points)[:, 1])
+    assert sideways['lateral'] < 0.5 * sideways['contacts']
+    assert follow(file, '--criterion', 'fun')[0].status == 2

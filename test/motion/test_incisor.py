@@ -46,14 +46,29 @@ def incisor_at(mechanism, path, time):
     return mechanism.frame_pose(mechanism.solve(path(time)[0]), 'incisor').position
 
 
-def condyle_motion(mechanism, y):
-    """Sum of squared condyle displacements from home, m^2."""
+def condyle_motion(mechanism, y, axes=(1.0, 1.0, 1.0)):
+    """Sum of squared condyle displacements from home, weighed by axis, m^2."""
     motion = mechanism.solve(y)
     return sum(
-        np.sum((mechanism.frame_pose(motion, c).position
-                - mechanism.frame_pose(mechanism.home, c).position) ** 2)
+        np.sum((np.array(axes) * (mechanism.frame_pose(motion, c).position
+                                  - mechanism.frame_pose(mechanism.home, c).position)) ** 2)
         for c in CONDYLES
     )  # fmt: skip
+
+
+def platform_motion(mechanism, y):
+    """Squared motion of the mandible: shift and turn at the incisor's distance, m^2."""
+    lever = np.linalg.norm(mechanism.frame_pose(mechanism.home, 'incisor').position)
+    twist = mechanism.frame_jacobian(mechanism.home, 'mandible')
+    scale = np.hypot(np.linalg.norm(twist[:3], axis=0), lever * np.linalg.norm(twist[3:], axis=0))
+    return np.sum((scale * y) ** 2)
+
+
+CRITERIA = {
+    'contacts': condyle_motion,
+    'lateral': lambda mechanism, y: condyle_motion(mechanism, y, (0.1, 1.0, 0.1)),
+    'coordinates': platform_motion,
+}
 
 
 def test_recording_is_followed_within_its_rounding(masticator, recording, track):
@@ -104,14 +119,16 @@ def place(follower, offset):
     return follower.solve(follower.home_position + np.array([offset]), np.zeros(1))[0]
 
 
+@pytest.mark.parametrize('criterion', CRITERIA)
 @pytest.mark.parametrize('offset', [(-4e-3, 3e-3, -12e-3), (1e-3, -2e-3, -4e-3), (0, 5e-3, -1e-3)])
-def test_condyles_move_least(masticator, follower, offset):
-    best = place(follower, offset)
+def test_what_the_criterion_says_is_least(masticator, offset, criterion):
+    judge = CRITERIA[criterion]
+    best = place(LeastContactMotion(masticator, 'incisor', criterion), offset)
     target = masticator.frame_pose(masticator.home, 'incisor').position + offset
     motion = masticator.solve(best)
     assert np.allclose(masticator.frame_pose(motion, 'incisor').position, target, atol=1e-9)
     null = np.linalg.svd(masticator.frame_jacobian(motion, 'incisor')[:3])[2][3]
-    least = condyle_motion(masticator, best)
+    least = judge(masticator, best)
     for size in (-0.002, 0.002):
         other = best + size * null
         for _ in range(8):  # back to the target, staying away from the best pose
@@ -119,7 +136,20 @@ def test_condyles_move_least(masticator, follower, offset):
             missing = target - masticator.frame_pose(motion, 'incisor').position
             other += np.linalg.pinv(masticator.frame_jacobian(motion, 'incisor')[:3]) @ missing
         assert np.linalg.norm(other - best) > 0.5 * abs(size)
-        assert condyle_motion(masticator, other) > least
+        assert judge(masticator, other) > least
+
+
+def test_criteria_differ(masticator):
+    offset = (-4e-3, 3e-3, -12e-3)
+    poses = {c: place(LeastContactMotion(masticator, 'incisor', c), offset) for c in CRITERIA}
+    for criterion, judge in CRITERIA.items():
+        values = {c: judge(masticator, pose) for c, pose in poses.items()}
+        assert min(values, key=values.get) == criterion, values
+
+
+def test_unknown_criterion_is_refused(masticator):
+    with pytest.raises(InputError, match=r"no criterion 'fun'.*contacts, lateral, coordinates"):
+        LeastContactMotion(masticator, 'incisor', 'fun')
 
 
 def test_free_coordinate_keeps_the_condyles_inside(masticator, follower):
