@@ -16,6 +16,7 @@ Section = Callable[[Inputs], list[ComparisonTable]]
 SECTIONS = {
     'coupling': 'Inertia coupling of the masticator and of rss6 (S0 Figs. 7, 8).',
     'goals': 'Seven indices for three goals of torque distribution (S1 Table 3).',
+    'incisor': 'Incisor tracking next to the three separate optimisations of S1.',
     'formulations': "The papers' own methods: agreement with the engine, and time (S0, S1).",
 }
 
