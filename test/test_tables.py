@@ -136,6 +136,19 @@ def test_a_file_is_replaced_only_when_all_of_it_is_written(tmp_path: pathlib.Pat
     assert os.listdir(tmp_path) == ['a.csv']
 
 
+def test_text_and_tables_are_written_whole_or_not(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / 'a.txt'
+    tables.write_text(str(file), 'first\n')
+    for write in (
+        lambda: tables.write_text(str(file), 'second\n' * 9999 + '\ud800'),  # no UTF-8 for this
+        lambda: tables.write_table(str(file), ['\ud800'], np.ones((9999, 1))),
+    ):
+        with pytest.raises(UnicodeEncodeError):
+            write()
+        assert file.read_text() == 'first\n'
+        assert os.listdir(tmp_path) == ['a.txt']
+
+
 def test_permissions_follow_the_user_and_the_file_that_was_there(tmp_path: pathlib.Path) -> None:
     plain, written, old = tmp_path / 'plain', tmp_path / 'written', tmp_path / 'old'
     plain.touch()

@@ -8,6 +8,7 @@ import dataclasses
 import pathlib
 import tempfile
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import yaml
 
@@ -33,13 +34,18 @@ def variants(inputs: Inputs, fit: Fit) -> Iterator[tuple[str, FloatArray]]:
     masticator, motion = inputs.masticator, inputs.motion
     forward = FORWARD - motion.y.mean(axis=0)
     fast = dataclasses.replace(motion, y_dot=2.0 * motion.y_dot, y_ddot=4.0 * motion.y_ddot)
+
+    def built_in(mechanism: Mechanism = masticator, **options: Any) -> Inputs:
+        made = built_in_motion(mechanism, samples=len(motion.time), **options)
+        return inputs.having(made, mechanism)
+
     choices = {
         'as it is': inputs,
-        'bite force straight down': inputs.having(built_in_motion(masticator, straight_down=True)),
+        'bite force straight down': built_in(straight_down=True),
         'strokes half as long': inputs.having(fast),
-        'bite point 5 mm further left': _with(inputs, molar_y='0.030'),
-        'condyle points tx = 0, not -2.5 mm': _with(inputs, tx='0.0'),
-        'jaw forward, mean pose of S0': inputs.having(built_in_motion(masticator, shift=forward)),
+        'bite point 5 mm further left': built_in(_with(masticator, molar_y='0.030')),
+        'condyle points tx = 0, not -2.5 mm': built_in(_with(masticator, tx='0.0')),
+        'jaw forward, mean pose of S0': built_in(shift=forward),
     }
     for name, varied in choices.items():
         fitted = fit(varied)
@@ -50,14 +56,13 @@ def variants(inputs: Inputs, fit: Fit) -> Iterator[tuple[str, FloatArray]]:
             yield name, mean_indices(scaled, scaled.masticator, states, GOALS['G1'])
 
 
-def _with(inputs: Inputs, **arguments: str) -> Inputs:
-    """Inputs with a masticator whose URDF has other xacro arguments, on its built-in motion."""
-    description = inputs.masticator.description
+def _with(masticator: Mechanism, **arguments: str) -> Mechanism:
+    """A masticator whose URDF has other xacro arguments."""
+    description = masticator.description
     content = yaml.safe_load(pathlib.Path(description.file).read_text(encoding='utf-8'))
     content['urdf'] = str(pathlib.Path(description.urdf_file).resolve())
     content['xacro_arguments'] = content.get('xacro_arguments', {}) | arguments
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, 'masticator.yaml')
         file.write_text(yaml.safe_dump(content), encoding='utf-8')
-        masticator = Mechanism.load(file)
-    return inputs.having(built_in_motion(masticator), masticator)
+        return Mechanism.load(file)

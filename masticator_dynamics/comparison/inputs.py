@@ -120,13 +120,19 @@ class Inputs:
 
 
 def built_in_motion(
-    masticator: Mechanism, *, shift: FloatArray | None = None, straight_down: bool = False
+    masticator: Mechanism,
+    *,
+    samples: int = SAMPLES,
+    shift: FloatArray | None = None,
+    straight_down: bool = False,
 ) -> ChewingMotion:
     """Five chewing strokes in five seconds and the food's force on the left molar.
 
     Parameters
     ----------
     masticator : Mechanism
+    samples : int
+        How many, evenly spaced.
     shift : array, shape (4,), optional
         Added to all poses, m and rad.
     straight_down : bool
@@ -137,11 +143,11 @@ def built_in_motion(
 
     path = chewing_stroke(strokes=STROKES, period=PERIOD)
     food = bite_force(strokes=STROKES, period=PERIOD)
-    step = STROKES * PERIOD / SAMPLES
-    time = np.asarray((np.arange(SAMPLES) + 0.5) * step, dtype=np.float64)
+    step = STROKES * PERIOD / samples
+    time = np.asarray((np.arange(samples) + 0.5) * step, dtype=np.float64)
     y, y_dot, y_ddot = path.sample(time)
     y = y if shift is None else y + shift
-    force = np.zeros((SAMPLES, 6))
+    force = np.zeros((samples, 6))
     force[:, :3] = food.sample(time)
     if straight_down:
         force[:, 2] = -np.linalg.norm(force[:, :3], axis=1)

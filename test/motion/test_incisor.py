@@ -102,6 +102,15 @@ def test_derivatives_belong_to_the_incisor_motion(masticator, track):
         assert np.allclose(rate, difference, atol=1e-6)
 
 
+def test_acceleration_is_continuous(track):
+    """The same from both sides of every recorded time, next to its change between two of them."""
+    gap = 1e-9
+    inner = track.times[1:-1]
+    before, after = (track.path.sample(inner + side * gap) for side in (-1.0, 1.0))
+    for left, right in zip(before, after, strict=True):
+        assert np.abs(left - right).max() < 1e-5 * np.abs(np.diff(left, axis=0)).max()
+
+
 def test_rounding_does_not_reach_the_acceleration(recording, track):
     times, _ = recording
     found = track.path.sample(times)[2]

@@ -1,0 +1,122 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""compare: sections by name, formats by ending, output whole or not at all."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.commands import compare as command
+from masticator_dynamics.comparison import coupling
+from masticator_dynamics.comparison.sections import SECTIONS
+from masticator_dynamics.comparison.table import ComparisonTable
+from masticator_dynamics.errors import LimitError
+
+
+@pytest.fixture
+def motion(write):
+    """Two poses: averages of a comparison on it are quickly made."""
+    rows = np.column_stack([[0.0, 0.1], np.zeros((2, 12))])
+    rows[1, 1] = 1e-3
+    columns = ['time', *(c + s for c in ('x', 'y', 'alpha', 'beta') for s in ('', '_dot', '_ddot'))]
+    return write(columns, rows)
+
+
+def test_help_lists_every_section(run) -> None:
+    answer = run('compare', '--help')
+    assert answer.status == 0
+    for name, summary in SECTIONS.items():
+        line = next(x for x in answer.out.splitlines() if x.split()[:1] == [name])
+        assert line.split()[1] == summary.split()[0]
+
+
+def test_an_unknown_section_is_bad_usage(run) -> None:
+    answer = run('compare', 'coupling', 'nonsense')
+    assert (answer.status, answer.out) == (2, '')
+    assert "'nonsense'" in answer.err and answer.err.count('\n') == 1
+
+
+def test_text_on_standard_output_fits_a_terminal(run, motion) -> None:
+    answer = run('compare', 'coupling', '--motion', motion)
+    assert (answer.status, answer.err) == (0, '')
+    lines = answer.out.splitlines()
+    assert lines[0] == f'coupling: {SECTIONS["coupling"]}'
+    # Lines that name the motion's file are as long as its path.
+    assert max(len(line) for line in lines if str(motion) not in line) <= 120
+
+
+def test_the_motion_is_the_one_given(run, write, tmp_path) -> None:
+    """A jaw that stays forward: the averages are those of the forward pose."""
+    file = write(['time', 'x', 'y', 'alpha', 'beta'], [[t, *coupling.FORWARD] for t in range(8)])
+    out = tmp_path / 'out.json'
+    assert run('compare', 'coupling', '--motion', file, '--output', out).status == 0
+    tables = json.loads(out.read_text())['coupling']
+    average = next(t for t in tables if str(file) in t['title'])
+    (ratio,) = (row[1:] for row in average['rows'] if row[0] == 'ratio ours, %')
+    assert ratio == pytest.approx([54.92, 45.49, 37.11, 38.25, 24.78, 28.94], abs=5.1e-3)
+
+
+def test_formats_say_the_same(run, motion, tmp_path) -> None:
+    files = {ending: tmp_path / f'out.{ending}' for ending in ('json', 'csv', 'md', 'txt')}
+    for file in files.values():
+        answer = run('compare', 'coupling', '--motion', motion, '--output', file)
+        assert (answer.status, answer.out, answer.err) == (0, '', '')
+    cells = list(csv.DictReader(io.StringIO(files['csv'].read_text())))
+    numbers = [
+        cell
+        for table in json.loads(files['json'].read_text())['coupling']
+        for row in table['rows']
+        for cell in row[1:]
+    ]
+    assert [c['value'] for c in cells if c['column']] == [str(cell) for cell in numbers]
+    assert files['txt'].read_text().splitlines()[0].startswith('coupling: ')
+    assert '## coupling' in files['md'].read_text()
+
+
+def test_what_cannot_be_written_or_read_is_refused_first(run, motion, tmp_path) -> None:
+    for words in (
+        ('--output', tmp_path / 'out.pdf'),
+        ('--output', tmp_path / 'none' / 'out.md'),
+        ('--motion', tmp_path / 'none.csv'),
+    ):
+        answer = run('compare', 'coupling', *words)
+        assert (answer.status, answer.out) == (2, '')
+        assert answer.err.count('\n') == 1 and str(words[1]) in answer.err
+
+
+def test_nothing_is_written_when_a_section_fails(run, monkeypatch, tmp_path) -> None:
+    table = ComparisonTable('t', 's', ('', 'a'), (('r', 1.0),))
+
+    def section(name):
+        def compare(inputs):
+            if name == 'goals':
+                raise LimitError('too far')
+            return [table]
+
+        return compare
+
+    monkeypatch.setattr(command, 'section', section)
+    out = tmp_path / 'out.txt'
+    out.write_text('as before')
+    answer = run('compare', 'coupling', 'goals', '--output', out)
+    assert (answer.status, answer.err) == (2, 'masticator: error: too far\n')
+    assert out.read_text() == 'as before'
+    assert run('compare', 'coupling', 'goals').out == ''
+    assert run('compare', 'coupling', 'coupling').out.count('[s]') == 1
+
+
+def test_sections_are_imported_when_they_run() -> None:
+    code = (
+        'import sys, masticator_dynamics.commands.compare\n'
+        'names = [m for m in sys.modules if m.startswith("masticator_dynamics.comparison.")]\n'
+        'print(*(n.rpartition(".")[2] for n in names), "scipy.optimize" in sys.modules)'
+    )
+    found = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    *modules, optimize = found.stdout.split()
+    assert not set(modules) & {name.replace('-', '_') for name in SECTIONS}
+    assert optimize == 'False'
