@@ -90,8 +90,9 @@ def average(inputs: Inputs, poses: FloatArray) -> Pair:
 def _home_table(pair: Pair) -> ComparisonTable:
     note = (
         'Nothing is printed for home. In S0 the jaw is almost still in the first second and the '
-        'indices vary little there; but MCI 1 and 3 are then near 0.23, half of what they are at '
-        'home: its trajectory does not begin at the pose from which the cranks are measured.'
+        'indices vary little there; but with MCI 1 and 3 around 0.23 all the time, half of what '
+        'they are at home, its trajectory does not seem to begin at the pose from which the cranks '
+        'are measured.'
     )
     return ComparisonTable('Index MCI at home', 'S0 Eq. 60', COLUMNS, pair.rows(), (note,))
 
@@ -114,12 +115,11 @@ def _forward_table(pair: Pair) -> ComparisonTable:
 
 
 def _average_table(inputs: Inputs, pair: Pair) -> ComparisonTable:
-    notes = (
-        'The index depends on the pose alone, not on force or speed, so what differs is the '
-        "trajectory: this one begins and ends at home, S0's stays forward of it.",
-    )  # fmt: skip
+    note = 'The index depends on the pose alone, not on force or speed: the trajectory differs.'
+    if inputs.motion.built_in:
+        note += ' This one returns home after every stroke; by its averages, that of S0 does not.'
     title = f'Index MCI averaged along {inputs.motion.name}, {len(inputs.motion.time)} samples'
-    return ComparisonTable(title, SOURCE, COLUMNS, _with_printed(pair), notes)
+    return ComparisonTable(title, SOURCE, COLUMNS, _with_printed(pair), (note,))
 
 
 def _moved_table(inputs: Inputs, pair: Pair) -> ComparisonTable:

@@ -11,11 +11,16 @@ import json
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from masticator_dynamics.comparison.sections import SECTIONS
+from masticator_dynamics.comparison.sections import PAPERS, SECTIONS
 from masticator_dynamics.comparison.table import ComparisonTable
 
 Report = Mapping[str, Sequence[ComparisonTable]]
 WIDTH = 100
+_INTRODUCTION = (
+    'Written by `masticator compare`: what the papers print next to what is computed here, and why '
+    'they\ndiffer. Printed figures stand as printed, ours with a few digits; times are of one '
+    'machine on one day.'
+)
 
 
 def as_text(report: Report) -> str:
@@ -36,20 +41,21 @@ def as_text(report: Report) -> str:
 
 def as_markdown(report: Report) -> str:
     """Headings, tables and lists."""
-    blocks = []
+    papers = '\n'.join(
+        f'- {short}: {paper}' for short, paper in PAPERS.items() if _cited(report, short)
+    )
+    blocks = ['# Printed and computed', _INTRODUCTION, papers]
     for name, tables in report.items():
-        blocks.append(f'## {name}\n\n{SECTIONS[name]}')
+        blocks += [f'## {name}', SECTIONS[name]]
         for table in tables:
             rule = ['---', *['---:'] * (len(table.columns) - 1)]
             rows = [table.columns, rule, *(map(table.shown, row) for row in table.rows)]
             grid = '\n'.join(f'| {" | ".join(map(_escaped, row))} |' for row in rows)
             notes = '\n'.join(
-                textwrap.fill(f'- {n}', WIDTH, subsequent_indent='  ', break_on_hyphens=False)
-                for n in table.notes
+                textwrap.fill(f'- {note}', WIDTH, subsequent_indent='  ') for note in table.notes
             )
-            parts = [f'### {table.title}', f'*{table.source}*', grid, notes]
-            blocks.append('\n\n'.join(part for part in parts if part))
-    return '\n\n'.join(blocks) + '\n'
+            blocks += [f'### {table.title}', f'*{table.source}*', grid, notes]
+    return '\n\n'.join(block for block in blocks if block) + '\n'
 
 
 def as_csv(report: Report) -> str:
@@ -93,6 +99,10 @@ def _grid(table: ComparisonTable) -> list[str]:
     ]
     rule = '-' * max(map(len, lines))
     return [lines[0], rule, *lines[1:]]
+
+
+def _cited(report: Report, short: str) -> bool:
+    return any(short in table.source for tables in report.values() for table in tables)
 
 
 def _escaped(cell: str) -> str:

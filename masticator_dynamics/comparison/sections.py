@@ -20,6 +20,16 @@ SECTIONS = {
     'formulations': "The papers' own methods: agreement with the engine, and time (S0, S1).",
 }
 
+# Short names of the papers.
+PAPERS = {
+    'S0': 'Cheng et al. 2024, Mechanical Sciences 15, 587',
+    'S1': 'Cheng, Yuan and Li 2025, Biomimetics 10, 437',
+    'S2': 'Lopes and Almeida 2008, in: Parallel Manipulators, towards New Applications',
+    'S3': 'Liu, Yang, Ding and Chai 2023, Mathematical Biosciences and Engineering 20, 3918',
+    'S4': 'Liu, Yan, Li and Ma, Dynamic formulation and inertia fast estimation of a 5-DOF hybrid '
+    'robot',
+}
+
 
 def section(name: str) -> Section:
     """Import a section's function ``compare``."""
