@@ -326,7 +326,7 @@ class Mechanism:
         return actuated_inertia(self, motion)
 
     def inertia_coupling(self, motion: Motion | Effort) -> FloatArray:
-        """Inertia-coupling index MCI (..., n_u) of each actuator (S0 Eq. 63)."""
+        """Inertia-coupling index MCI (..., n_u) of each actuator (S0 Eq. 60)."""
         return inertia_coupling(actuated_inertia(self, motion))
 
     # Ranges and conditioning

@@ -174,7 +174,7 @@ class _Rods:
 
 
 def actuated_inertia(mechanism: Mechanism, motion: Motion | Effort) -> FloatArray:
-    """Inertia matrix M_A (..., n_u, n_u) in actuated space, kg m^2 or kg (S0 Eq. 62).
+    """Inertia matrix M_A (..., n_u, n_u) in actuated space, kg m^2 or kg (S0 Eq. 59).
 
     Its diagonal is the load inertia of each actuator, at the motor where there is a transmission
     (S4 Sec. 3.2), the rotor's own included. For a batch, one matrix per row.
@@ -191,7 +191,7 @@ def actuated_inertia(mechanism: Mechanism, motion: Motion | Effort) -> FloatArra
 
 
 def inertia_coupling(inertia: FloatArray) -> FloatArray:
-    """Inertia-coupling index MCI (..., n_u) of each actuator from M_A (S0 Eq. 63)."""
+    """Inertia-coupling index MCI (..., n_u) of each actuator from M_A (S0 Eq. 60)."""
     own = np.abs(np.diagonal(inertia, axis1=-2, axis2=-1))
     others = np.abs(inertia).sum(axis=-1) - own
     return np.log1p(others / ((own.shape[-1] - 1) * own))

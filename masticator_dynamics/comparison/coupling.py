@@ -59,7 +59,8 @@ CLAIMS: dict[str, Callable[[Pair], bool]] = {
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
     """Indices at home, at the forward pose and averaged along the motion; S0's claims."""
-    home, forward = at_pose(inputs, inputs.masticator.home.y), at_pose(inputs, FORWARD)
+    home = average(inputs, inputs.masticator.home.y[None])
+    forward = average(inputs, FORWARD[None])
     along = average(inputs, inputs.motion.y)
     pairs = {'home': home, 'jaw forward': forward, 'average': along}
     tables = [_home_table(home), _forward_table(forward), _average_table(inputs, along)]
@@ -70,20 +71,14 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     return [*tables, _claims_table(pairs)]
 
 
-def at_pose(inputs: Inputs, y: FloatArray) -> Pair:
-    """Indices with both mandibles where the masticator's is at ``y`` (4,)."""
-    motion = inputs.masticator.solve(y)
-    pose = motion.q[inputs.masticator.tree_indices(POSE)]
-    free = inputs.rss6.inertia_coupling(inputs.rss6.solve(pose))
-    return Pair(inputs.masticator.inertia_coupling(motion), free)
-
-
 def average(inputs: Inputs, poses: FloatArray) -> Pair:
-    """Averages of the indices over poses (N, 4)."""
-    pairs = [at_pose(inputs, poses[k]) for k in inputs.progress(range(len(poses)), 'coupling')]
+    """Averages of the indices over poses (N, 4), where both mandibles are alike."""
+    masticator, free = inputs.masticator, inputs.rss6
+    motions = masticator.feedforward_batch(poses)
+    free_motions = free.feedforward_batch(motions.q[:, masticator.tree_indices(POSE)])
     return Pair(
-        np.mean([pair.constrained for pair in pairs], axis=0),
-        np.mean([pair.free for pair in pairs], axis=0),
+        masticator.inertia_coupling(motions).mean(axis=0),
+        free.inertia_coupling(free_motions).mean(axis=0),
     )
 
 

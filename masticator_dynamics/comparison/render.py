@@ -18,7 +18,7 @@ Report = Mapping[str, Sequence[ComparisonTable]]
 WIDTH = 100
 _INTRODUCTION = (
     'Written by `masticator compare`: what the papers print next to what is computed here, and why '
-    'they\ndiffer. Printed figures stand as printed, ours with a few digits; times are of one '
+    'they differ. Printed figures stand as printed, ours with a few digits; times are of one '
     'machine on one day.'
 )
 
@@ -44,7 +44,7 @@ def as_markdown(report: Report) -> str:
     papers = '\n'.join(
         f'- {short}: {paper}' for short, paper in PAPERS.items() if _cited(report, short)
     )
-    blocks = ['# Printed and computed', _INTRODUCTION, papers]
+    blocks = ['# Printed and computed', textwrap.fill(_INTRODUCTION, WIDTH), papers]
     for name, tables in report.items():
         blocks += [f'## {name}', SECTIONS[name]]
         for table in tables:

@@ -26,6 +26,7 @@ from masticator_dynamics.comparison.goal_indices import (
     fitted_bite,
     norms,
 )
+from masticator_dynamics.comparison.render import as_text
 
 CRANK_MASS = np.array([0.0702] * 4 + [0.15669] * 2)  # S1 Table 2
 MU_C, MU_CI, ARM, VISCOUS, VISCOUS_JOINT = 0.02, 0.02, 0.015, 3e-5, 4.5e-10
@@ -103,7 +104,9 @@ def test_there_is_no_fit_without_a_bite_or_above_the_wanted_force(chewing) -> No
 
 
 def test_tables_hold_printed_and_ours_side_by_side(chewing, fitted) -> None:
-    tables = {table.title: table for table in goals.compare(chewing)}
+    report = {'goals': goals.compare(chewing)}
+    assert max(map(len, as_text(report).splitlines())) <= 120
+    tables = {table.title: table for table in report['goals']}
     indices = all_indices(fitted[1])
     (scaled,) = (table for title, table in tables.items() if title.endswith('scaled'))
     rows = {row[0]: row[1:] for row in scaled.rows}
