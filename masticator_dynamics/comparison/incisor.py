@@ -78,7 +78,7 @@ _NOTES = (
     'The SQP is given exact gradients and home as first guess: with the guess printed, all zeros, '
     'Eq. 7 divides by zero. Its aims are norms, which have no gradient at their minimum.',
     'S1 is handed velocity and acceleration of the incisor, track-incisor sees its points only: '
-    'f_V and f_A of ours come from the ends, where no point tells that the incisor starts at rest.',
+    'f_V and f_A of ours come mostly from the ends, where no point tells that it starts at rest.',
     'Slopes are differences of neighbouring samples; what differs in ours is the error of these. '
     'S1 prints no times of tracking.',
 )
@@ -191,7 +191,7 @@ def measures(track: Track, time: FloatArray) -> dict[str, float]:
             np.gradient(track.shift_dot, time, axis=0) - track.shift_ddot
         )[1:-1],
         'velocity added up, off position by, mm': track.shift[1:] - track.shift[0] - added,
-        'slope of position, from sample to sample, mm/s': np.diff(slopes, axis=0),
+        'slope of position changes between samples by, mm/s': np.diff(slopes, axis=0),
     }
     off = track.errors.max(axis=1)
     metres = {
