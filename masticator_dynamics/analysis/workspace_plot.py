@@ -211,7 +211,8 @@ def _log_ticks(low: float, high: float) -> list[float]:
     if high > 1e4 * low:
         steps = [1.0]
     ticks = [step * 10.0**decade for decade in range(16) for step in steps]
-    return [tick for tick in ticks if low <= tick <= high]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    return ticks if len(ticks) > 2 else [float(f'{x:.3g}') for x in np.geomspace(low, high, 4)]
 
 
 def _present(survey: Workspace) -> list[PoseClass]:

@@ -217,7 +217,7 @@ def test_left_and_right_of_the_jaw_are_alike() -> None:
 
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_classes_say_what_solve_and_range_violations_say(name: str) -> None:
-    mechanism, poses = samples.mechanism(name), wide_poses(name, 60)
+    mechanism, poses = samples.mechanism(name), wide_poses(name, 30)
     found, attempts = survey(name, poses, clearance=0.0), mechanism.attempt(poses)
     for row, pose in enumerate(poses):
         place = PoseClass(found.pose_class[row])
