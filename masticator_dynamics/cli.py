@@ -20,6 +20,7 @@ SUMMARIES = {
     'forward-kinematics': 'Independent coordinates from positions of the actuated joints.',
     'track-incisor': 'Motion whose incisor follows a recording.',
     'compare': 'Printed figures of the papers next to ours, and why they differ.',
+    'workspace': 'Where a mechanism may go: reach, ranges, singularities, conditioning.',
     'check': 'Validate a description and show what it describes.',
     'demo': 'The main job, end to end, with no robot.',
 }

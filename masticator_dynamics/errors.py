@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything this package refuses, by cause; messages name the thing and the amount with units."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 
 class MasticatorError(ValueError):
     """Root of all errors raised on purpose by this package.
@@ -38,7 +42,29 @@ class InputError(MasticatorError):
 
 
 class ReachError(MasticatorError):
-    """The loops cannot be closed at the requested pose."""
+    """The loops cannot be closed at the requested pose.
+
+    Parameters
+    ----------
+    reason : str or callable
+        What is wrong, or how to find out: some milliseconds of search, spent only when somebody
+        reads the message.
+    """
+
+    def __init__(self, reason: str | Callable[[], str]):
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        """The reason, found out once."""
+        (reason,) = self.args
+        if callable(reason):
+            reason = reason()
+            self.args = (reason,)
+        return str(reason)
+
+    def __reduce__(self) -> tuple[type[ReachError], tuple[str]]:
+        """Travel between processes as text."""
+        return type(self), (str(self),)
 
 
 class ClosureError(MasticatorError):

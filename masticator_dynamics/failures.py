@@ -10,7 +10,7 @@ import numpy as np
 
 from masticator_dynamics.actuation import distribute
 from masticator_dynamics.engine import closure, evaluate
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.errors import (
     ActuationError,
     InputError,
@@ -18,6 +18,7 @@ from masticator_dynamics.errors import (
     ReachError,
     SingularityError,
 )
+from masticator_dynamics.loops import CLOSED, LoopBlock, smallest_gaps
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -56,16 +57,60 @@ def _error(
         return ActuationError(f'friction of the contacts jams the mechanism at {pose}')
     if status == evaluate.OVERFLOW:
         return InputError('velocities, accelerations or wrench are too large to compute with')
-    names = ', '.join(mechanism.block_names(block))
     if status == closure.SINGULAR:
+        names = ', '.join(mechanism.block_names(block))
         return SingularityError(
             f'{names} is singular at {pose} (sine of the closest angle {amount:.2g})'
         )
-    if status == closure.OUT_OF_REACH:
-        return ReachError(f'{names} cannot close at {pose}: {amount * 1e3:.6g} mm are missing')
-    return ReachError(
-        f'{names} closes at {pose} only on another branch than the one continuous with home'
+    y = values[: len(mechanism.independent)].copy()
+    return ReachError(lambda: _why_open(mechanism, status, block, amount, y, pose))
+
+
+def _why_open(
+    mechanism: Mechanism, status: int, block: int, amount: float, y: FloatArray, pose: str
+) -> str:
+    """What keeps loops from closing at a pose (n_y,)."""
+    statuses, blocks, amounts = diagnose(
+        mechanism, np.array([status]), np.array([block]), np.array([amount]), y[None]
     )
+    names = ', '.join(mechanism.block_names(int(blocks[0])))
+    if statuses[0] == closure.OUT_OF_REACH:
+        return f'{names} cannot close at {pose}: {float(amounts[0]) * 1e3:.6g} mm are missing'
+    return (
+        f'{names} can close at {pose}, but the branch continuous with home is lost on the straight '
+        'way there'
+    )
+
+
+def diagnose(
+    mechanism: Mechanism, status: IntArray, block: IntArray, amount: FloatArray, y: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Status, block and amount (N,) of rows, where loops did not close told apart by cause.
+
+    From home the engine's iteration may run into a wall although the pose (N, n_y) lies behind
+    it, and it stops at the first block that fails. ``OUT_OF_REACH``: this block cannot close at
+    all. ``OTHER_BRANCH``: all can, but home's branch is lost on the straight way there.
+    """
+    sure = [0, *(b + 1 for b in range(len(mechanism.structure.blocks)) if _exact(mechanism, b))]
+    doubtful = (status == closure.OTHER_BRANCH) | (
+        (status == closure.OUT_OF_REACH) & ~np.isin(block, sure)
+    )
+    rows = np.flatnonzero(doubtful)
+    if not len(rows):
+        return status, block, amount
+    status, block, amount = status.copy(), block.copy(), amount.copy()
+    gaps = smallest_gaps(mechanism, y[rows])
+    too_far = (gaps > CLOSED).any(axis=1)
+    status[rows] = np.where(too_far, closure.OUT_OF_REACH, closure.OTHER_BRANCH)
+    first = np.argmax(gaps > CLOSED, axis=1)
+    rows, first, gaps = rows[too_far], first[too_far], gaps[too_far]
+    block[rows], amount[rows] = first + 1, gaps[np.arange(len(rows)), first]
+    return status, block, amount
+
+
+def _exact(mechanism: Mechanism, block: int) -> bool:
+    """Whether the engine closes a block by a formula, so that it never misses a closure."""
+    return LoopBlock(mechanism, block).by_formula
 
 
 def _input_name(mechanism: Mechanism, index: int) -> str:

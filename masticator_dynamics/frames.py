@@ -76,12 +76,22 @@ class FrameChain:
         jacobians : array, shape (N, 3, n_y)
             Linear velocity, base axes.
         """
-        position, _, passed = self._walk(q)
+        position, velocities = self.joint_rates(q)
         jacobian = np.zeros((len(q), 3, tangent.shape[2]))
-        for j, slides, axis, start in passed:
-            velocity = axis if slides else np.cross(axis, position - start)
+        for j, velocity in velocities.items():
             jacobian += velocity[:, :, None] * tangent[:, j, None, :]
         return position, jacobian
+
+    def joint_rates(self, q: FloatArray) -> tuple[FloatArray, dict[int, FloatArray]]:
+        """Positions (N, 3) of the frame's origin and its velocity (N, 3) per joint velocity.
+
+        The velocities are by tree index, for the joints between base and frame, in base axes.
+        """
+        position, _, passed = self._walk(q)
+        return position, {
+            j: axis if slides else np.cross(axis, position - start)
+            for j, slides, axis, start in passed
+        }
 
     def _walk(
         self, q: FloatArray

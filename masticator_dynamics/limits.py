@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from masticator_dynamics.results import Effort, Motion
 
 
+# A hair of tolerance: a limit written in decimal must not refuse the value it names.
+_SLACK = 1e-12
+
+
 @dataclasses.dataclass(frozen=True)
 class Limits:
     """Ranges of the tree joints (n_q,): rad or m, their rates, N m or N; infinite where none."""
@@ -79,6 +83,34 @@ class RangeSurvey:
 
 
 @dataclasses.dataclass(frozen=True)
+class RangeRoom:
+    """The position range that is closest to its end, for every row of a batch.
+
+    Attributes
+    ----------
+    ranges : tuple of str
+        Joints (``crank_1``) and socket coordinates (``condyle_left x``) that have a range.
+    room : array, shape (N,)
+        Distance to the nearer end as a part of the range's half width: 1 in the middle of every
+        range, 0 at an end, negative outside; infinite where nothing has a range.
+    nearest : array of int, shape (N,)
+        Index of that range; -1 where nothing has one.
+    beyond : array, shape (N,)
+        How far outside it the row is, m or rad; negative inside.
+    """
+
+    ranges: tuple[str, ...]
+    room: FloatArray
+    nearest: npt.NDArray[np.int64]
+    beyond: FloatArray
+
+    @property
+    def outside(self) -> npt.NDArray[np.bool_]:
+        """Rows (N,) that leave a range, as in :class:`RangeSurvey`."""
+        return self.beyond > _SLACK
+
+
+@dataclasses.dataclass(frozen=True)
 class _Ranged:
     """Values (..., n) of one kind and their ranges (n,)."""
 
@@ -90,19 +122,24 @@ class _Ranged:
     upper: FloatArray
 
     def outside(self) -> npt.NDArray[np.bool_]:
-        # A hair of tolerance: a limit written in decimal must not refuse the value it names.
-        slack = 1e-12
-        return (self.values < self.lower - slack) | (self.values > self.upper + slack)
+        return self.beyond() > _SLACK
 
-    def excess(self) -> FloatArray:
-        """How far values (..., n) are outside, as a part of the range's half width."""
+    def beyond(self) -> FloatArray:
+        """How far values (..., n) are outside; negative inside."""
+        return np.maximum(self.lower - self.values, self.values - self.upper)
+
+    def half_width(self) -> FloatArray:
+        """Half width (n,) of the ranges; of a half-open range, its bound."""
         width = np.where(
             np.isfinite(self.upper - self.lower),
             (self.upper - self.lower) / 2.0,
             np.fmin(np.abs(self.lower), np.abs(self.upper)),
         )
-        beyond = np.maximum(self.lower - self.values, self.values - self.upper)
-        return np.maximum(beyond, 0.0) / np.maximum(width, 1e-9)
+        return np.maximum(width, 1e-9)
+
+    def excess(self) -> FloatArray:
+        """How far values (..., n) are outside, as a part of the range's half width."""
+        return np.maximum(self.beyond(), 0.0) / self.half_width()
 
     def violation(self, index: int, row: int | None = None) -> RangeViolation:
         values = self.values if row is None else self.values[row]
@@ -141,15 +178,48 @@ def survey_ranges(mechanism: Mechanism, batch: Effort) -> RangeSurvey:
     return survey
 
 
+def range_room(mechanism: Mechanism, motion: Motion | Effort) -> RangeRoom:
+    """How much room the positions of joints and sockets have, for rows of motions."""
+    names: list[str] = []
+    room, beyond = [], []
+    for group in (_joint_positions(mechanism, motion), *_sockets(mechanism, motion)):
+        ranged = np.isfinite(group.lower) | np.isfinite(group.upper)
+        suffix = '' if group.quantity == 'position' else f' {group.quantity}'
+        names += [f'{group.names[k]}{suffix}' for k in np.flatnonzero(ranged).tolist()]
+        beyond.append(group.beyond()[:, ranged])
+        room.append(-beyond[-1] / group.half_width()[ranged])
+    rows = np.arange(len(motion.q))
+    if not names:
+        nowhere = np.full(len(rows), np.inf)
+        return RangeRoom((), nowhere, np.full(len(rows), -1), -nowhere)
+    all_room, all_beyond = np.hstack(room), np.hstack(beyond)
+    nearest = np.argmin(all_room, axis=1)
+    return RangeRoom(tuple(names), all_room[rows, nearest], nearest, all_beyond[rows, nearest])
+
+
 def _ranged(
     mechanism: Mechanism, motion: Motion | Effort, effort: Effort | None
 ) -> Iterator[_Ranged]:
     """Everything that has a range, one kind after the other; for one motion or for rows."""
     limits, joints = mechanism.limits, mechanism.tree_joints
     units = [joint.unit for joint in mechanism.structure.tree.joints]
-    yield _Ranged(joints, 'position', units, motion.q, limits.lower, limits.upper)
     rates = [f'{unit}/s' for unit in units]
+    yield _joint_positions(mechanism, motion)
     yield _Ranged(joints, 'velocity', rates, motion.v, -limits.velocity, limits.velocity)
+    yield from _sockets(mechanism, motion)
+    if effort is not None:
+        bound, names = mechanism.effort_limits, mechanism.effort_units
+        yield _Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)
+
+
+def _joint_positions(mechanism: Mechanism, motion: Motion | Effort) -> _Ranged:
+    limits, joints = mechanism.limits, mechanism.tree_joints
+    units = [joint.unit for joint in mechanism.structure.tree.joints]
+    return _Ranged(joints, 'position', units, motion.q, limits.lower, limits.upper)
+
+
+def _sockets(mechanism: Mechanism, motion: Motion | Effort) -> Iterator[_Ranged]:
+    """Where the contacts are."""
     for contact in mechanism.description.contacts:
         position, _ = frame_poses(mechanism, motion.q, contact.frame)
         for index, axis in enumerate('xyz'):
@@ -157,6 +227,3 @@ def _ranged(
             if interval is not None:
                 value, (low, high) = position[..., index, None], np.array(interval)[:, None]
                 yield _Ranged((contact.name,), axis, ('m',), value, low, high)
-    if effort is not None:
-        bound, names = mechanism.effort_limits, mechanism.effort_units
-        yield _Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)

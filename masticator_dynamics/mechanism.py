@@ -30,7 +30,7 @@ from masticator_dynamics.errors import ActuationError, InputError
 from masticator_dynamics.failures import failure
 from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
 from masticator_dynamics.limits import Limits, RangeViolation, find_violations
-from masticator_dynamics.results import Effort, Motion
+from masticator_dynamics.results import Attempts, Effort, Motion
 
 Goal = str | Mapping[str, float]
 
@@ -155,6 +155,26 @@ class Mechanism:
         """
         given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
         return Motion(self, given, self._evaluate(engine.MOTION, given), self.slices)
+
+    def attempt(self, Y: npt.ArrayLike) -> Attempts:
+        """:meth:`solve` for many poses at rest, of which any may fail: none is refused.
+
+        For planners, which want to know of every pose whether it is there, and why not.
+
+        Parameters
+        ----------
+        Y : array_like, shape (N, n_y)
+            Independent positions, rad or m.
+
+        Raises
+        ------
+        InputError
+            For a wrong shape.
+        """
+        given = pack_rows(self._freedoms, Y, None, None, None)
+        rows = np.empty((len(given), self._width))
+        self._run(engine.MOTION, given.reshape(-1), rows.reshape(-1))
+        return Attempts(self, given, rows)
 
     def inverse_dynamics(
         self,

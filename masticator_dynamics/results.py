@@ -12,8 +12,11 @@ import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.failures import failure
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -106,7 +109,8 @@ class _Answer:
     @property
     def tangent(self) -> FloatArray:
         """Tree velocities per independent velocity (..., n_q, n_y)."""
-        shape = (*self._rows.shape[:-1], len(self.mechanism.tree_joints), -1)
+        joints, independent = self.mechanism.tree_joints, self.mechanism.independent
+        shape = (*self._rows.shape[:-1], len(joints), len(independent))
         return self._field('tangent').reshape(shape)
 
     @property
@@ -127,6 +131,49 @@ class Motion(_Answer):
     def condition_number_actuation(self) -> float:
         """Condition number of the actuated velocities over the independent ones."""
         return float(np.linalg.cond(self.mechanism.jacobian_actuated_from_independent(self)))
+
+
+class Attempts:
+    """Poses of which some may fail: which, why, and the motions of the others.
+
+    Attributes
+    ----------
+    y : array, shape (N, n_y)
+        What was asked.
+    status : array of int, shape (N,)
+        0 where the loops close, else the engine's reason (``engine/closure.py``,
+        ``engine/evaluate.py``); :meth:`failure` puts it into words.
+    block : array of int, shape (N,)
+        For :meth:`Mechanism.block_names`: the closures and contacts at fault.
+    amount : array, shape (N,)
+        Of what is wrong: m where a loop stays open, the sine where it is singular.
+    """
+
+    def __init__(self, mechanism: Mechanism, given: FloatArray, rows: FloatArray):
+        self.mechanism = mechanism
+        self.y = _read_only(given[:, : len(mechanism.independent)])
+        report = rows[:, mechanism.slices['report']]
+        self.status: IntArray = report[:, 0].astype(np.int64)
+        self.block: IntArray = report[:, 1].astype(np.int64)
+        self.amount = _read_only(report[:, 2].copy())
+        self._given, self._rows = given, rows
+
+    @property
+    def closed(self) -> npt.NDArray[np.bool_]:
+        """Rows (N,) whose loops close, neither singular nor on another branch."""
+        return self.status == 0
+
+    @functools.cached_property
+    def motions(self) -> Motion:
+        """The closed rows, in their order, as one batch (M rows)."""
+        given, rows = self._given[self.closed], self._rows[self.closed]
+        return Motion(self.mechanism, given, rows, self.mechanism.slices)
+
+    def failure(self, row: int) -> MasticatorError | None:
+        """What :meth:`Mechanism.solve` raises for a row; None where it raises nothing."""
+        if self.closed[row]:
+            return None
+        return failure(self.mechanism, self._rows[row : row + 1], self._given[row])
 
 
 class Effort(_Answer):

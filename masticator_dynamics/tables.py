@@ -13,9 +13,10 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
@@ -173,8 +174,8 @@ def check_writable(target: str) -> None:
         raise InputError(f'{target}: cannot be written: no permission in {folder}')
 
 
-def write_table(target: str, columns: Sequence[str], values: FloatArray) -> None:
-    """Write numbers (N, len(columns)) as CSV; ``-`` is standard output.
+def write_table(target: str, columns: Sequence[str], values: npt.NDArray[Any]) -> None:
+    """Write numbers or an object array of cells (N, len(columns)) as CSV; ``-``: standard output.
 
     Every number is written so that reading it gives the same float64. A file appears whole or
     not at all; one that is there is replaced, or stays as it is when writing fails.
@@ -200,28 +201,46 @@ def write_text(target: str, text: str) -> None:
         stream.write(text)
 
 
+def write_bytes(target: str, content: bytes) -> None:
+    """Write bytes to a file, whole or not at all; ``-`` is standard output.
+
+    Raises
+    ------
+    OSError
+        When writing fails.
+    """
+    with _open_for_writing(target, binary=True) as stream:
+        stream.write(content)
+
+
 @contextlib.contextmanager
-def _open_for_writing(target: str) -> Iterator[TextIO]:
+def _open_for_writing(target: str, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a target that :func:`check_writable` lets pass."""
     if target == STANDARD_STREAM:
-        yield sys.stdout
+        yield sys.stdout.buffer if binary else sys.stdout
         sys.stdout.flush()
     elif not _is_plain(pathlib.Path(target)):  # a device or pipe must not be replaced by a file
-        with open(target, 'w', encoding='utf-8', newline='') as stream:
+        with _open(target, 'w', binary) as stream:
             yield stream
     else:
-        with replacing(pathlib.Path(target)) as stream:
+        with replacing(pathlib.Path(target), binary) as stream:
             yield stream
+
+
+def _open(file: str | pathlib.Path, mode: str, binary: bool) -> IO[Any]:
+    if binary:
+        return open(file, f'{mode}b')
+    return open(file, mode, encoding='utf-8', newline='')
 
 
 @contextlib.contextmanager
-def replacing(path: pathlib.Path) -> Iterator[TextIO]:
-    """Open a text file that takes the place of ``path`` when the block ends without error."""
+def replacing(path: pathlib.Path, binary: bool = False) -> Iterator[IO[Any]]:
+    """Open a file that takes the place of ``path`` when the block ends without error."""
     final = pathlib.Path(os.path.realpath(path))  # a link stays a link
     # Opened as any file, not by tempfile, so that the user's umask decides who may read it.
     draft = final.with_name(f'.masticator-{secrets.token_hex(8)}.part')
     try:
-        with open(draft, 'x', encoding='utf-8', newline='') as stream:
+        with _open(draft, 'x', binary) as stream:
             yield stream
         if final.exists():
             shutil.copymode(final, draft)
@@ -230,7 +249,7 @@ def replacing(path: pathlib.Path) -> Iterator[TextIO]:
         draft.unlink(missing_ok=True)
 
 
-def _write(stream: TextIO, columns: Sequence[str], values: FloatArray) -> None:
+def _write(stream: IO[Any], columns: Sequence[str], values: npt.NDArray[Any]) -> None:
     writer = csv.writer(stream, lineterminator='\n')
     writer.writerow(columns)
     writer.writerows(values.tolist())  # csv writes floats by repr

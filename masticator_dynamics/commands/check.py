@@ -10,11 +10,10 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.options import mechanism_argument
+from masticator_dynamics.commands.sections import Row, section
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.structure import residual
 from masticator_dynamics.mechanism import Mechanism
-
-Row = Sequence[str]
 
 
 @click.command()
@@ -38,7 +37,7 @@ def check(mechanism: str) -> None:
         'Ranges of contacts': _contact_ranges(loaded),
     }
     blocks = ((title, list(rows)) for title, rows in sections.items())
-    click.echo('\n\n'.join(_section(title, rows) for title, rows in blocks if rows))
+    click.echo('\n\n'.join(section(title, rows) for title, rows in blocks if rows))
 
 
 def _summary(mechanism: Mechanism) -> Iterator[Row]:
@@ -134,16 +133,6 @@ def _contact_ranges(mechanism: Mechanism) -> Iterator[Row]:
             interval = getattr(contact.range, axis)
             if interval is not None:
                 yield contact.name, axis, f'[{interval[0]:.6g}, {interval[1]:.6g}] m'
-
-
-def _section(title: str, rows: Sequence[Row]) -> str:
-    """Title and rows, their columns aligned."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = (
-        '  ' + '  '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    )
-    return '\n'.join([title, *(line.rstrip() for line in lines)])
 
 
 def _plane(normal: Sequence[float], offset: float) -> str:

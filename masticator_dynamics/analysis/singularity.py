@@ -1,0 +1,180 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How far poses are from singularities of type I and type II, free of units, many at a time.
+
+Gosselin and Angeles (1990): with J_x y_dot = J_q u_dot a mechanism is singular of type I (serial)
+where J_q is: an actuated joint's velocity does not follow from the platform's, e.g. a limb is
+stretched; and of type II (parallel) where J_x is: the platform can move while the actuators stand.
+Here the platform's motion is that of the independent coordinates; where these are joints of a
+limb, read "independent coordinates" for "platform".
+
+Determinants have units that mix rad and m and grow with the size of the machine. Sines do not:
+
+*type 1* is the smallest sine, over the actuated joints, of the angle between what the joint does
+to its limb's closure and what the limb's other joints can do to it.
+
+*type 2* looks at the directions in which single actuators push the independent coordinates: rows
+of the actuated Jacobian, cut to unit length; shorter where the actuator feels them less than at
+home, down to nothing at a dead centre. Their smallest singular value over that of equally spread
+directions is 1 when isotropic and 0 when a motion is left without push. It holds for any number of
+actuators, redundant ones included, and does not notice singularities of type I.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.loops import LoopBlock
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+    from masticator_dynamics.results import Motion
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopConditioning:
+    """How well the loops determine the dependent joints, for rows of motions.
+
+    Attributes
+    ----------
+    joints : array of int, shape (n_d,)
+        Tree indices of the dependent joints, in block order.
+    sines : array, shape (N, n_d)
+        Of the angle between what a joint does to its block's constraints and what the block's
+        other joints do: 1 orthogonal, 0 its velocity is undetermined. The engine refuses 1e-6.
+    condition : array, shape (N,)
+        Largest condition number of a block's Jacobian with columns of unit length.
+    """
+
+    joints: IntArray
+    sines: FloatArray
+    condition: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class ActuationConditioning:
+    """How the powered actuators and the independent coordinates hang together, for rows.
+
+    Singular values and condition number are those of actuated velocities per independent
+    velocities, with turning in rad/s and sliding in characteristic lengths per second.
+
+    Attributes
+    ----------
+    type_2 : array, shape (N,)
+        See the head of this module.
+    smallest, largest : array, shape (N,)
+        Singular values: least and largest length of actuated velocities per unit velocity of the
+        independent coordinates. The former vanishes at type II, the latter grows at type I.
+    condition : array, shape (N,)
+        Their ratio.
+    side : array of int, shape (N,)
+        Where actuators are as many as freedoms: sign of the determinant over that at home. -1 is
+        beyond a singularity of type II: every way from home, on home's branch, leads through it.
+        0 where the determinant is no guide.
+    weakest : array of int, shape (N,)
+        The independent coordinate that has the largest part in the motion which the actuators
+        control least.
+    """
+
+    type_2: FloatArray
+    smallest: FloatArray
+    largest: FloatArray
+    condition: FloatArray
+    side: IntArray
+    weakest: IntArray
+
+
+class SingularityMeasures:
+    """Measures of a mechanism, prepared once.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    characteristic_length : float, optional
+        m of sliding that count as much as 1 rad of turning; default:
+        :func:`balanced_length`.
+    """
+
+    def __init__(self, mechanism: Mechanism, characteristic_length: float | None = None):
+        structure = mechanism.structure
+        self._blocks = [LoopBlock(mechanism, b) for b in range(len(structure.blocks))]
+        self._dependent = np.array([j for b in structure.blocks for j in b.joints], dtype=np.int64)
+        self._driven = mechanism.tree_indices(mechanism.driving)
+        self.characteristic_length = characteristic_length or balanced_length(mechanism)
+        slides = np.array([joint.type == 'prismatic' for joint in structure.tree.joints])
+        unit = np.where(slides, self.characteristic_length, 1.0)
+        independent = mechanism.tree_indices(mechanism.independent)
+        self._scale = unit[independent] / unit[self._driven][:, None]
+        self._home_sign = self._sign(mechanism.home.tangent[None])[0]
+        at_home = np.linalg.norm(mechanism.home.tangent[self._driven] * self._scale, axis=1)
+        self._home_lengths = np.where(at_home > 0.0, at_home, 1.0)[:, None]
+
+    def loops(self, motions: Motion) -> LoopConditioning:
+        """Conditioning of the loops for a batch of motions."""
+        q = motions.q
+        sines, condition = [np.empty((len(q), 0))], np.ones(len(q))
+        for block in self._blocks:
+            square = block.jacobian(q)
+            lengths = np.linalg.norm(square, axis=1)
+            rows = np.linalg.norm(np.linalg.inv(square), axis=2)
+            sines.append(1.0 / (lengths * rows))
+            values = np.linalg.svd(square / lengths[:, None, :], compute_uv=False)
+            condition = np.maximum(condition, values[:, 0] / values[:, -1])
+        return LoopConditioning(self._dependent, np.hstack(sines), condition)
+
+    def actuation(self, motions: Motion) -> ActuationConditioning:
+        """Conditioning of the actuation for a batch of motions."""
+        jacobian = motions.tangent[:, self._driven, :] * self._scale
+        lengths = np.linalg.norm(jacobian, axis=2, keepdims=True)
+        directions = jacobian / np.maximum(lengths, self._home_lengths)
+        actuators, freedoms = self._scale.shape
+        values = _padded(np.linalg.svd(jacobian, compute_uv=False), freedoms)
+        _, spread, motion = np.linalg.svd(directions)
+        with np.errstate(divide='ignore'):
+            condition = values[:, 0] / values[:, -1]
+        return ActuationConditioning(
+            _padded(spread, freedoms)[:, -1] / np.sqrt(actuators / freedoms),
+            values[:, -1],
+            values[:, 0],
+            condition,
+            (self._sign(motions.tangent) * self._home_sign).astype(np.int64),
+            np.abs(motion[:, -1]).argmax(axis=1),
+        )
+
+    def _sign(self, tangent: FloatArray) -> FloatArray:
+        jacobian = tangent[:, self._driven, :] * self._scale
+        if jacobian.shape[1] != jacobian.shape[2]:
+            return np.zeros(len(jacobian))
+        return np.asarray(np.linalg.slogdet(jacobian)[0])
+
+
+def balanced_length(mechanism: Mechanism) -> float:
+    """M of sliding that at home move the actuators as much as 1 rad of turning, root mean square.
+
+    The size of the mechanism (m) where that says nothing: where the independent coordinates are
+    all of one kind, or the actuators are not.
+    """
+    joints = mechanism.structure.tree.joints
+    independent, driven = (
+        mechanism.tree_indices(names) for names in (mechanism.independent, mechanism.driving)
+    )
+    slides = np.array([joints[j].type == 'prismatic' for j in independent])
+    kinds = {joints[j].type == 'prismatic' for j in driven}
+    if slides.all() or not slides.any() or len(kinds) != 1:
+        return mechanism.structure.extent()
+    squares = np.square(mechanism.home.tangent[driven]).sum(axis=0)
+    sliding, turning = squares[slides].mean(), squares[~slides].mean()
+    if not (sliding > 0.0 and turning > 0.0):
+        return mechanism.structure.extent()
+    return float(np.sqrt(turning / sliding))
+
+
+def _padded(values: npt.NDArray[np.floating[Any]], count: int) -> FloatArray:
+    """Singular values (N, count): zeros for directions that have no row."""
+    missing = max(0, count - values.shape[1])
+    return np.hstack([values, np.zeros((len(values), missing))])

@@ -1,0 +1,275 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where a mechanism may go: every pose of a batch with its class, the reason, and its margins."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.analysis.singularity import LoopConditioning, SingularityMeasures
+from masticator_dynamics.engine import closure
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.failures import diagnose
+from masticator_dynamics.limits import range_room
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+    from masticator_dynamics.results import Attempts
+
+CLEARANCE = 0.05  # of type 1 and type 2; as an angle 3 degrees
+
+
+class PoseClass(enum.IntEnum):
+    """What a pose is to a planner; where several hold, the first of these but `USABLE` counts."""
+
+    USABLE = 0
+    OUT_OF_REACH = 1  # a loop cannot close
+    OTHER_BRANCH = 2  # it can, but home's branch is lost on the straight way there
+    SINGULAR = 3  # the loops do not determine the velocities
+    OUT_OF_RANGE = 4  # a joint or socket leaves its range
+    NEAR_TYPE_2 = 5  # the actuators are about to lose control
+    ACROSS_TYPE_2 = 6  # every way from home leads through a singularity of type II
+    NEAR_TYPE_1 = 7  # a limb is nearly stretched or folded
+
+    @property
+    def label(self) -> str:
+        """As in files: lower case."""
+        return self.name.lower()
+
+
+_FAILURES = {
+    closure.OUT_OF_REACH: PoseClass.OUT_OF_REACH,
+    closure.OTHER_BRANCH: PoseClass.OTHER_BRANCH,
+    closure.SINGULAR: PoseClass.SINGULAR,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Workspace:
+    """Poses of a mechanism and what they are good for; NaN where the loops do not close.
+
+    Attributes
+    ----------
+    coordinates : tuple of str
+        The independent coordinates.
+    characteristic_length : float
+        m of sliding that count as much as 1 rad of turning.
+    clearance : float
+        Of ``type_1`` and ``type_2`` below which a pose counts as near a singularity.
+    y : array, shape (N, n_y)
+        Poses, rad or m.
+    pose_class : array of int, shape (N,)
+        :class:`PoseClass`.
+    cause : array of str, shape (N,)
+        What makes it so: closures or contacts, the range left, the actuators; empty when usable.
+    amount : array, shape (N,)
+        By how much: gap of the loop (m; the smallest that was found), distance outside the range
+        (m or rad), or the measure that is too small; NaN when usable.
+    room : array, shape (N,)
+        Distance to the nearest end of a range as a part of its half width, negative outside.
+    nearest_range : array of str, shape (N,)
+        That range: a joint, or a contact and its axis.
+    type_1, type_2 : array, shape (N,)
+        Distance from singularities, 0 to 1; see ``analysis/singularity.py``.
+    type_1_joint : array of str, shape (N,)
+        The actuated joint whose sine ``type_1`` is.
+    condition_loops, condition_actuation : array, shape (N,)
+        Condition numbers, of loops (joints of unit effect) and actuation (turning in rad,
+        sliding in characteristic lengths).
+    smallest_singular_value, largest_singular_value : array, shape (N,)
+        Of the actuated velocities per independent velocity, normalised likewise.
+    """
+
+    coordinates: tuple[str, ...]
+    characteristic_length: float
+    clearance: float
+    y: FloatArray
+    pose_class: npt.NDArray[np.int64]
+    cause: npt.NDArray[np.object_]
+    amount: FloatArray
+    room: FloatArray
+    nearest_range: npt.NDArray[np.object_]
+    type_1: FloatArray
+    type_1_joint: npt.NDArray[np.object_]
+    type_2: FloatArray
+    condition_loops: FloatArray
+    condition_actuation: FloatArray
+    smallest_singular_value: FloatArray
+    largest_singular_value: FloatArray
+
+    def __len__(self) -> int:
+        """Count the poses."""
+        return len(self.y)
+
+    @property
+    def usable(self) -> npt.NDArray[np.bool_]:
+        """Poses (N,) that close, inside all ranges and clear of singularities."""
+        return self.pose_class == PoseClass.USABLE
+
+    @property
+    def closed(self) -> npt.NDArray[np.bool_]:
+        """Poses (N,) whose loops close regularly on home's branch, ranges or not."""
+        return np.isfinite(self.type_1)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Workspace]) -> Workspace:
+        """One workspace from parts of it, in their order."""
+        arrays: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS
+        }
+        return dataclasses.replace(parts[0], **arrays)
+
+
+_ARRAYS = [field.name for field in dataclasses.fields(Workspace)][3:]
+
+
+class WorkspaceSurveyor:
+    """Classifies poses of a mechanism, batch by batch.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    characteristic_length : float, optional
+        m; default: what balances turning and sliding at home
+        (:func:`masticator_dynamics.analysis.singularity.balanced_length`).
+    clearance : float
+        Least ``type_1`` and ``type_2`` of a usable pose.
+
+    Raises
+    ------
+    InputError
+        For a length or clearance that makes no sense.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        characteristic_length: float | None = None,
+        clearance: float = CLEARANCE,
+    ):
+        if characteristic_length is not None and not 0.0 < characteristic_length < np.inf:
+            raise InputError(f'characteristic length {characteristic_length} m is not positive')
+        if not 0.0 <= clearance < 1.0:
+            raise InputError(f'clearance {clearance} is not between 0 and 1')
+        self._mechanism, self._clearance = mechanism, clearance
+        self._measures = SingularityMeasures(mechanism, characteristic_length)
+
+    def survey(self, Y: npt.ArrayLike) -> Workspace:
+        """Classify poses (N, n_y).
+
+        Raises
+        ------
+        InputError
+            For a wrong shape, NaN, infinity, or numbers too large to compute with.
+        """
+        mechanism = self._mechanism
+        attempts = mechanism.attempt(Y)
+        malformed = np.flatnonzero(~np.isin(attempts.status, [0, *_FAILURES]))
+        if len(malformed):
+            error = attempts.failure(int(malformed[0]))
+            raise InputError(f'row {malformed[0] + 1}: {error}')
+        motions = attempts.motions
+        room = range_room(mechanism, motions)
+        loops, actuation = self._measures.loops(motions), self._measures.actuation(motions)
+        type_1, type_1_joint = self._type_1(loops)
+        closed = _Judgement.of(len(type_1))
+        # What is worse is said last.
+        closed.mark(type_1 < self._clearance, PoseClass.NEAR_TYPE_1, type_1_joint, type_1)
+        weakest = np.array(mechanism.independent)[actuation.weakest]
+        across, near = actuation.side < 0, actuation.type_2 < self._clearance
+        closed.mark(across, PoseClass.ACROSS_TYPE_2, weakest, actuation.type_2)
+        closed.mark(near, PoseClass.NEAR_TYPE_2, weakest, actuation.type_2)
+        ranges = np.array([*room.ranges, ''])[room.nearest]
+        closed.mark(room.outside, PoseClass.OUT_OF_RANGE, ranges, room.beyond)
+        every, rows = self._failed(attempts), np.flatnonzero(attempts.closed)
+        every.pose_class[rows], every.cause[rows] = closed.pose_class, closed.cause
+        every.amount[rows] = closed.amount
+
+        def spread(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return _spread(values, rows, len(attempts.y))
+
+        return Workspace(
+            coordinates=mechanism.independent,
+            characteristic_length=self._measures.characteristic_length,
+            clearance=self._clearance,
+            y=attempts.y,
+            pose_class=every.pose_class,
+            cause=every.cause,
+            amount=every.amount,
+            room=spread(room.room),
+            nearest_range=spread(ranges),
+            type_1=spread(type_1),
+            type_1_joint=spread(type_1_joint),
+            type_2=spread(actuation.type_2),
+            condition_loops=spread(loops.condition),
+            condition_actuation=spread(actuation.condition),
+            smallest_singular_value=spread(actuation.smallest),
+            largest_singular_value=spread(actuation.largest),
+        )
+
+    def _type_1(self, loops: LoopConditioning) -> tuple[FloatArray, npt.NDArray[Any]]:
+        """Least sine of an actuated joint, and which; 1 where loops determine no actuated joint."""
+        of_actuated = np.isin(loops.joints, self._mechanism.tree_indices(self._mechanism.actuated))
+        names = np.array(self._mechanism.tree_joints)[loops.joints[of_actuated]]
+        if not len(names):
+            return np.ones(len(loops.sines)), np.full(len(loops.sines), '')
+        sines = loops.sines[:, of_actuated]
+        return sines.min(axis=1), names[sines.argmin(axis=1)]
+
+    def _failed(self, attempts: Attempts) -> _Judgement:
+        """What is wrong with rows that do not close."""
+        judgement = _Judgement.of(len(attempts.y))
+        status, block, amount = diagnose(
+            self._mechanism, attempts.status, attempts.block, attempts.amount, attempts.y
+        )
+        amount = np.where(status == closure.OTHER_BRANCH, np.nan, amount)
+        for number, name in _FAILURES.items():
+            for b in np.unique(block[status == number]):
+                cause = ' '.join(self._mechanism.block_names(int(b)))
+                rows = (status == number) & (block == b)
+                judgement.mark(rows, name, np.full(len(rows), cause), amount)
+        return judgement
+
+
+@dataclasses.dataclass(frozen=True)
+class _Judgement:
+    """Class, cause and amount (N,) of poses."""
+
+    pose_class: npt.NDArray[np.int64]
+    cause: npt.NDArray[Any]
+    amount: FloatArray
+
+    @classmethod
+    def of(cls, count: int) -> _Judgement:
+        """Nothing wrong yet."""
+        return cls(
+            np.full(count, int(PoseClass.USABLE)),
+            np.full(count, '', dtype=object),
+            np.full(count, np.nan),
+        )
+
+    def mark(
+        self,
+        rows: npt.NDArray[np.bool_],
+        pose_class: PoseClass,
+        cause: npt.NDArray[Any],
+        amount: FloatArray,
+    ) -> None:
+        """Judge some rows (N,), whatever was said of them before."""
+        self.pose_class[rows] = pose_class
+        self.cause[rows], self.amount[rows] = cause[rows], amount[rows]
+
+
+def _spread(values: npt.NDArray[Any], rows: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
+    """Values of some rows among all; NaN or empty text elsewhere."""
+    text = values.dtype.kind == 'U'
+    whole = np.full(count, '' if text else np.nan, dtype=object if text else float)
+    whole[rows] = values
+    return whole

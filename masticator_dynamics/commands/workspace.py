@@ -1,0 +1,178 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""``masticator workspace``: where a mechanism may go, as data, as pictures and in words."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from collections.abc import Sequence
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.analysis.grid import Axis, Grid, make_grid
+from masticator_dynamics.analysis.workspace import (
+    CLEARANCE,
+    PoseClass,
+    Workspace,
+    WorkspaceSurveyor,
+)
+from masticator_dynamics.analysis.workspace_plot import WorkspacePlot
+from masticator_dynamics.commands.options import mechanism_argument, split_names
+from masticator_dynamics.commands.progress import chunks
+from masticator_dynamics.commands.workspace_summary import WorkspaceSummary
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.tables import STANDARD_STREAM, check_writable, write_bytes, write_table
+
+CHUNK = 4000  # poses; some tenths of a second, and some 10 MB
+# Field of the survey to column of the file; the poses come first.
+COLUMNS = (
+    'cause', 'amount', 'room', 'nearest_range', 'type_1', 'type_1_joint', 'type_2',
+    'condition_loops', 'condition_actuation', 'smallest_singular_value', 'largest_singular_value',
+)  # fmt: skip
+
+
+def _axes(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> tuple[Axis, ...]:
+    """Read ``x``, ``x:41``, ``x:-0.01:0.01`` and ``x:-0.01:0.01:41`` (a callback for click)."""
+    axes = []
+    for value in values:
+        name, *numbers = value.split(':')
+        try:
+            steps = int(numbers.pop()) if len(numbers) in (1, 3) else None
+            lower, upper = (float(number) for number in numbers) if numbers else (None, None)
+        except ValueError:
+            raise click.BadParameter(
+                f'{value!r} is none of NAME, NAME:STEPS, NAME:LOW:HIGH and NAME:LOW:HIGH:STEPS',
+                context, parameter,
+            ) from None  # fmt: skip
+        axes.append(Axis(name, lower, upper, steps))
+    return tuple(axes)
+
+
+def _fixed(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> dict[str, float]:
+    """Read ``alpha=0.01`` (a callback for click)."""
+    fixed: dict[str, float] = {}
+    for value in values:
+        name, _, number = value.partition('=')
+        if name in fixed:
+            raise click.BadParameter(f'{name!r} is there twice', context, parameter)
+        try:
+            fixed[name] = float(number)
+        except ValueError:
+            raise click.BadParameter(f'{value!r} is not NAME=VALUE', context, parameter) from None
+    return fixed
+
+
+@click.command()
+@mechanism_argument
+@click.option(
+    '--axis', 'axes', metavar='NAME[:LOW:HIGH][:STEPS]', multiple=True, callback=_axes,
+    help='Independent coordinate on the grid, rad or m; may be repeated. Default: all that are '
+    'not fixed, over their limits in the URDF.',
+)  # fmt: skip
+@click.option(
+    '--fix', 'fixed', metavar='NAME=VALUE', multiple=True, callback=_fixed,
+    help='Value of a coordinate that is not on the grid; may be repeated. Default: home.',
+)  # fmt: skip
+@click.option(
+    '--actuators', metavar='LIST', callback=split_names,
+    help='Actuated joints that drive, comma separated. Default: all.',
+)  # fmt: skip
+@click.option(
+    '--characteristic-length', 'length', type=float, metavar='M',
+    help='Sliding that counts as much as 1 rad of turning, m. Default: what moves the actuators '
+    'as much, at home.',
+)  # fmt: skip
+@click.option(
+    '--clearance', type=float, metavar='C', default=CLEARANCE, show_default=True,
+    help='Least distance from singularities, type_1 and type_2, of a usable pose, 0 to 1.',
+)  # fmt: skip
+@click.option('--output', 'output_file', metavar='FILE', help='Data to write (CSV).')
+@click.option('--plot', 'plot_file', metavar='FILE', help='Picture to write (PNG).')
+def workspace(
+    mechanism: str,
+    axes: tuple[Axis, ...],
+    fixed: dict[str, float],
+    actuators: Sequence[str] | None,
+    length: float | None,
+    clearance: float,
+    output_file: str | None,
+    plot_file: str | None,
+) -> None:
+    """Where a mechanism may go: reach, ranges, singularities, conditioning.
+
+    Poses on a grid are classified: usable; or out_of_reach (a loop cannot close), other_branch,
+    singular, out_of_range (of a joint or socket), near_type_2 (actuators about to lose control),
+    across_type_2 (reached only through such a singularity), near_type_1 (a limb nearly stretched
+    or folded); with the cause, the amount and the margins. A summary goes to standard output.
+    """
+    for target in (output_file, plot_file):
+        if target is not None:
+            check_writable(target)
+    if output_file == plot_file == STANDARD_STREAM:
+        raise InputError('--output and --plot cannot both go to standard output')
+    loaded = Mechanism.load(mechanism, actuators=actuators)
+    grid = make_grid(loaded, axes, fixed)
+    surveyor = WorkspaceSurveyor(loaded, length, clearance)
+    survey = _survey(surveyor, grid, 'workspace')
+    if output_file is not None:
+        _write_data(output_file, survey, grid.connected(survey.usable))
+    streams = (output_file, plot_file)
+    click.echo(WorkspaceSummary(loaded, grid, survey).text(), err=STANDARD_STREAM in streams)
+    if plot_file is not None:
+        _check_matplotlib()
+        slices = [
+            (part, survey if part is grid else _survey(surveyor, part, 'slice'))
+            for part in grid.slices()
+        ]
+        _write_plot(plot_file, WorkspacePlot(loaded, slices))
+
+
+def _survey(surveyor: WorkspaceSurveyor, grid: Grid, label: str) -> Workspace:
+    poses = grid.poses()
+    parts = chunks(len(poses), CHUNK, label)
+    return Workspace.joined([surveyor.survey(poses[part]) for part in parts])
+
+
+def _write_data(target: str, survey: Workspace, connected: npt.NDArray[np.bool_]) -> None:
+    """One row per pose; cells are empty where there is nothing to say."""
+    labels = np.array([pose_class.label for pose_class in PoseClass], dtype=object)
+    columns = [*survey.y.T, labels[survey.pose_class], connected.astype(int)]
+    columns += [getattr(survey, name) for name in COLUMNS]
+    cells = np.column_stack([_cells(column) for column in columns])
+    write_table(target, [*survey.coordinates, 'class', 'connected', *COLUMNS], cells)
+
+
+def _cells(column: npt.NDArray[np.generic]) -> npt.NDArray[np.object_]:
+    cells = column.astype(object)
+    if column.dtype.kind == 'f':
+        cells[np.isnan(column.astype(float))] = ''
+    return cells
+
+
+def _check_matplotlib() -> None:
+    """Refuse, when all else is done, a picture that cannot be drawn.
+
+    Raises
+    ------
+    InputError
+        Without matplotlib.
+    """
+    if importlib.util.find_spec('matplotlib') is None:
+        raise InputError(
+            '--plot needs matplotlib, which is not installed (pip install matplotlib); '
+            'everything else is done'
+        )
+
+
+def _write_plot(target: str, plot: WorkspacePlot) -> None:
+    picture = io.BytesIO()
+    plot.write(picture)
+    write_bytes(target, picture.getvalue())

@@ -1,0 +1,147 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Loops seen from Python, many poses at a time: their Jacobians, and whether they can close at all.
+
+The engine closes loops on the branch continuous with home and says no more than that it failed.
+Here a block of constraints (``engine/structure.py``) is looked at on its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.structure import moving_joints
+from masticator_dynamics.engine.universal_limb import limb_of
+from masticator_dynamics.frames import FrameChain
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+CLOSED = 1e-9  # m
+_STARTS, _ITERATIONS = 3, 40
+_STANDSTILL = 1e-4  # rad; the gap differs from the smallest by about its square
+_LARGEST_TURN = 0.5  # rad in one step, of sliding joints that part of the mechanism's size
+_DAMPING = 1e-4  # of the largest curvature; where a limb is stretched there is none
+
+
+class LoopBlock:
+    """One block: constraints that determine as many joints, given the blocks before it.
+
+    Attributes
+    ----------
+    joints : tuple of int
+        Tree indices of the joints that it determines.
+    by_formula : bool
+        Whether the engine closes it by a formula, so that it never misses a closure.
+    """
+
+    def __init__(self, mechanism: Mechanism, index: int):
+        structure = mechanism.structure
+        block = structure.blocks[index]
+        self.joints = block.joints
+        at_home = structure.tree.poses(structure.home)
+        self.by_formula = bool(limb_of(structure, block, at_home))
+        description = mechanism.description
+        frames = {c.name: c.frames for c in description.closures} | {
+            c.name: (description.base, c.frame) for c in description.contacts
+        }
+        self._parts = []
+        for c in block.constraints:
+            constraint = structure.constraints[c]
+            moving = moving_joints(structure.tree, constraint)
+            chains = [FrameChain(mechanism, frame) for frame in frames[constraint.name]]
+            self._parts.append((constraint, chains, moving))
+
+    def jacobian(self, q: FloatArray) -> FloatArray:
+        """Rates (N, m, m) of the constraints, m, per velocity of the block's joints."""
+        square = np.zeros((len(q), len(self.joints), len(self.joints)))
+        first = 0
+        for constraint, chains, moving in self._parts:
+            last = first + len(constraint.rows)
+            for chain, side in zip(chains, (-1.0, 1.0), strict=True):
+                own = [j for j in self.joints if moving.get(j) == side]
+                rates = chain.joint_rates(q)[1] if own else {}
+                for j in own:
+                    column = side * rates[j] @ constraint.rows.T
+                    square[:, first:last, self.joints.index(j)] = column
+            first = last
+        return square
+
+    def gaps(self, q: FloatArray) -> FloatArray:
+        """Gaps (N, m) of the constraints, m."""
+        parts = []
+        for constraint, (first, second), _ in self._parts:
+            between = second.poses(q)[0] - first.poses(q)[0]
+            parts.append(between @ constraint.rows.T + constraint.offset)
+        return np.hstack(parts)
+
+
+def smallest_gaps(mechanism: Mechanism, y: FloatArray) -> FloatArray:
+    """Smallest gaps (N, n_blocks) with which blocks can be closed, on whatever branch, m.
+
+    A search from several starts, block after block; up to :data:`CLOSED` a block can close. The
+    blocks after the first that cannot are not looked at, their gaps are 0. Of a gap with several
+    components it is the largest.
+
+    Parameters
+    ----------
+    y : array, shape (N, n_y)
+        Independent positions.
+    """
+    q = np.tile(mechanism.structure.home, (len(y), 1))
+    q[:, mechanism.tree_indices(mechanism.independent)] = y
+    gaps = np.zeros((len(y), len(mechanism.structure.blocks)))
+    rows = np.arange(len(y))
+    with np.errstate(all='ignore'):  # poses may be too large to compute with: gaps are infinite
+        for b in range(gaps.shape[1]):
+            q[rows], gaps[rows, b] = _closest(mechanism, LoopBlock(mechanism, b), q[rows])
+            rows = rows[gaps[rows, b] <= CLOSED]
+    return gaps
+
+
+def _closest(
+    mechanism: Mechanism, block: LoopBlock, q: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Positions (N, n_q) with the smallest gaps of a block found, and these gaps (N,)."""
+    joints = list(block.joints)
+    slides = [mechanism.structure.tree.joints[j].type == 'prismatic' for j in joints]
+    unit = np.where(slides, mechanism.structure.extent(), 1.0)
+    away = np.random.default_rng(0).uniform(-2.0, 2.0, (_STARTS, len(joints))) * unit
+    away[0] = 0.0
+    best, smallest = q.copy(), np.full(len(q), np.inf)
+    for start in away:
+        rows = np.flatnonzero(smallest > CLOSED)
+        if not len(rows):
+            break
+        trial = q[rows].copy()
+        trial[:, joints] += start
+        gap = _descend(block, trial, unit)
+        better = gap < smallest[rows]
+        best[rows[better]], smallest[rows[better]] = trial[better], gap[better]
+    return best, smallest
+
+
+def _descend(block: LoopBlock, q: FloatArray, unit: FloatArray) -> FloatArray:
+    """Levenberg's steps on the gaps, in place; the largest component of the last gap (N,)."""
+    joints, rows = list(block.joints), np.arange(len(q))
+    gap = np.abs(block.gaps(q)).max(axis=1)
+    for _ in range(_ITERATIONS):
+        rows = rows[gap[rows] > 1e-3 * CLOSED]
+        if not len(rows):
+            break
+        jacobian = block.jacobian(q[rows]) * unit
+        slope = np.einsum('nij,ni->nj', jacobian, block.gaps(q[rows]))
+        curvature = np.einsum('nki,nkj->nij', jacobian, jacobian)
+        largest = np.einsum('nii->n', curvature)
+        far = np.minimum(1.0, gap[rows] / np.sqrt(np.maximum(largest, 1e-300)))
+        damping = np.maximum(_DAMPING * far * largest, 1e-300)
+        curvature += damping[:, None, None] * np.eye(len(joints))
+        step = -np.linalg.solve(curvature, slope[..., None])[..., 0]
+        longest = np.abs(step).max(axis=1)
+        q[np.ix_(rows, joints)] += unit * step / np.maximum(longest / _LARGEST_TURN, 1.0)[:, None]
+        gap[rows] = np.abs(block.gaps(q[rows])).max(axis=1)
+        rows = rows[longest > _STANDSTILL]
+    return gap
