@@ -79,7 +79,7 @@ class RangeSurvey:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Ranged:
+class Ranged:
     """Values (..., n) of one kind and their ranges (n,)."""
 
     names: Sequence[str]
@@ -90,26 +90,34 @@ class _Ranged:
     upper: FloatArray
 
     def outside(self) -> npt.NDArray[np.bool_]:
+        """Which values (..., n) leave their ranges."""
         # A hair of tolerance: a limit written in decimal must not refuse the value it names.
         slack = 1e-12
         return (self.values < self.lower - slack) | (self.values > self.upper + slack)
 
     def excess(self) -> FloatArray:
-        """How far values (..., n) are outside, as a part of the range's half width."""
-        width = np.where(
-            np.isfinite(self.upper - self.lower),
-            (self.upper - self.lower) / 2.0,
-            np.fmin(np.abs(self.lower), np.abs(self.upper)),
-        )
+        """How far values (..., n) are outside, as a part of the range's :func:`half_width`."""
+        return np.maximum(self.signed_excess(), 0.0)
+
+    def signed_excess(self) -> FloatArray:
+        """:meth:`excess`, negative inside; minus infinity where there is no range."""
         beyond = np.maximum(self.lower - self.values, self.values - self.upper)
-        return np.maximum(beyond, 0.0) / np.maximum(width, 1e-9)
+        return beyond / half_width(self.lower, self.upper)
 
     def violation(self, index: int, row: int | None = None) -> RangeViolation:
+        """One value with its range, as a sentence; of a row where there are many."""
         values = self.values if row is None else self.values[row]
         return RangeViolation(
             self.names[index], self.quantity, float(values[index]),
             float(self.lower[index]), float(self.upper[index]), self.units[index],
         )  # fmt: skip
+
+
+def half_width(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Half width of ranges; of one open on a side its bound; 1 where that does not tell."""
+    bound = np.fmin(np.abs(lower), np.abs(upper))
+    width = np.where(np.isfinite(upper - lower), (upper - lower) / 2.0, bound)
+    return np.where(np.isfinite(width) & (width > 0.0), width, 1.0)
 
 
 def find_violations(
@@ -143,20 +151,20 @@ def survey_ranges(mechanism: Mechanism, batch: Effort) -> RangeSurvey:
 
 def _ranged(
     mechanism: Mechanism, motion: Motion | Effort, effort: Effort | None
-) -> Iterator[_Ranged]:
+) -> Iterator[Ranged]:
     """Everything that has a range, one kind after the other; for one motion or for rows."""
     limits, joints = mechanism.limits, mechanism.tree_joints
     units = [joint.unit for joint in mechanism.structure.tree.joints]
-    yield _Ranged(joints, 'position', units, motion.q, limits.lower, limits.upper)
+    yield Ranged(joints, 'position', units, motion.q, limits.lower, limits.upper)
     rates = [f'{unit}/s' for unit in units]
-    yield _Ranged(joints, 'velocity', rates, motion.v, -limits.velocity, limits.velocity)
+    yield Ranged(joints, 'velocity', rates, motion.v, -limits.velocity, limits.velocity)
     for contact in mechanism.description.contacts:
         position, _ = frame_poses(mechanism, motion.q, contact.frame)
         for index, axis in enumerate('xyz'):
             interval = getattr(contact.range, axis)
             if interval is not None:
                 value, (low, high) = position[..., index, None], np.array(interval)[:, None]
-                yield _Ranged((contact.name,), axis, ('m',), value, low, high)
+                yield Ranged((contact.name,), axis, ('m',), value, low, high)
     if effort is not None:
         bound, names = mechanism.effort_limits, mechanism.effort_units
-        yield _Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)
+        yield Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)
