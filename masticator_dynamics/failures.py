@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from masticator_dynamics.loops import CLOSED, LoopBlock, smallest_gaps
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
+_Error = TypeVar('_Error', bound=MasticatorError)
+
 
 def failure(mechanism: Mechanism, table: FloatArray, given: FloatArray) -> MasticatorError:
     """The exception for the first failed row of a table of answers; ``row`` is its index."""
@@ -30,8 +32,12 @@ def failure(mechanism: Mechanism, table: FloatArray, given: FloatArray) -> Masti
     row = int(np.flatnonzero(table[:, 0])[0])
     status, block, amount = int(table[row, 0]), int(table[row, 1]), float(table[row, 2])
     values = given.reshape(len(table), -1)[row]
-    error = _error(mechanism, status, block, amount, values)
-    if given.ndim > 1:
+    return in_row(_error(mechanism, status, block, amount, values), row, given.ndim > 1)
+
+
+def in_row(error: _Error, row: int | None, many: bool) -> _Error:
+    """The same error with its row, named in the message where there are many."""
+    if many and row is not None:
         error = type(error)(f'row {row + 1}: {error}')
     error.row = row
     return error

@@ -111,7 +111,7 @@ class RangeRoom:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Ranged:
+class Ranged:
     """Values (..., n) of one kind and their ranges (n,)."""
 
     names: Sequence[str]
@@ -122,6 +122,7 @@ class _Ranged:
     upper: FloatArray
 
     def outside(self) -> npt.NDArray[np.bool_]:
+        """Which values (..., n) leave their ranges."""
         return self.beyond() > _SLACK
 
     def beyond(self) -> FloatArray:
@@ -129,24 +130,31 @@ class _Ranged:
         return np.maximum(self.lower - self.values, self.values - self.upper)
 
     def half_width(self) -> FloatArray:
-        """Half width (n,) of the ranges; of a half-open range, its bound."""
-        width = np.where(
-            np.isfinite(self.upper - self.lower),
-            (self.upper - self.lower) / 2.0,
-            np.fmin(np.abs(self.lower), np.abs(self.upper)),
-        )
-        return np.maximum(width, 1e-9)
+        """Half width (n,) of the ranges, see :func:`half_width`."""
+        return half_width(self.lower, self.upper)
 
     def excess(self) -> FloatArray:
         """How far values (..., n) are outside, as a part of the range's half width."""
-        return np.maximum(self.beyond(), 0.0) / self.half_width()
+        return np.maximum(self.signed_excess(), 0.0)
+
+    def signed_excess(self) -> FloatArray:
+        """:meth:`excess`, negative inside; minus infinity where there is no range."""
+        return self.beyond() / self.half_width()
 
     def violation(self, index: int, row: int | None = None) -> RangeViolation:
+        """One value with its range, as a sentence; of a row where there are many."""
         values = self.values if row is None else self.values[row]
         return RangeViolation(
             self.names[index], self.quantity, float(values[index]),
             float(self.lower[index]), float(self.upper[index]), self.units[index],
         )  # fmt: skip
+
+
+def half_width(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Half width of ranges; of one open on a side its bound; 1 where that does not tell."""
+    bound = np.fmin(np.abs(lower), np.abs(upper))
+    width = np.where(np.isfinite(upper - lower), (upper - lower) / 2.0, bound)
+    return np.where(np.isfinite(width) & (width > 0.0), width, 1.0)
 
 
 def find_violations(
@@ -199,26 +207,26 @@ def range_room(mechanism: Mechanism, motion: Motion | Effort) -> RangeRoom:
 
 def _ranged(
     mechanism: Mechanism, motion: Motion | Effort, effort: Effort | None
-) -> Iterator[_Ranged]:
+) -> Iterator[Ranged]:
     """Everything that has a range, one kind after the other; for one motion or for rows."""
     limits, joints = mechanism.limits, mechanism.tree_joints
     units = [joint.unit for joint in mechanism.structure.tree.joints]
     rates = [f'{unit}/s' for unit in units]
     yield _joint_positions(mechanism, motion)
-    yield _Ranged(joints, 'velocity', rates, motion.v, -limits.velocity, limits.velocity)
+    yield Ranged(joints, 'velocity', rates, motion.v, -limits.velocity, limits.velocity)
     yield from _sockets(mechanism, motion)
     if effort is not None:
         bound, names = mechanism.effort_limits, mechanism.effort_units
-        yield _Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)
+        yield Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)
 
 
-def _joint_positions(mechanism: Mechanism, motion: Motion | Effort) -> _Ranged:
+def _joint_positions(mechanism: Mechanism, motion: Motion | Effort) -> Ranged:
     limits, joints = mechanism.limits, mechanism.tree_joints
     units = [joint.unit for joint in mechanism.structure.tree.joints]
-    return _Ranged(joints, 'position', units, motion.q, limits.lower, limits.upper)
+    return Ranged(joints, 'position', units, motion.q, limits.lower, limits.upper)
 
 
-def _sockets(mechanism: Mechanism, motion: Motion | Effort) -> Iterator[_Ranged]:
+def _sockets(mechanism: Mechanism, motion: Motion | Effort) -> Iterator[Ranged]:
     """Where the contacts are."""
     for contact in mechanism.description.contacts:
         position, _ = frame_poses(mechanism, motion.q, contact.frame)
@@ -226,4 +234,4 @@ def _sockets(mechanism: Mechanism, motion: Motion | Effort) -> Iterator[_Ranged]
             interval = getattr(contact.range, axis)
             if interval is not None:
                 value, (low, high) = position[..., index, None], np.array(interval)[:, None]
-                yield _Ranged((contact.name,), axis, ('m',), value, low, high)
+                yield Ranged((contact.name,), axis, ('m',), value, low, high)

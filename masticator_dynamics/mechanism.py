@@ -26,11 +26,13 @@ from masticator_dynamics.engine.packing import pack, transmission_ratios
 from masticator_dynamics.engine.reactions import joint_reactions
 from masticator_dynamics.engine.structure import Structure, analyse
 from masticator_dynamics.engine.tree import Placement
-from masticator_dynamics.errors import ActuationError, InputError
-from masticator_dynamics.failures import failure
+from masticator_dynamics.errors import ActuationError, InputError, LimitError
+from masticator_dynamics.failures import failure, in_row
 from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
 from masticator_dynamics.limits import Limits, RangeViolation, find_violations
+from masticator_dynamics.load_limits import LoadLimits, binding_loads
 from masticator_dynamics.results import Attempts, Effort, Motion
+from masticator_dynamics.within_limits import keep_limits
 
 Goal = str | Mapping[str, float]
 
@@ -183,8 +185,10 @@ class Mechanism:
         *,
         goal: Goal = 'torque',
         friction: bool = False,
+        limits: LoadLimits | bool = False,
+        nearest: bool = False,
     ) -> Effort:
-        """Actuator efforts of least norm for a motion, and contact and loop forces.
+        """Actuator efforts for a motion, the best for a goal, and contact and loop forces.
 
         Parameters
         ----------
@@ -192,11 +196,24 @@ class Mechanism:
             From :meth:`solve`.
         wrench : array_like, shape (6,), optional
             N and N m, environment on platform; omitted is zero.
+        goal : str or mapping of str to float
+            What is kept least: 'torque', 'power', 'joint-force' or 'contact-force' (norms), or
+            weights of the squares of several.
+        friction : bool
+            Friction of contacts and actuated joints.
+        limits : bool or LoadLimits
+            Keep the loads of motors, bearings and contacts within the description's limits, or
+            within others; by default nothing is limited.
+        nearest : bool
+            Where no efforts keep the limits: those for the nearest acceleration that some do,
+            see :attr:`Effort.shortfall`, instead of an error.
 
         Raises
         ------
         InputError
             For a motion of another mechanism.
+        LimitError
+            When no efforts keep the limits; says which and by how much.
         ActuationError
             When the powered actuators cannot drive the mechanism.
         SingularityError
@@ -205,7 +222,7 @@ class Mechanism:
         if motion.mechanism.tree_joints != self.tree_joints:
             raise InputError(f'the motion is of {motion.mechanism.name}, not of {self.name}')
         given = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
-        return self._effort(engine.EFFORT, given, goal, friction, motion)
+        return self._effort(engine.EFFORT, given, goal, friction, limits, nearest, motion)
 
     def feedforward(
         self,
@@ -216,14 +233,18 @@ class Mechanism:
         *,
         goal: Goal = 'torque',
         friction: bool = False,
+        limits: LoadLimits | bool = False,
+        nearest: bool = False,
     ) -> Effort:
         """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path."""
         # Kept free of everything that a single call can do without.
         given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        if limits is not False:
+            return self._effort(engine.FEEDFORWARD, given, goal, friction, limits, nearest)
         if goal == 'torque' and not friction:
             run, width, slices = self._run, self._width, self.slices
         else:
-            run, width, slices = self._distribution(goal, friction)
+            run, width, slices, *_ = self._distribution(goal, friction)
         row = np.empty(width)
         run(engine.FEEDFORWARD, given, row)
         if row.item(0):
@@ -239,6 +260,8 @@ class Mechanism:
         *,
         goal: Goal = 'torque',
         friction: bool = False,
+        limits: LoadLimits | bool = False,
+        nearest: bool = False,
     ) -> Effort:
         """:meth:`feedforward` for many rows at once; rows do not influence one another.
 
@@ -254,11 +277,11 @@ class Mechanism:
 
         Raises
         ------
-        ReachError, SingularityError, InputError
+        ReachError, SingularityError, InputError, LimitError
             As for a single call, naming the first row that fails.
         """
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
-        return self._effort(engine.FEEDFORWARD, given, goal, friction)
+        return self._effort(engine.FEEDFORWARD, given, goal, friction, limits, nearest)
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from actuated positions (n_u,).
@@ -357,6 +380,17 @@ class Mechanism:
         """Ranges of joints, sockets and efforts that a motion leaves; empty when inside all."""
         return find_violations(self, motion, effort)
 
+    @functools.cached_property
+    def load_limits(self) -> LoadLimits:
+        """What motors, bearings and contacts may carry, from the description."""
+        return LoadLimits.of(self)
+
+    def binding_loads(
+        self, effort: Effort, limits: LoadLimits | None = None
+    ) -> tuple[RangeViolation, ...]:
+        """Loads of a single result that stand at a limit, or beyond it."""
+        return binding_loads(self, effort, limits or self.load_limits)
+
     def actuation_rank(self, motion: Motion | None = None) -> int:
         """Directions of motion that the powered actuators control, at home unless told."""
         jacobian = self.jacobian_actuated_from_independent(motion or self.home)
@@ -424,13 +458,22 @@ class Mechanism:
         given: FloatArray,
         goal: Goal,
         friction: bool,
+        limits: LoadLimits | bool,
+        nearest: bool,
         motion: Motion | None = None,
     ) -> Effort:
-        """Efforts for a goal, with friction or without."""
-        if goal == 'torque' and not friction:
+        """Efforts for a goal, with friction or without, within limits or not."""
+        if goal == 'torque' and not friction and limits is False:
             return Effort(self, given, self._evaluate(task, given, motion=motion), self.slices)
         chosen = self._distribution(goal, friction)
         rows = self._evaluate(task, given, chosen.run, chosen.width, motion)
+        if limits is not False:
+            kept = self.load_limits if limits is True else limits
+            table = rows.reshape(-1, chosen.width)
+            try:
+                keep_limits(self, chosen, given.reshape(len(table), -1), table, kept, nearest)
+            except LimitError as error:
+                raise in_row(error, error.row, given.ndim > 1) from None
         return Effort(self, given, rows, chosen.slices)
 
     def _distribution(self, goal: Goal, friction: bool) -> Distribution:

@@ -203,6 +203,27 @@ class Effort(_Answer):
         return self._force('optimality', 1)[..., 0]
 
     @property
+    def bearing_force(self) -> FloatArray | None:
+        """Force (..., n_u, 3), N, that each actuated joint transmits, on the child from the parent.
+
+        In the joint's own axes: the third is along the joint axis. None for the frictionless
+        efforts of least norm without limits, which need no such forces; ``joint_reaction`` has
+        them.
+        """
+        if 'bearing_force' not in self._slices:
+            return None
+        flat = self._field('bearing_force')
+        return flat.reshape((*flat.shape[:-1], len(self.mechanism.actuated), 3))
+
+    @property
+    def shortfall(self) -> FloatArray:
+        """Acceleration (..., n_y) given up for the sake of limits; zero where all was done.
+
+        The efforts belong to ``y_ddot - shortfall``.
+        """
+        return self._force('shortfall', len(self.mechanism.independent))
+
+    @property
     def wrench(self) -> FloatArray:
         """Force and torque (..., 6) of the environment on the platform, as given."""
         return self._asked(3, None)

@@ -19,14 +19,15 @@ def distribute(memory, scratch, block, table_memory, task, given, out):
     """Evaluate rows as ``engine.evaluate`` does, then choose the efforts anew.
 
     A row of ``out`` goes on, after what the engine tells, with the optimality, the friction of the
-    actuated joints (n_u,), the friction force of each contact on its body (3 each, base axes) and
-    the force that the joint of each slot transmits (3 each, base axes).
+    actuated joints (n_u,), the friction force of each contact on its body (3 each, base axes), the
+    force that each actuated joint transmits to its child (3 each, the joint's axes) and the
+    accelerations that are given up (n_y,): none.
     """
     model = unpack(memory, scratch)
     tables = unpack_tables(block, table_memory)
     asked, told = 3 * len(model.independent) + 6, model.answer[len(model.answer) - 1]
     actuators, contacts = len(model.actuated), len(tables.contacts)
-    width = told + 1 + actuators + 3 * contacts + 3 * len(tables.slots)
+    width = told + 1 + actuators + 3 * contacts + 3 * actuators + len(model.independent)
     for row in range(len(given) // asked):
         answer = answer_of(out[row * width : row * width + told], model.answer)
         evaluate_row(model, task, given[row * asked : (row + 1) * asked], answer)
@@ -76,11 +77,13 @@ def report_forces(model, tables, answer, forces):
         answer.multipliers[r] = 0.0
         for k in range(causes):
             answer.multipliers[r] += tables.multipliers[r, k] * amounts[k]
-    for r in range(3 * len(tables.slots)):
+    for r in range(3 * actuators):
         value = 0.0
         for k in range(causes):
-            value += tables.forces[r, k] * amounts[k]
+            value += tables.bearing[r, k] * amounts[k]
         forces[1 + actuators + 3 * contacts + r] = value
+    for f in range(len(model.independent)):
+        forces[1 + 4 * actuators + 3 * contacts + f] = 0.0
     for j in range(len(model.joints)):
         left = 0.0
         for k in range(causes):

@@ -117,6 +117,18 @@ def row_ends(counts: Counts) -> IntArray:
     return np.cumsum([0, *(rows for rows, _ in counts.shapes().values())]).astype(np.int64)
 
 
+def views(counts: Counts, memory: FloatArray) -> dict[str, FloatArray]:
+    """The scratch matrices and vectors by name, as :class:`Tables` has them."""
+    ends = row_ends(counts)
+    named = {}
+    for (name, (_, columns)), start, end in zip(
+        counts.shapes().items(), ends[:-1], ends[1:], strict=True
+    ):
+        named[name] = memory[start:end, :columns]
+    vectors = Tables._fields[-_VECTORS:]
+    return named | dict(zip(vectors, memory[ends[-1] :], strict=True))
+
+
 @kernel
 def unpack_tables(block, memory):
     """Named views of a block of bytes with ``SECTIONS`` and of scratch memory."""

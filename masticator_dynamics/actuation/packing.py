@@ -11,6 +11,7 @@ import numpy as np
 from masticator_dynamics.actuation import layout
 from masticator_dynamics.actuation.distribute import distribute
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.layout import assemble
 from masticator_dynamics.engine.packing import Model
 from masticator_dynamics.engine.structure import Structure, moving_joints
@@ -25,6 +26,8 @@ class Distribution(NamedTuple):
     run: Callable[..., None]  # (task, given, out), rows one after the other
     width: int  # of a row of output
     slices: dict[str, slice]  # of a row of output, the engine's included
+    tables: dict[str, FloatArray]  # what `run` leaves behind for its last row; see layout.Tables
+    goals: FloatArray  # (4,) weights, in the order of GOALS
 
 
 def pack_distribution(
@@ -81,7 +84,8 @@ def pack_distribution(
     }
     lengths = {
         'optimality': 1, 'friction': counts.actuated,
-        'contact_friction': 3 * counts.contacts, 'joint_force': 3 * counts.slots,
+        'contact_friction': 3 * counts.contacts, 'bearing_force': 3 * counts.actuated,
+        'shortfall': len(description.independent),
     }  # fmt: skip
     slices = model.sizes.answer_slices()
     start = slices['tangent'].stop
@@ -93,6 +97,8 @@ def pack_distribution(
         functools.partial(distribute, model.memory, model.scratch, block, memory),
         start,
         slices,
+        layout.views(counts, memory),
+        sections['goal'],
     )
 
 

@@ -1,0 +1,380 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The best free efforts within limits, for the row that ``distribute`` looked at last.
+
+As in ``pieces.py`` there is one smooth problem per pattern of contact signs, now with the signs
+and the limits as side conditions: a few quadratic programs (sequential quadratic programming
+with exact second derivatives) end at its minimum. The lowest over all patterns is the answer.
+
+Where no pattern can meet the limits, the same problems with one more unknown, the part by which
+all limits are exceeded, say by how much at least.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from masticator_dynamics.actuation.affine import solve_small
+from masticator_dynamics.actuation.quadratic_program import FOUND, solve_quadratic_program
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.jit import entry_point, leaf
+
+ITERATIONS = 40
+SMALL_STEP = 1e-10  # relative
+SLACK = 1e-12  # of a limit
+MET = 1e-9  # likewise, at the end
+FIRST_WEIGHT, LAST_WEIGHT = 1e-3, 1e-9  # of the goal beside the excess, the latter at the end
+
+
+class Problem(NamedTuple):
+    """Everything affine in the causes of ``layout.py``, and what is asked of it.
+
+    Rows of ``causes``: efforts (n_u), forces of the actuated joints in their own axes (3 n_u),
+    joint forces of the goal, multipliers of the contacts (n_c).
+    """
+
+    sizes: IntArray  # n_u, free efforts d, n_c, joint forces
+    causes: FloatArray  # (rows, 1 + d + n_c)
+    actuators: (
+        FloatArray  # (6, n_u) weight, drag, rubbing; limits of effort, axial and radial force
+    )
+    contacts: FloatArray  # (4, n_c) 1 with Coulomb friction; lowest and highest multiplier, and
+    # the force that an excess is a part of
+    goal: FloatArray  # (2,) weights of |joint force|^2 and |contact|^2
+
+
+class Workspace(NamedTuple):
+    """Scratch memory of :func:`limit_efforts`; ``d`` counts the excess as well."""
+
+    terms: FloatArray  # (rows, 1 + d) causes combined for a pattern of signs
+    normals: FloatArray  # (constraints, d)
+    values: FloatArray  # (constraints,)
+    curved: FloatArray  # (constraints, 3) multiplier, first row of the length, its factor
+    hessian: FloatArray  # (d + n_c, d + n_c)
+    right: FloatArray  # (d + n_c, d + n_c + 1)
+    vectors: FloatArray  # (4, d) gradient, point, step, scratch
+    active: FloatArray  # (2, d + 1)
+    small: FloatArray  # (2 d + 5, d + 2) of the quadratic program
+
+
+def workspace(problem: Problem) -> Workspace:
+    """Scratch memory for problems of the same sizes."""
+    actuators, free, contacts, _ = (int(size) for size in problem.sizes)
+    d, square = free + 1, free + 1 + contacts
+    constraints = 5 * actuators + 3 * contacts + 1
+    shapes = (
+        (len(problem.causes), 1 + free), (constraints, d), (constraints,), (constraints, 3),
+        (square, square), (square, square + 1), (4, d), (2, d + 1), (2 * d + 5, d + 2),
+    )  # fmt: skip
+    return Workspace(*(np.zeros(shape) for shape in shapes))
+
+
+@entry_point
+def limit_efforts(problem: Any, work: Any, relaxed: float, amounts: FloatArray) -> Any:
+    """Best amounts of the causes within limits that are widened by a part ``relaxed``.
+
+    Returns
+    -------
+    value, slope
+        Half the square of the goal, infinite where the limits cannot be met; and what is left of
+        the optimality conditions, relative.
+    """
+    best, slope = math.inf, 0.0
+    for pattern in range(1 << problem.sizes[2]):
+        if not _combine(problem, work, pattern):
+            continue
+        value, left = _minimise(problem, work, pattern, relaxed, False)
+        if value < best:
+            best, slope = value, left
+            _keep(problem, work, pattern, amounts)
+    return best, slope
+
+
+@entry_point
+def least_excess(problem: Any, work: Any, amounts: FloatArray) -> float:
+    """Least part by which all limits must be widened; infinite where that does not help."""
+    best = math.inf
+    for pattern in range(1 << problem.sizes[2]):
+        if not _combine(problem, work, pattern):
+            continue
+        value, _ = _minimise(problem, work, pattern, 0.0, True)
+        if value < best:
+            best = value
+            _keep(problem, work, pattern, amounts)
+    return best
+
+
+@leaf
+def _sign(pattern, contact):
+    """Sign of a contact's multiplier in a pattern."""
+    return -1.0 if pattern >> contact & 1 else 1.0
+
+
+@leaf
+def _combine(problem, work, pattern):
+    """Causes as affine functions of the free efforts: contacts rub with what they carry."""
+    free, contacts = problem.sizes[1], problem.sizes[2]
+    rows, causes = len(problem.causes), problem.causes
+    matrix, right = work.hessian, work.right
+    for i in range(contacts):
+        if pattern >> i & 1 and problem.contacts[0, i] == 0.0:
+            return False  # no friction, no pieces
+        row = rows - contacts + i
+        for j in range(contacts):
+            own = 1.0 if i == j else 0.0
+            matrix[i, j] = own - _sign(pattern, j) * causes[row, 1 + free + j]
+        for m in range(1 + free):
+            right[i, m] = causes[row, m]
+    if contacts > 0 and not solve_small(matrix, right, contacts, 1 + free):
+        return False
+    for r in range(rows):
+        for m in range(1 + free):
+            work.terms[r, m] = causes[r, m]
+            for i in range(contacts):
+                rubbing = _sign(pattern, i) * causes[r, 1 + free + i]
+                work.terms[r, m] += rubbing * right[i, m]
+    return True
+
+
+@leaf
+def _minimise(problem, work, pattern, relaxed, widening):
+    """Minimum of a pattern: value and slope. ``widening`` makes the excess the last unknown."""
+    free = problem.sizes[1]
+    size = free + 1 if widening else free
+    gradient, point, step = work.vectors[0, :size], work.vectors[1, :size], work.vectors[2, :size]
+    normals, inverse = work.normals[:, :size], work.right[:size, :size]
+    active = work.active[:, : size + 1]
+    point[:] = 0.0
+    work.curved[:, 0] = 0.0
+    weight = FIRST_WEIGHT
+    for _ in range(ITERATIONS):
+        count = _constraints(problem, work, pattern, relaxed, widening)
+        value = _derivatives(problem, work, size, count)
+        if widening:
+            _weigh_excess(work, size, weight / max(value, 1e-300))
+        if not _invert(work.hessian, inverse, size):
+            return math.inf, 0.0
+        if (
+            solve_quadratic_program(
+                inverse, gradient, normals, work.values, count, SLACK, step, active, work.small
+            )
+            != FOUND
+        ):
+            return math.inf, 0.0
+        work.curved[:, 0] = 0.0
+        for a in range(size + 1):
+            if active[0, a] >= 0.0:
+                work.curved[int(active[0, a]), 0] = active[1, a]
+        longest, reach = 0.0, 1e-300
+        for m in range(size):
+            point[m] += step[m]
+            longest, reach = max(longest, abs(step[m])), max(reach, abs(point[m]))
+        if longest <= SMALL_STEP * reach and weight <= LAST_WEIGHT:
+            break
+        weight = max(0.1 * weight, LAST_WEIGHT) if widening else 0.0
+    count = _constraints(problem, work, pattern, relaxed, widening)
+    for k in range(count):
+        if not work.values[k] <= MET:
+            return math.inf, 0.0
+    value = _derivatives(problem, work, size, count)
+    if widening:
+        return point[free], 0.0
+    return value, _slope(work, size, count, value)
+
+
+@leaf
+def _affine(terms, row, point, free):
+    """Value of a row at the point."""
+    value = terms[row, 0]
+    for m in range(free):
+        value += terms[row, 1 + m] * point[m]
+    return value
+
+
+@leaf
+def _constraints(problem, work, pattern, relaxed, widening):
+    """Values and gradients at the point, each a part of its limit; how many there are."""
+    actuators, free, contacts = problem.sizes[0], problem.sizes[1], problem.sizes[2]
+    terms, count, size = work.terms, 0, free
+    excess = relaxed
+    if widening:
+        excess, size = work.vectors[1, free], free + 1
+    work.normals[:, :size] = 0.0
+    for i in range(actuators):
+        limits, across = problem.actuators[3:, i], actuators + 3 * i
+        rubbing, drag = problem.actuators[2, i], problem.actuators[1, i]
+        for sign in (1.0, -1.0):
+            count = _limit(work, count, limits[0], sign, i, drag, across, rubbing, free, excess)
+            count = _limit(work, count, limits[1], sign, across + 2, 0.0, across, 0.0, free, excess)
+        count = _limit(work, count, limits[2], 1.0, -1, 0.0, across, 1.0, free, excess)
+    for i in range(contacts):
+        row, low, high = len(terms) - contacts + i, problem.contacts[1, i], problem.contacts[2, i]
+        multiplier, scale = _affine(terms, row, work.vectors[1], free), problem.contacts[3, i]
+        for limit, sign in ((low, -1.0), (high, 1.0)):
+            if abs(limit) < math.inf:
+                value = sign * (multiplier - limit) / scale - excess
+                count = _linear(work, count, row, sign / scale, value, free)
+    if widening:
+        work.normals[:count, free] = -1.0
+    for i in range(contacts):
+        if problem.contacts[0, i] != 0.0:
+            row, scale = len(terms) - contacts + i, -_sign(pattern, i) / problem.contacts[3, i]
+            value = scale * _affine(terms, row, work.vectors[1], free)
+            count = _linear(work, count, row, scale, value, free)
+    if widening:  # the limits themselves are good enough
+        work.normals[count, free], work.values[count] = -1.0, -excess
+        work.curved[count, 2] = 0.0
+        count += 1
+    return count
+
+
+@leaf
+def _limit(work, count, limit, sign, row, constant, across, bend, free, excess):
+    """Add ``sign * (terms[row] + constant + bend * length) <= limit``; how many there are then.
+
+    The length is that of the force across an actuated joint's axis; ``row`` may be -1 for none.
+    """
+    if not limit < math.inf:
+        return count
+    terms, point = work.terms, work.vectors[1]
+    value, length = constant, 0.0
+    x, y = _affine(terms, across, point, free), _affine(terms, across + 1, point, free)
+    if bend != 0.0:
+        length = math.sqrt(x * x + y * y)
+        value += bend * length
+    if row >= 0:
+        value += _affine(terms, row, point, free)
+    work.values[count] = sign * value / limit - 1.0 - excess
+    work.curved[count, 1], work.curved[count, 2] = across, sign * bend / limit
+    for m in range(free):
+        slope = terms[row, 1 + m] if row >= 0 else 0.0
+        if length > 0.0:
+            slope += bend * (x * terms[across, 1 + m] + y * terms[across + 1, 1 + m]) / length
+        work.normals[count, m] = sign * slope / limit
+    return count + 1
+
+
+@leaf
+def _linear(work, count, row, factor, value, free):
+    """Add a constraint without curvature; how many there are then."""
+    work.values[count] = value
+    work.curved[count, 2] = 0.0
+    for m in range(free):
+        work.normals[count, m] = factor * work.terms[row, 1 + m]
+    return count + 1
+
+
+@leaf
+def _derivatives(problem, work, size, count):
+    """Half the square of the goal at the point, its gradient, and the Lagrangian's Hessian."""
+    actuators, free, contacts = problem.sizes[0], problem.sizes[1], problem.sizes[2]
+    terms, hessian = work.terms, work.hessian
+    gradient, point = work.vectors[0], work.vectors[1]
+    rows, total = len(terms), 0.0
+    gradient[:size] = 0.0
+    hessian[:size, :size] = 0.0
+    for r in range(rows):
+        weight = 0.0
+        if r < actuators:
+            weight = problem.actuators[0, r]
+        elif r >= rows - contacts:
+            weight = problem.goal[1]
+        elif r >= 4 * actuators:
+            weight = problem.goal[0]
+        if weight == 0.0:
+            continue
+        value, x, y, length, rubbing = _affine(terms, r, point, free), 0.0, 0.0, 0.0, 0.0
+        if r < actuators:
+            x = _affine(terms, actuators + 3 * r, point, free)
+            y = _affine(terms, actuators + 3 * r + 1, point, free)
+            length, rubbing = math.sqrt(x * x + y * y), problem.actuators[2, r]
+            value += problem.actuators[1, r] + rubbing * length
+            _bend(work, actuators + 3 * r, x, y, length, weight * value * rubbing, free)
+        total += weight * value * value
+        for m in range(free):
+            slope = _slope_of(terms, r, actuators, m, x, y, length, rubbing)
+            gradient[m] += weight * value * slope
+            for n in range(free):
+                hessian[m, n] += (
+                    weight * slope * _slope_of(terms, r, actuators, n, x, y, length, rubbing)
+                )
+    for k in range(count):
+        if work.curved[k, 0] * work.curved[k, 2] != 0.0:
+            row = int(work.curved[k, 1])
+            x, y = _affine(terms, row, point, free), _affine(terms, row + 1, point, free)
+            factor = work.curved[k, 0] * work.curved[k, 2]
+            _bend(work, row, x, y, math.sqrt(x * x + y * y), factor, free)
+    return 0.5 * total
+
+
+@leaf
+def _slope_of(terms, row, actuators, m, x, y, length, rubbing):
+    """Derivative of a term by a free effort, friction included."""
+    slope = terms[row, 1 + m]
+    if rubbing != 0.0 and length > 0.0:
+        across = actuators + 3 * row
+        slope += rubbing * (x * terms[across, 1 + m] + y * terms[across + 1, 1 + m]) / length
+    return slope
+
+
+@leaf
+def _bend(work, row, x, y, length, factor, free):
+    """Add second derivatives of a length: it bends only across its own direction."""
+    if length == 0.0 or factor == 0.0:
+        return
+    for m in range(free):
+        turn = (x * work.terms[row + 1, 1 + m] - y * work.terms[row, 1 + m]) / length
+        for n in range(free):
+            other = (x * work.terms[row + 1, 1 + n] - y * work.terms[row, 1 + n]) / length
+            work.hessian[m, n] += factor * turn * other / length
+
+
+@leaf
+def _weigh_excess(work, size, weight):
+    """Half the square of the excess instead of the goal, which only settles ties."""
+    last = size - 1
+    gradient, hessian = work.vectors[0], work.hessian
+    for m in range(last):
+        gradient[m] *= weight
+        for n in range(last):
+            hessian[m, n] *= weight
+    gradient[last], hessian[last, last] = work.vectors[1, last], 1.0
+
+
+@leaf
+def _invert(matrix, inverse, size):
+    """Inverse, destroying the matrix; False where there is none."""
+    for i in range(size):
+        for j in range(size):
+            inverse[i, j] = 1.0 if i == j else 0.0
+    return solve_small(matrix, inverse, size, size)
+
+
+@leaf
+def _slope(work, size, count, value):
+    """What is left of the optimality conditions, in the measure of ``pieces.minimise``."""
+    if not value > 0.0:
+        return 0.0
+    left, square = work.vectors[3], 0.0
+    for m in range(size):
+        left[m] = work.vectors[0, m]
+        for k in range(count):
+            left[m] += work.curved[k, 0] * work.normals[k, m]
+    for m in range(size):
+        for n in range(size):
+            square += left[m] * work.right[m, n] * left[n]
+    return math.sqrt(max(square, 0.0) / (2.0 * value))
+
+
+@leaf
+def _keep(problem, work, pattern, amounts):
+    """Write down the amounts of the causes at the point."""
+    free, contacts = problem.sizes[1], problem.sizes[2]
+    rows = len(work.terms)
+    amounts[0] = 1.0
+    for m in range(free):
+        amounts[1 + m] = work.vectors[1, m]
+    for i in range(contacts):
+        multiplier = _affine(work.terms, rows - contacts + i, work.vectors[1], free)
+        amounts[1 + free + i] = _sign(pattern, i) * multiplier
