@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from setuptools import find_packages, setup
 
 PACKAGE = 'masticator_dynamics'
-SHARED_FOLDERS = ('config', 'launch', 'rviz', 'urdf')
+SHARED_FOLDERS = ('config', 'examples', 'launch', 'rviz', 'urdf')
 
 RUNTIME = [
     'click>=8.1,<9',

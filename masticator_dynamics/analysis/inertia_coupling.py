@@ -81,21 +81,16 @@ class ActuatedInertia:
         jacobian = tangent[:, self._actuated]
         inverse = np.linalg.inv(jacobian) if self._square else np.linalg.pinv(jacobian)
         poses = self._twists.poses(q)
-        twists = self._twists.twists(poses, tangent @ inverse)
-        roots = [*self._bodies.roots(poses, twists)]
+        screws = self._twists.screws(poses)
+        twists = self._twists.twists(screws, tangent @ inverse)
+        roots = [*self._bodies.roots(poses, twists[:, self._bodies.indices])]
         if not self._square:
-            alone = self._alone(poses)
+            # Each driven link moves by its own actuator only.
+            alone = screws[:, self._actuated, :, None] * np.eye(len(self._actuated))[:, None, :]
             roots += [*self._driven.roots(poses, alone), *self._rods.roots(poses, twists, alone)]
         # One row per component: (N, rows, n_u).
         rows = np.concatenate([r.reshape(len(q), -1, r.shape[-1]) for r in roots], axis=1)
         return rows.transpose(0, 2, 1) @ rows / self._ratios + self._rotors
-
-    def _alone(self, poses: FloatArray) -> FloatArray:
-        """Twists (N, n, 6, n_u) of the driven links when each moves by its own actuator only."""
-        joints, count = self._actuated, len(self._actuated)
-        velocities = np.zeros((len(poses), poses.shape[1], count))
-        velocities[:, joints, range(count)] = 1.0
-        return self._twists.twists(poses, velocities)
 
 
 class _Bodies:
@@ -103,14 +98,14 @@ class _Bodies:
 
     def __init__(self, mechanism: Mechanism, bodies: list[int]):
         inertias = [mechanism.structure.tree.inertias[b] for b in bodies]
-        self._bodies = bodies
+        self.indices = bodies
         self._mass_roots = np.sqrt([i.mass for i in inertias])[:, None, None]
         self._centers = np.array([[*i.center_of_mass, 1.0] for i in inertias]).reshape(-1, 4)
         self._inertia_roots = np.array([_root(i.about_center) for i in inertias]).reshape(-1, 3, 3)
 
     def roots(self, poses: FloatArray, twists: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Weighted velocities (N, bodies, 3, n_u), linear and angular."""
-        poses, twists = poses[:, self._bodies], twists[:, self._bodies]
+        """Weighted velocities (N, bodies, 3, n_u), linear and angular, from their twists."""
+        poses = poses[:, self.indices]
         centers = (poses[..., :3, :] @ self._centers[..., None])[..., 0]
         linear = self._mass_roots * point_velocities(twists, centers)
         to_body = poses[..., :3, :3].swapaxes(-1, -2)
@@ -126,7 +121,6 @@ class _Rods:
 
     def __init__(self, mechanism: Mechanism, limbs: list[Block]):
         structure, inertias = mechanism.structure, mechanism.structure.tree.inertias
-        self._first = [block.joints[0] for block in limbs]
         self._foot = [block.joints[1] for block in limbs]
         self._rod = [block.joints[-1] for block in limbs]
         tips, seats, self._names = [], [], []
@@ -157,7 +151,7 @@ class _Rods:
         square = (along * along).sum(axis=-1)
         k, length = (center * along).sum(axis=-1) / square, np.sqrt(square)
         self._check(np.linalg.norm(center - k[..., None] * along, axis=-1) / length)
-        velocity_foot = point_velocities(alone[:, self._first], foot)
+        velocity_foot = point_velocities(alone, foot)
         velocity_tip = self._free * point_velocities(twists[:, self._seats], tip)
         stretch = velocity_tip - velocity_foot
         centers = velocity_foot + k[..., None, None] * stretch

@@ -51,16 +51,19 @@ class TreeTwists:
             poses[:, bodies] = poses[:, parents] @ poses[:, bodies]
         return poses
 
-    def twists(self, poses: FloatArray, velocities: FloatArray) -> FloatArray:
-        """Twists (N, n, 6, k) of all bodies for k columns of tree velocities (N, n, k).
+    def screws(self, poses: FloatArray) -> FloatArray:
+        """Twist (N, n, 6) that a unit velocity of each joint adds to the bodies beyond it.
 
-        Linear velocity of the point of the body at the base's origin, then angular velocity, both
+        Linear velocity of the point of a body at the base's origin, then angular velocity, both
         in base axes.
         """
         axes, origins = poses[..., :3, 2], poses[..., :3, 3]
         turning = ~self.slides[:, None]
         linear = np.where(turning, _cross(origins, axes), axes)
-        screws = np.concatenate([linear, axes * turning], axis=-1)
+        return np.concatenate([linear, axes * turning], axis=-1)
+
+    def twists(self, screws: FloatArray, velocities: FloatArray) -> FloatArray:
+        """Twists (N, n, 6, k) of all bodies for k columns of tree velocities (N, n, k)."""
         parts = screws[..., None] * velocities[..., None, :]
         count, bodies, _, columns = parts.shape
         summed = self._supports @ parts.reshape(count, bodies, 6 * columns)

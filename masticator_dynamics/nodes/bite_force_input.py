@@ -30,9 +30,14 @@ class BiteForceInput:
         Gets what passes the checks.
     now : callable
         The node's clock, ns.
+    frame_prefix : str
+        Taken off the frames of messages that have it.
     """
 
-    def __init__(self, node: LifecycleNode, bite: BiteForce, now: Callable[[], int]):
+    def __init__(
+        self, node: LifecycleNode, bite: BiteForce, now: Callable[[], int], frame_prefix: str
+    ):
+        self._prefix = frame_prefix
         self.rejections = Rejections()
         self._node, self._bite, self._now = node, bite, now
         self._subscription = DirectSubscription(node, WrenchStamped, 'bite_force', _NEWEST)
@@ -50,8 +55,9 @@ class BiteForceInput:
         force, torque, stamp = message.wrench.force, message.wrench.torque, message.header.stamp
         wrench = np.array((force.x, force.y, force.z, torque.x, torque.y, torque.z))
         measured = stamp.sec * 1_000_000_000 + stamp.nanosec
+        frame = message.header.frame_id.removeprefix(self._prefix)
         try:
-            self._bite.take(message.header.frame_id, measured, self._now(), wrench)
+            self._bite.take(frame, measured, self._now(), wrench)
         except MasticatorError as error:
             self.rejections.reject(str(error))
             # A sensor that repeats its mistake must not flood the log.

@@ -38,6 +38,12 @@ class Declaration:
 MECHANISM = Declaration(
     'mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML.'
 )
+FRAME_PREFIX = Declaration(
+    'frame_prefix',
+    '',
+    'Goes before every frame_id on topics, as in robot_state_publisher: several robots on one TF.',
+    constraints="such as 'left/'",
+)
 AUTOSTART = Declaration(
     'autostart', True, 'Configure and activate at the start, without a lifecycle manager.'
 )

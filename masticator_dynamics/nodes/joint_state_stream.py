@@ -24,7 +24,7 @@ from masticator_dynamics.nodes.status_reporter import StatusReporter
 
 # Messages wait while the process is not scheduled for a moment: half a second of them at 1 kHz.
 _QOS = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
-_LAG = 200_000_000  # ns; what has waited for longer is skipped, unless it is the newest
+_LAG = 500_000_000  # ns; when one has waited for longer, all but the newest are skipped
 _POLL = 0.1  # s; how soon the thread sees that it should end
 _SILENCE = 1.0  # s without messages before there is a warning
 
@@ -147,13 +147,17 @@ class JointStateStream:
             waiting = list(self._subscription.take())
             if waiting:
                 self._received = time.monotonic()
-            for message, received in waiting:
-                if self._ended.is_set():
-                    return
-                if time.time_ns() - received > _LAG and message is not waiting[-1][0]:
-                    self.skipped += 1
-                else:
-                    self._take(message)
+            self._answer_waiting(waiting)
+
+    def _answer_waiting(self, waiting: list[tuple[JointState, int]]) -> None:
+        for index, (message, received) in enumerate(waiting):
+            if self._ended.is_set():
+                return
+            if time.time_ns() - received > _LAG:
+                self.skipped += len(waiting) - 1 - index
+                self._take(waiting[-1][0])
+                return
+            self._take(message)
 
     def _take(self, message: JointState) -> None:
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 
 from masticator_dynamics.actuation.packing import GOALS
-from masticator_dynamics.nodes.declarations import AUTOSTART, MECHANISM, Declaration
+from masticator_dynamics.nodes.declarations import AUTOSTART, FRAME_PREFIX, MECHANISM, Declaration
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Settings:
     closure_tolerance: float
     publish_joint_states: bool
     visual_rate: float
+    frame_prefix: str
     autostart: bool
 
 
@@ -74,5 +75,6 @@ DECLARATIONS = (
     Declaration(
         'visual_rate', 50.0, 'Rate of joint_states and contact_force, Hz.', interval=(0.1, 200.0)
     ),
+    FRAME_PREFIX,
     AUTOSTART,
 )

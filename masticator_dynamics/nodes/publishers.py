@@ -43,9 +43,11 @@ class Publishers:
     ----------
     node : LifecycleNode
     mechanism : Mechanism
+    frame_prefix : str
+        Goes before the frames of contacts.
     """
 
-    def __init__(self, node: LifecycleNode, mechanism: Mechanism):
+    def __init__(self, node: LifecycleNode, mechanism: Mechanism, frame_prefix: str):
         def publisher(kind: type, topic: str) -> Any:
             return node.create_lifecycle_publisher(
                 kind, topic, RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
@@ -62,7 +64,7 @@ class Publishers:
         self._contacts = []
         for contact in mechanism.description.contacts:
             message = WrenchStamped()
-            message.header.frame_id = contact.frame
+            message.header.frame_id = frame_prefix + contact.frame
             topic = f'contact_force/{contact.name}'
             self._contacts.append((publisher(WrenchStamped, topic), message))
         self._all = [self._effort, self._state, self._trajectory, self._joint_states]

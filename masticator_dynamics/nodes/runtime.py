@@ -54,11 +54,11 @@ class Runtime:
         self._node = node
         self._visual_every = max(round(settings.rate / settings.visual_rate), 1)
         self._visual_countdown = 0
-        self._publishers = Publishers(node, mechanism)
+        self._publishers = Publishers(node, mechanism, settings.frame_prefix)
         self.scheduler = CycleScheduler(
             settings.rate, self.now, self._run_cycle, self._clock_jumped, self._cycle_failed
         )
-        self.bite_input = BiteForceInput(node, self.bite, self.now)
+        self.bite_input = BiteForceInput(node, self.bite, self.now, settings.frame_prefix)
         self.trajectory_input = TrajectoryInput(
             node,
             Mechanism(mechanism.description),

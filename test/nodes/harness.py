@@ -16,6 +16,8 @@ import rclpy
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
@@ -27,7 +29,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 START = 240.0  # s; a cold cache compiles
 PATIENCE = 15.0  # s; generous, since machines that test are busy
-LEVELS = {b'\x00': 'OK', b'\x01': 'WARN', b'\x02': 'ERROR'}
+LEVELS = {b'\x00': 'OK', b'\x01': 'WARN', b'\x02': 'ERROR', b'\x03': 'STALE'}
 
 
 def wait_for(condition, what, patience=PATIENCE):
@@ -49,16 +51,26 @@ def to_time(ns):
     return Time(sec=ns // 10**9, nanosec=ns % 10**9)
 
 
-class NodeProcess:
-    """Node `dynamics` with parameters, e.g. {'rate': 200.0}; all it prints is kept."""
+READY = {
+    'dynamics': 'efforts of',
+    'joint_state_completion': 'completing',
+    'inertia_coupling': 'inertia coupling of',
+    'frame_path': 'path of',
+}
 
-    def __init__(self, *, namespace='', wait=True, **parameters):
+
+class NodeProcess:
+    """A node with parameters, e.g. {'rate': 200.0}; all it prints is kept."""
+
+    def __init__(self, name='dynamics', *, namespace='', wait=True, remap=(), **parameters):
+        self.name = name
         arguments = ['--ros-args', '-r', f'__ns:=/{namespace}']
-        for name, value in parameters.items():
+        arguments += [part for pair in remap for part in ('-r', ':='.join(pair))]
+        for parameter, value in parameters.items():
             text = str(value).lower() if isinstance(value, bool) else value
-            arguments += ['-p', f'{name.replace("__", ".")}:={text}']
+            arguments += ['-p', f'{parameter.replace("__", ".")}:={text}']
         self.process = subprocess.Popen(
-            [sys.executable, '-m', 'masticator_dynamics.nodes.dynamics_node', *arguments],
+            [sys.executable, '-m', f'masticator_dynamics.nodes.{name}_node', *arguments],
             cwd=ROOT,
             env=os.environ | {'PYTHONUNBUFFERED': '1'},
             stdout=subprocess.PIPE,
@@ -69,11 +81,15 @@ class NodeProcess:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         if wait:
-            try:
-                self.wait_for_line('efforts of', patience=START)
-            except AssertionError:
-                self.process.kill()
-                raise
+            self.wait_until_ready()
+
+    def wait_until_ready(self):
+        """Wait until the node says that it is active."""
+        try:
+            self.wait_for_line(READY[self.name], patience=START)
+        except AssertionError:
+            self.process.kill()
+            raise
 
     def _read(self):
         for line in self.process.stdout:
@@ -101,35 +117,27 @@ class NodeProcess:
         return code
 
 
-class Client:
-    """Publishes to a node and records what it publishes."""
+class Peer:
+    """A ROS 2 node in this process, with its own thread, beside the node under test."""
 
-    def __init__(self, contacts=(), namespace=''):
+    def __init__(self, node_name, namespace=''):
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
         self.node = rclpy.create_node('client', context=self.context, namespace=namespace)
-        self._status_prefix = f'{namespace}/dynamics' if namespace else 'dynamics'
-        self.states, self.efforts, self.joints = [], [], []
-        self.trajectories, self.diagnostics = [], []
-        self.contacts = {contact: [] for contact in contacts}
-        record = self._record
-        record(JointState, 'feedforward_state', self.states)
-        record(Float64MultiArray, 'feedforward_effort', self.efforts)
-        record(JointState, 'joint_states', self.joints)
-        record(JointTrajectory, 'feedforward_trajectory', self.trajectories)
-        record(DiagnosticArray, '/diagnostics', self.diagnostics)
-        for contact, messages in self.contacts.items():
-            record(WrenchStamped, f'contact_force/{contact}', messages)
-        self._trajectory = self.node.create_publisher(JointTrajectory, 'joint_trajectory', 10)
-        self._bite = self.node.create_publisher(WrenchStamped, 'bite_force', 10)
+        self.peer = node_name
+        self._status_prefix = f'{namespace}/{node_name}' if namespace else node_name
+        self.diagnostics = self.record(DiagnosticArray, '/diagnostics')
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
 
-    def _record(self, kind, topic, messages):
+    def record(self, kind, topic):
+        """List that grows with each message of a topic."""
+        messages = []
         self.node.create_subscription(kind, topic, messages.append, QoSProfile(depth=2000))
+        return messages
 
     def _spin(self):
         while not self._ended.is_set():
@@ -142,15 +150,72 @@ class Client:
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)
 
+    def now(self):
+        return self.node.get_clock().now().nanoseconds
+
+    def status(self, name):
+        """The newest diagnostic status: level, message, values."""
+        for array in reversed(list(self.diagnostics)):
+            for status in array.status:
+                if status.name == f'{self._status_prefix}: {name}':
+                    values = {entry.key: entry.value for entry in status.values}
+                    return LEVELS[status.level], status.message, values
+        return None
+
+    def wait_for_status(self, name, level, text=''):
+        def found():
+            status = self.status(name)
+            return status if status and status[0] == level and text in status[1] else None
+
+        return wait_for(found, f'status {name} {level} {text!r}')
+
+    def set_parameter(self, name, value):
+        """Set a parameter of the node; return (successful, reason)."""
+        request = SetParameters.Request(
+            parameters=[Parameter(name, value=value).to_parameter_msg()]
+        )
+        result = self.call(SetParameters, f'{self.peer}/set_parameters', request).results[0]
+        return result.successful, result.reason
+
+    def call(self, kind, service, request):
+        client = self.node.create_client(kind, service)
+        assert client.wait_for_service(PATIENCE)
+        future = client.call_async(request)
+        wait_for(future.done, service, START)  # to configure may be to compile
+        self.node.destroy_client(client)
+        return future.result()
+
+    def change(self, transition):
+        """Ask for a transition of the life cycle."""
+        request = ChangeState.Request(transition=Transition(id=transition))
+        assert self.call(ChangeState, f'{self.peer}/change_state', request).success
+
+    def state(self):
+        """State of the life cycle."""
+        answer = self.call(GetState, f'{self.peer}/get_state', GetState.Request())
+        return answer.current_state.id
+
+
+class Client(Peer):
+    """Publishes to node `dynamics` and records what it publishes."""
+
+    def __init__(self, contacts=(), namespace=''):
+        super().__init__('dynamics', namespace)
+        self.states = self.record(JointState, 'feedforward_state')
+        self.efforts = self.record(Float64MultiArray, 'feedforward_effort')
+        self.joints = self.record(JointState, 'joint_states')
+        self.trajectories = self.record(JointTrajectory, 'feedforward_trajectory')
+        topics = {contact: f'contact_force/{contact}' for contact in contacts}
+        self.contacts = {c: self.record(WrenchStamped, topic) for c, topic in topics.items()}
+        self._trajectory = self.node.create_publisher(JointTrajectory, 'joint_trajectory', 10)
+        self._bite = self.node.create_publisher(WrenchStamped, 'bite_force', 10)
+
     def connect(self):
         """Wait until messages flow both ways."""
         wait_for(lambda: self.states, 'feedforward_state')
         wait_for(lambda: self.status('cycle'), 'diagnostics')
         wait_for(self._trajectory.get_subscription_count, 'joint_trajectory')
         wait_for(self._bite.get_subscription_count, 'bite_force')
-
-    def now(self):
-        return self.node.get_clock().now().nanoseconds
 
     def publish(self, message):
         """Publish a trajectory as it is."""
@@ -255,38 +320,6 @@ class Client:
             lambda: self.states and nanoseconds(self.states[-1].header.stamp) > end, 'later states'
         )
         return [s for s in list(self.states) if begin <= nanoseconds(s.header.stamp) <= end]
-
-    def status(self, name):
-        """The newest diagnostic status: level, message, values."""
-        for array in reversed(list(self.diagnostics)):
-            for status in array.status:
-                if status.name == f'{self._status_prefix}: {name}':
-                    values = {entry.key: entry.value for entry in status.values}
-                    return LEVELS[status.level], status.message, values
-        return None
-
-    def wait_for_status(self, name, level, text=''):
-        def found():
-            status = self.status(name)
-            return status if status and status[0] == level and text in status[1] else None
-
-        return wait_for(found, f'status {name} {level} {text!r}')
-
-    def set_parameter(self, name, value):
-        """Set a parameter of the node; return (successful, reason)."""
-        request = SetParameters.Request(
-            parameters=[Parameter(name, value=value).to_parameter_msg()]
-        )
-        result = self.call(SetParameters, 'dynamics/set_parameters', request).results[0]
-        return result.successful, result.reason
-
-    def call(self, kind, service, request):
-        client = self.node.create_client(kind, service)
-        assert client.wait_for_service(PATIENCE)
-        future = client.call_async(request)
-        wait_for(future.done, service)
-        self.node.destroy_client(client)
-        return future.result()
 
 
 def rows(states):

@@ -24,6 +24,7 @@ CHEWING = chewing_stroke(strokes=30, period=2.0, opening=0.06)
 def running(client, mechanism):
     """A slow motion that is under way, as (path, start)."""
     sampled = CHEWING.sample(TIMES)
+    client.finish(client.follow(COORDINATES, [0.15], [mechanism.home.y]))
     start = client.now() + 1_000_000_000
     client.follow(COORDINATES, TIMES, *sampled, start=start)
     rest = (mechanism.home.y, np.zeros(4), np.zeros(4))

@@ -15,7 +15,6 @@ from masticator_dynamics.motion import path_from_state
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import State, Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 
 from nodes.harness import (  # noqa: E402
@@ -71,8 +70,11 @@ def check_holds_home(client, mechanism):
     wrench = mechanism.wrench_on_platform(home, force, (0, 0, 0), 'incisor', 'incisor')
     wanted = mechanism.feedforward(home.y, wrench=wrench, **OPTIONS).actuated
     assert np.abs(wanted - effort[0]).max() > 0.05
-    with client.biting('incisor', force):
-        assert client.settles_at(wanted)
+    for frame in ('left/incisor', 'incisor'):
+        with client.biting(frame, force):
+            assert client.settles_at(wanted)
+    for name, messages in client.contacts.items():
+        assert messages[-1].header.frame_id == f'left/{name}'
 
 
 def check_efforts(answer, mechanism):
@@ -87,18 +89,11 @@ def check_efforts(answer, mechanism):
 
 
 def test_lifecycle_without_autostart_and_the_end_by_sigterm(ros_domain, mechanism):
-    process = NodeProcess(wait=False, autostart=False, namespace='managed', **OPTIONS)
-    client = Client(namespace='managed')
+    given = OPTIONS | {'autostart': False, 'frame_prefix': 'left/'}
+    process = NodeProcess(wait=False, namespace='managed', **given)
+    client = Client(mechanism.contacts, namespace='managed')
     try:
-
-        def change(transition):
-            request = ChangeState.Request(transition=Transition(id=transition))
-            assert client.call(ChangeState, 'dynamics/change_state', request).success
-
-        def state():
-            response = client.call(GetState, 'dynamics/get_state', GetState.Request())
-            return response.current_state.id
-
+        change, state = client.change, client.state
         assert state() == State.PRIMARY_STATE_UNCONFIGURED
         change(Transition.TRANSITION_CONFIGURE)
         assert state() == State.PRIMARY_STATE_INACTIVE

@@ -198,6 +198,7 @@ def test_parameters_are_described(client):
         'closure_tolerance': False,
         'publish_joint_states': False,
         'visual_rate': True,
+        'frame_prefix': True,
         'autostart': True,
     }
     request = DescribeParameters.Request(names=list(names))

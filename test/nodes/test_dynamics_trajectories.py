@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `dynamics` following trajectories, against the mechanism evaluated directly."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from masticator_dynamics.motion import MotionPath, chewing_stroke, path_from_sta
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from nodes.harness import nanoseconds, rows  # noqa: E402
+from nodes.harness import Client, nanoseconds, rows  # noqa: E402
 
 LEAD = 400_000_000  # ns between sending and the start
 TIMES = np.linspace(0.0, 0.6, 13)
@@ -162,3 +164,25 @@ def test_own_effort_trajectory_is_accepted_as_input(at_home, mechanism):
     at_home.publish(answer)
     again = at_home.answer(received)
     assert again.points[-1].positions == pytest.approx(answer.points[-1].positions, abs=1e-6)
+
+
+def test_of_two_planners_the_later_message_counts(at_home, mechanism):
+    """Each replaces the other's motion from where it is; nothing jumps."""
+    planners = [at_home, Client(mechanism.contacts)]
+    try:
+        planners[1].connect()
+        begin, goals = at_home.now(), (0.06, 0.02, 0.05)
+        for turn, beta in enumerate(goals):
+            planner = planners[turn % 2]
+            answer = planner.follow(mechanism.independent, [0.6], [(0.0, 0.0, 0.0, beta)])
+            time.sleep(0.2)
+        end = planner.finish(answer)
+        stamps, position, velocity, _ = rows(at_home.states_between(begin, end + 20_000_000))
+        held = mechanism.solve((0.0, 0.0, 0.0, goals[-1])).position
+        assert np.abs(position[-1] - held).max() < 1e-6
+        step = np.diff(stamps)[:, None] * 1e-9
+        mean = 0.5 * (velocity[1:] + velocity[:-1])
+        assert np.abs(np.diff(position, axis=0) - step * mean).max() < 1e-4
+        assert np.abs(velocity).max() > 0.05
+    finally:
+        planners[1].close()

@@ -1,76 +1,169 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The launch file: every argument is described; with ROS installed it starts the node."""
+"""Launch files and what they name: described, complete; with `launch` installed, executed."""
 
 import ast
 import importlib.util
 import pathlib
 import py_compile
+import re
 
 import pytest
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAUNCH = ROOT / 'launch/dynamics.launch.py'
+COMMON = {'mechanism', 'namespace', 'frame_prefix', 'use_sim_time'}
+CONTROL = {'rate', 'goal', 'friction'}
+OWN = {'publish_joint_states', 'params_file', 'robot_state_publisher', 'rviz'}
 WANTED = {
-    'mechanism', 'rate', 'goal', 'friction', 'namespace', 'use_sim_time', 'params_file',
-    'robot_state_publisher', 'rviz',
-}  # fmt: skip
+    'dynamics': COMMON | CONTROL | OWN,
+    'bringup': COMMON | CONTROL | {'gui', 'record', 'measured', 'use_fake_planner'},
+    'view': COMMON | {'gui'},
+}
+NODES = ('dynamics', 'joint_state_completion', 'inertia_coupling', 'frame_path')
+
+needs_launch = pytest.mark.skipif(
+    importlib.util.find_spec('launch_ros') is None,
+    reason='launch is part of a ROS 2 installation and not on PyPI',
+)
 
 
-def test_launch_file_compiles_and_describes_every_argument(tmp_path):
-    py_compile.compile(str(LAUNCH), cfile=str(tmp_path / 'launch.pyc'), doraise=True)
-    tree = ast.parse(LAUNCH.read_text())
-    (arguments,) = (
-        node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and node.targets[0].id == 'ARGUMENTS'
-    )
-    described = {row.elts[0].value: row.elts[2].value for row in arguments.elts}
-    assert set(described) == WANTED
+def launch_file(name):
+    return ROOT / f'launch/{name}.launch.py'
+
+
+def arguments_of(name):
+    """Names and descriptions in the ARGUMENTS of a launch file, unexecuted."""
+    described = {}
+    for node in ast.parse(launch_file(name).read_text()).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id.endswith('ARGUMENTS'):
+            rows = [row for row in node.value.elts if isinstance(row, ast.Tuple)]
+            described |= {row.elts[0].value: row.elts[2].value for row in rows}
+    return described
+
+
+def test_all_launch_files_are_tested():
+    names = {path.name.removesuffix('.launch.py') for path in (ROOT / 'launch').glob('*.py')}
+    assert names == set(WANTED)
+
+
+@pytest.mark.parametrize('name', WANTED)
+def test_launch_file_compiles_and_describes_every_argument(name, tmp_path):
+    py_compile.compile(str(launch_file(name)), cfile=str(tmp_path / 'x.pyc'), doraise=True)
+    described = arguments_of(name)
+    assert set(described) == WANTED[name]
     assert all(len(text) > 10 for text in described.values())
-    declared = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'DeclareLaunchArgument'
-    ]
-    assert len(declared) == 1  # in a loop over ARGUMENTS
-    assert {k.arg for k in declared[0].keywords} == {'default_value', 'description'}
 
 
-def test_files_that_the_launch_file_names_exist():
-    text = LAUNCH.read_text()
-    for name in ('config/dynamics.yaml', 'rviz/masticator.rviz'):
-        assert name in text
-        assert (ROOT / name).is_file()
-    assert (ROOT / 'scripts/dynamics_node').is_file()
+@pytest.mark.parametrize('name', WANTED)
+def test_files_that_a_launch_file_names_exist(name):
+    text = launch_file(name).read_text()
+    for path in re.findall(r"'((?:config|examples|launch|rviz)/[\w./]+)'", text):
+        assert (ROOT / path).is_file(), path
+    for node in re.findall(r"own_node\(\s*'(\w+)'", text):
+        assert (ROOT / f'scripts/{node}_node').is_file(), node
+        assert (ROOT / f'config/{node}.yaml').is_file(), node
 
 
-def test_parameter_file_names_every_parameter_with_its_default():
+def declarations(name):
     pytest.importorskip('rclpy', reason='rclpy is not installed')
-    from masticator_dynamics.nodes.parameters import DECLARATIONS
+    module = 'parameters' if name == 'dynamics' else f'{name}_node'
+    return importlib.import_module(f'masticator_dynamics.nodes.{module}').DECLARATIONS
 
-    content = yaml.safe_load((ROOT / 'config/dynamics.yaml').read_text())
-    values = content['/**/dynamics']['ros__parameters']
+
+@pytest.mark.parametrize('name', NODES)
+def test_parameter_file_names_every_parameter_with_its_default(name):
+    content = yaml.safe_load((ROOT / f'config/{name}.yaml').read_text())
+    values = content[f'/**/{name}']['ros__parameters']
     flat = {}
     for key, value in values.items():
         nested = value.items() if isinstance(value, dict) else [(None, value)]
         flat |= {f'{key}.{k}' if k else key: v for k, v in nested}
-    assert flat == {p.name: p.default for p in DECLARATIONS}
-    assert {k: type(v) for k, v in flat.items()} == {p.name: type(p.default) for p in DECLARATIONS}
+    declared = declarations(name)
+    assert flat == {p.name: p.default for p in declared}
+    assert {k: type(v) for k, v in flat.items()} == {p.name: type(p.default) for p in declared}
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec('launch_ros') is None,
-    reason='launch is part of a ROS 2 installation and not on PyPI',
-)
-def test_launch_description_declares_its_arguments():
-    from launch.actions import DeclareLaunchArgument
+def test_the_page_of_topics_is_complete():
+    """Tables are those of the declarations; every executable has a section."""
+    pytest.importorskip('rclpy', reason='rclpy is not installed')
+    from masticator_dynamics.nodes.parameter_tables import with_tables
+
+    page = (ROOT / 'docs/topics.md').read_text()
+    assert with_tables(page) == page
+    for node in NODES:
+        assert f'## `{node}`' in page and f'parameters of {node} -->' in page
+    assert {f'{node}_node' for node in NODES} <= {p.name for p in (ROOT / 'scripts').iterdir()}
+
+
+def test_rviz_shows_what_is_published():
+    """Displays, their topics and types; frames are those of the mechanism."""
+    from masticator_dynamics.description import load_description
+
+    description = load_description('masticator')
+    manager = yaml.safe_load((ROOT / 'rviz/masticator.rviz').read_text())['Visualization Manager']
+    assert manager['Global Options']['Fixed Frame'] == description.base
+    shown = {}
+    for display in manager['Displays']:
+        topic = display.get('Topic') or display.get('Description Topic')
+        if topic:
+            shown[topic['Value']] = display['Class'].removeprefix('rviz_default_plugins/')
+    contacts = {f'contact_force/{contact.name}': 'Wrench' for contact in description.contacts}
+    assert shown == contacts | {
+        'robot_description': 'RobotModel',
+        'bite_force': 'Wrench',
+        'frame_path/path': 'Marker',
+    }
+
+
+def test_the_example_is_short_and_compiles(tmp_path):
+    example = ROOT / 'examples/chewing_planner.py'
+    py_compile.compile(str(example), cfile=str(tmp_path / 'x.pyc'), doraise=True)
+    lines = [line for line in example.read_text().splitlines() if line.strip()]
+    assert len(lines) < 70
+
+
+CASES = [
+    ('dynamics', {'rviz': 'true'}, {'dynamics', 'robot_state_publisher', 'rviz2'}),
+    ('dynamics', {'robot_state_publisher': 'false'}, {'dynamics'}),
+    ('view', {'mechanism': 'rcid'}, {
+        'joint_state_completion', 'frame_path', 'robot_state_publisher',
+        'joint_state_publisher_gui', 'rviz2',
+    }),
+    ('view', {'gui': 'false'}, {'joint_state_completion', 'frame_path', 'robot_state_publisher'}),
+    ('bringup', {}, {'dynamics.launch.py', 'inertia_coupling', 'frame_path'}),
+    ('bringup', {'measured': 'true', 'record': 'true', 'use_fake_planner': 'true'}, {
+        'dynamics.launch.py', 'inertia_coupling', 'frame_path', 'joint_state_completion',
+        'bag', 'planner',
+    }),
+]  # fmt: skip
+
+
+@needs_launch
+@pytest.mark.parametrize(('name', 'given', 'wanted'), CASES)
+def test_launch_files_start_what_the_arguments_say(name, given, wanted):
+    from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
     from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-    source = PythonLaunchDescriptionSource(str(LAUNCH))
     from launch import LaunchContext
 
-    entities = source.get_launch_description(LaunchContext()).entities
-    names = {e.name for e in entities if isinstance(e, DeclareLaunchArgument)}
-    assert names == WANTED
+    context = LaunchContext()
+    context.launch_configurations.update(given)
+    source = PythonLaunchDescriptionSource(str(launch_file(name)))
+    started, declared = set(), {}
+    for entity in source.get_launch_description(context).entities:
+        if isinstance(entity, DeclareLaunchArgument):
+            declared[entity.name] = entity.description
+            entity.execute(context)
+        else:
+            assert isinstance(entity, OpaqueFunction)
+            for action in entity.execute(context):
+                if isinstance(action, IncludeLaunchDescription):
+                    started.add('dynamics.launch.py')
+                elif hasattr(action, 'node_executable'):
+                    started.add(action.node_executable.removesuffix('_node'))
+                else:
+                    words = ''.join(part.text for word in action.cmd for part in word)
+                    started.add('bag' if 'bag' in words else 'planner')
+    assert set(declared) == WANTED[name] and all(declared.values())
+    assert started == wanted

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A planner: sends a chewing stroke to node ``dynamics``, reads the torques, sends the next.
+
+Run it beside the node: ``python3 examples/chewing_planner.py``. A planner of your own needs no
+more than the two topics; where its positions come from is its own matter.
+"""
+
+import numpy as np
+import rclpy
+from rclpy.duration import Duration
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from masticator_dynamics.motion import chewing_stroke
+
+LEAD = Duration(seconds=0.5)  # a trajectory is checked as a whole before it starts
+
+
+class ChewingPlanner(Node):
+    """One stroke after another, each sent when the one before has come to rest."""
+
+    def __init__(self) -> None:
+        super().__init__('chewing_planner')
+        self.stroke = chewing_stroke(strokes=1, period=1.0, opening=0.12)
+        self.peak = np.zeros(6)
+        self.trajectory = self.create_publisher(JointTrajectory, 'joint_trajectory', 10)
+        self.create_subscription(JointState, 'feedforward_state', self.read, 50)
+        self.create_timer(2.0, self.send)
+
+    def send(self) -> None:
+        """Publish a stroke in the jaw's degrees of freedom: m and rad."""
+        if np.any(self.peak):
+            torques = ', '.join(f'{torque:.3f}' for torque in self.peak)
+            self.get_logger().info(f'largest torques of the stroke, N m: {torques}')
+            self.peak[:] = 0.0
+        message = JointTrajectory(joint_names=['x', 'y', 'alpha', 'beta'])
+        message.header.stamp = (self.get_clock().now() + LEAD).to_msg()
+        times = np.linspace(0.0, 1.0, 51)
+        for time, *rows in zip(times, *self.stroke.sample(times), strict=True):
+            position, velocity, acceleration = (row.tolist() for row in rows)
+            message.points.append(
+                JointTrajectoryPoint(
+                    positions=position,
+                    velocities=velocity,
+                    accelerations=acceleration,
+                    time_from_start=Duration(seconds=float(time)).to_msg(),
+                )
+            )
+        self.trajectory.publish(message)
+
+    def read(self, state: JointState) -> None:
+        """Torques of the motors at state.header.stamp, in the order of state.name."""
+        self.peak = np.maximum(self.peak, np.abs(state.effort))
+
+
+def main() -> None:
+    """Run until Ctrl-C."""
+    rclpy.init()
+    try:
+        rclpy.spin(ChewingPlanner())
+    except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
+        pass
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,86 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything for one robot: efforts, coupling, TF, and on demand RViz, a record, a planner."""
+
+import sys
+import time
+
+from launch.actions import ExecuteProcess, IncludeLaunchDescription, OpaqueFunction
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+from launch import LaunchContext, LaunchDescription
+from masticator_dynamics import launching
+from masticator_dynamics.description import load_description
+from masticator_dynamics.share import share_directory
+
+# Handed on to dynamics.launch.py as they are.
+DYNAMICS_ARGUMENTS = (
+    ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),
+    ('rate', '', 'Control cycles per second, Hz; empty: as in config/dynamics.yaml'),
+    ('goal', '', 'How redundant actuators share the load; empty: as in config/dynamics.yaml'),
+    ('friction', '', 'Take friction into account (true or false); empty: as in the file'),
+    ('namespace', '', 'Namespace of all nodes and topics'),
+    ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
+    ('use_sim_time', 'false', 'Follow the time on /clock'),
+)
+ARGUMENTS = (
+    *DYNAMICS_ARGUMENTS,
+    ('gui', 'true', 'Show the mechanism and the forces on it in RViz'),
+    ('record', 'false', 'Record the topics of this robot to a bag in the present folder'),
+    ('measured', 'false', 'A robot is there: complete its measured joint_states_in'),
+    ('use_fake_planner', 'false', 'Start examples/chewing_planner.py (masticator only)'),
+)
+
+RECORDED = (
+    'joint_trajectory', 'bite_force', 'feedforward_effort', 'feedforward_state',
+    'feedforward_trajectory', 'contact_force/.*', 'joint_states', 'joint_states_in',
+    'inertia_coupling/mci', 'robot_description',
+)  # fmt: skip
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Arguments, then nodes for their values."""
+    return LaunchDescription([*launching.declare(ARGUMENTS), OpaqueFunction(function=start_nodes)])
+
+
+def start_nodes(context: LaunchContext) -> list:
+    """Nodes for the values that the arguments have at launch."""
+    value = launching.values(context, ARGUMENTS)
+    measured = launching.is_true(value['measured'])
+    description = load_description(value['mechanism'])
+    frame = 'incisor' if 'incisor' in description.tree.links else description.platform
+    passed = {name: value[name] for name, _, _ in DYNAMICS_ARGUMENTS}
+    passed['rviz'] = value['gui']
+    # What the robot measures takes the place of what it is told to do.
+    passed['publish_joint_states'] = 'false' if measured else ''
+    source = PythonLaunchDescriptionSource(str(share_directory() / 'launch/dynamics.launch.py'))
+    prefix = {'frame_prefix': value['frame_prefix']}
+    started = [
+        IncludeLaunchDescription(source, launch_arguments=passed.items()),
+        launching.own_node('inertia_coupling', value),
+        launching.own_node('frame_path', value, {'frame': frame, **prefix}),
+    ]
+    if measured:
+        started.append(launching.own_node('joint_state_completion', value))
+    if launching.is_true(value['record']):
+        started.append(record(value['namespace']))
+    if launching.is_true(value['use_fake_planner']):
+        started.append(planner(value['namespace']))
+    return started
+
+
+def record(namespace: str) -> ExecuteProcess:
+    """Record by name: topics appear at any time, and other robots have theirs."""
+    below = f'/{namespace.strip("/")}/' if namespace.strip('/') else '/'
+    topics = f'^({below}({"|".join(RECORDED)})|/tf|/tf_static|/diagnostics)$'
+    bag = time.strftime('masticator_%Y-%m-%d_%H-%M-%S')
+    return ExecuteProcess(
+        cmd=['ros2', 'bag', 'record', '-o', bag, '--regex', topics], output='screen'
+    )
+
+
+def planner(namespace: str) -> ExecuteProcess:
+    """The example, as a process of its own."""
+    script = share_directory() / 'examples/chewing_planner.py'
+    arguments = ['--ros-args', '-r', f'__ns:=/{namespace.strip("/")}']
+    return ExecuteProcess(cmd=[sys.executable, str(script), *arguments], output='screen')

@@ -1,0 +1,59 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Move a mechanism by hand: sliders over its independent coordinates, loops closed, in RViz."""
+
+from launch.actions import OpaqueFunction
+from launch_ros.actions import Node
+
+from launch import LaunchContext, LaunchDescription
+from masticator_dynamics import launching
+from masticator_dynamics.description import load_description
+from masticator_dynamics.sliders import slider_urdf
+
+ARGUMENTS = (
+    ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),
+    ('gui', 'true', 'Sliders and RViz; false: joint_states_in comes from elsewhere'),
+    ('namespace', '', 'Namespace of all nodes and topics'),
+    ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
+    ('use_sim_time', 'false', 'Follow the time on /clock'),
+)
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Arguments, then nodes for their values."""
+    return LaunchDescription([*launching.declare(ARGUMENTS), OpaqueFunction(function=start_nodes)])
+
+
+def start_nodes(context: LaunchContext) -> list[Node]:
+    """Nodes for the values that the arguments have at launch."""
+    value = launching.values(context, ARGUMENTS)
+    description = load_description(value['mechanism'])
+    frame = 'incisor' if 'incisor' in description.tree.links else description.platform
+    prefix = {'frame_prefix': value['frame_prefix']}
+    nodes = [
+        launching.own_node('joint_state_completion', value),
+        launching.own_node('frame_path', value, {'frame': frame, **prefix}),
+        launching.robot_state_publisher(description, value),
+    ]
+    if launching.is_true(value['gui']):
+        nodes += [sliders(description, value), launching.rviz(description, value)]
+    return nodes
+
+
+def sliders(description, value) -> Node:
+    """One slider for each independent coordinate: a robot made of these joints alone.
+
+    joint_state_publisher_gui shows a slider for every joint of its URDF; its parameter
+    dependent_joints takes none away.
+    """
+    file = launching.temporary_file(slider_urdf(description), '.urdf')
+    home = {name: float(description.home.get(name, 0.0)) for name in description.independent}
+    return Node(
+        package='joint_state_publisher_gui',
+        executable='joint_state_publisher_gui',
+        namespace=value['namespace'],
+        arguments=[str(file)],
+        parameters=[{'zeros': home, 'rate': 50}],
+        remappings=[('joint_states', 'joint_states_in')],
+        output='screen',
+    )

@@ -1,0 +1,157 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``frame_path``: where a frame, such as the incisor, has been of late, for RViz."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import sys
+
+from geometry_msgs.msg import Point
+from std_msgs.msg import Header
+from visualization_msgs.msg import Marker
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.nodes import process
+from masticator_dynamics.nodes.declarations import (
+    AUTOSTART,
+    FRAME_PREFIX,
+    MECHANISM,
+    Declaration,
+)
+from masticator_dynamics.nodes.frame_poses import FramePoses
+from masticator_dynamics.nodes.joint_state_input import JointReading
+from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE, JointStateStream
+from masticator_dynamics.nodes.managed_node import ManagedNode
+from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE
+from masticator_dynamics.nodes.status_reporter import StatusReporter
+
+DECLARATIONS = (
+    MECHANISM,
+    Declaration(
+        'frame',
+        '',
+        'URDF frame whose origin draws the path; empty: the platform.',
+        constraints='a link of the URDF, or empty',
+    ),
+    Declaration(
+        'duration', 3.0, 'How far back the path goes, s.', read_only=False, interval=(0.1, 60.0)
+    ),
+    Declaration('line_width', 0.0005, 'Of the line in RViz, m.', False, (1e-5, 0.1)),
+    FRAME_PREFIX,
+    CLOSURE_TOLERANCE,
+    AUTOSTART,
+)
+
+_STEP = 20_000_000  # ns between points; 50 per second look smooth
+_RED, _GREEN, _BLUE = 0.1, 0.3, 0.8
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Values of the parameters."""
+
+    mechanism: str
+    frame: str
+    duration: float
+    line_width: float
+    frame_prefix: str
+    closure_tolerance: float
+    autostart: bool
+
+
+class FramePath:
+    """Topic ``joint_states`` to topic ``~/path``.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    settings : Settings
+
+    Raises
+    ------
+    InputError
+        For an unknown frame.
+    """
+
+    def __init__(self, node: ManagedNode, settings: Settings):
+        self._node, self._settings = node, settings
+        self._mechanism = mechanism = Mechanism.load(settings.mechanism)
+        self._frame = settings.frame or mechanism.description.platform
+        self._poses = FramePoses(mechanism, [self._frame])
+        self._points: collections.deque[tuple[int, Point]] = collections.deque()
+        self._marker = marker = Marker(ns=self._frame, type=Marker.LINE_STRIP, action=Marker.ADD)
+        marker.pose.orientation.w = 1.0
+        marker.color.r, marker.color.g, marker.color.b, marker.color.a = _RED, _GREEN, _BLUE, 1.0
+        self._base = settings.frame_prefix + mechanism.description.base
+        self._publisher = node.create_lifecycle_publisher(
+            Marker, '~/path', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
+        )
+        self._stream = JointStateStream(
+            node, 'joint_states', mechanism, settings.closure_tolerance, self._draw
+        )
+        self._reporter = StatusReporter(
+            node, mechanism.name, lambda: [self._stream.status(self._reporter)]
+        )
+
+    def activate(self) -> str:
+        """Begin to draw."""
+        self._points.clear()
+        self._stream.start()
+        return f'{self._mechanism.name}: path of {self._frame}'
+
+    def deactivate(self) -> None:
+        """Stop drawing."""
+        self._stream.stop()
+
+    def destroy(self) -> None:
+        """Give topics and thread back."""
+        self._stream.destroy()
+        self._reporter.destroy()
+        self._node.destroy_lifecycle_publisher(self._publisher)
+
+    def check(self, settings: Settings) -> None:
+        """Nothing that the ranges do not say."""
+
+    def apply(self, settings: Settings) -> None:
+        """Take over what may change."""
+        self._stream.tolerance = settings.closure_tolerance
+        self._settings = settings
+
+    def _draw(self, header: Header, reading: JointReading) -> None:
+        now = header.stamp.sec * 10**9 + header.stamp.nanosec
+        points = self._points
+        if points and now < points[-1][0]:
+            points.clear()  # the clock was set back, as when a bag starts over
+        if points and now - points[-1][0] < _STEP:
+            return
+        _, position = self._poses(self._mechanism.solve(reading.y).q)[self._frame]
+        x, y, z = position.tolist()
+        points.append((now, Point(x=x, y=y, z=z)))
+        while now - points[0][0] > self._settings.duration * 1e9:
+            points.popleft()
+        self._marker.header.stamp, self._marker.header.frame_id = header.stamp, self._base
+        self._marker.scale.x = self._settings.line_width
+        self._marker.points = [point for _, point in points]
+        self._publisher.publish(self._marker)
+
+
+class FramePathNode(ManagedNode):
+    """The path of a frame; what it does is in `FramePath`."""
+
+    def __init__(self) -> None:
+        super().__init__('frame_path', DECLARATIONS, Settings)
+
+    def create_runtime(self, settings: Settings) -> FramePath:
+        """Load the mechanism and read one state."""
+        return FramePath(self, settings)
+
+
+def main() -> int:
+    """Run the node; returns the exit code."""
+    return process.run(FramePathNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,439 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes `joint_state_completion`, `inertia_coupling` and `frame_path` as processes."""
+
+import itertools
+import math
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import samples
+
+from masticator_dynamics.demo.link_motion import LinkMotion
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from lifecycle_msgs.msg import State, Transition  # noqa: E402
+from rclpy.qos import ReliabilityPolicy  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+from visualization_msgs.msg import Marker  # noqa: E402
+
+from nodes.harness import (  # noqa: E402
+    ROOT,
+    START,
+    NodeProcess,
+    Peer,
+    nanoseconds,
+    to_time,
+    wait_for,
+)
+
+NAN = math.nan
+MECHANISMS = ('masticator', 'rss6', 'rcid')
+CRANKS = [f'crank_{k}' for k in range(1, 7)]
+OPEN = np.array([0.002, 0.001, 0.01, 0.06])
+NARROW = 1e-4  # m; closure tolerance of the completion under test
+
+
+class Sender(Peer):
+    """Publishes joint states to a node and records what it answers."""
+
+    def __init__(self, node_name, topic, answers, namespace=''):
+        super().__init__(node_name, namespace)
+        self.topic = topic
+        self.answers = self.record(*answers)
+        self._publisher = self.node.create_publisher(JointState, topic, 50)
+        self._stamps = itertools.count(1)
+        wait_for(self._publisher.get_subscription_count, topic)
+        wait_for(lambda: self.node.count_publishers(answers[1]), answers[1])
+        wait_for(lambda: self.status(topic), 'diagnostics')
+
+    def send(self, names, position, velocity=(), stamp=None):
+        """Publish one state; the stamps count seconds unless given (ns)."""
+        message = JointState(name=list(names))
+        message.header.stamp = to_time(next(self._stamps) * 10**9 if stamp is None else stamp)
+        message.position, message.velocity = list(map(float, position)), list(map(float, velocity))
+        self._publisher.publish(message)
+        return message.header.stamp
+
+    def ask(self, *args, **kwargs):
+        """Publish one state; return the answer."""
+        before = len(self.answers)
+        self.send(*args, **kwargs)
+        return wait_for(lambda: self.answers[before:], f'answer to {self.topic}')[0]
+
+    def refused(self, *args):
+        """Publish a bad state; return why it was refused."""
+        before = len(self.answers)
+        count = int(self.status(self.topic)[2]['rejected'])
+        self.send(*args)
+
+        def counted():
+            level, text, values = self.status(self.topic)
+            return text if level == 'ERROR' and int(values['rejected']) == count + 1 else None
+
+        text = wait_for(counted, 'rejection')
+        assert len(self.answers) == before
+        return text
+
+
+@pytest.fixture(scope='module')
+def processes(ros_domain):
+    """Started at once: most of the start is waiting."""
+    given = {'wait': False, 'namespace': 'masticator'}
+    started = {
+        'masticator': NodeProcess('joint_state_completion', closure_tolerance=NARROW, **given),
+        'coupling': NodeProcess('inertia_coupling', **given),
+        'path': NodeProcess(
+            'frame_path', frame='incisor', frame_prefix='left/', duration=1.0, **given
+        ),
+    }
+    for name in ('rss6', 'rcid'):
+        started[name] = NodeProcess(
+            'joint_state_completion', wait=False, namespace=name, mechanism=name
+        )
+    for process in started.values():
+        process.wait_until_ready()
+    yield started
+    for process in started.values():
+        assert process.end() == 0
+        assert not process.log('Traceback')
+
+
+@pytest.fixture(scope='module')
+def completions(processes):
+    senders = {
+        name: Sender(
+            'joint_state_completion', 'joint_states_in', (JointState, 'joint_states'), name
+        )
+        for name in MECHANISMS
+    }
+    yield senders
+    for sender in senders.values():
+        sender.close()
+
+
+@pytest.fixture(scope='module')
+def completion(completions):
+    return completions['masticator']
+
+
+@pytest.fixture(scope='module')
+def coupling(processes):
+    answers = (Float64MultiArray, 'inertia_coupling/mci')
+    sender = Sender('inertia_coupling', 'joint_states', answers, 'masticator')
+    yield sender
+    sender.close()
+
+
+def test_states_at_500_hz_are_answered(processes):
+    """Cranks to all joints to coupling, as on a robot; first, while nobody else listens."""
+    client = subprocess.run(
+        [sys.executable, ROOT / 'test/nodes/joint_state_load.py', 'masticator', '3'],
+        capture_output=True, text=True, check=True, timeout=START,
+    )  # fmt: skip
+    sent, completed, answered, _ = map(float, client.stdout.split())
+    assert sent == 1500
+    assert completed >= 0.999 * sent and answered >= 0.999 * sent
+
+
+def gaps(description, message):
+    """What loops and contacts lack, m, and how fast they open, m/s, by the URDF alone."""
+    rows = [np.array([row]) for row in (message.position, message.velocity)]
+    links = LinkMotion(description, message.name, *rows)
+    lengths, rates = [], []
+    for closure in description.closures:
+        a, b = closure.frames
+        lengths.append(np.abs(links.origin[a] - links.origin[b]).max())
+        rates.append(np.abs(links.velocity[a] - links.velocity[b]).max())
+    for contact in description.contacts:
+        normal = np.array(contact.normal)
+        lengths.append(abs(float(links.origin[contact.frame][0] @ normal + contact.offset)))
+        rates.append(abs(float(links.velocity[contact.frame][0] @ normal)))
+    return max(lengths), max(rates)
+
+
+@pytest.mark.parametrize('name', MECHANISMS)
+def test_completed_states_close_every_loop_of_the_urdf(completions, name):
+    """What robot_state_publisher makes of them: every link has a place, every loop is closed."""
+    mechanism, sender = samples.mechanism(name), completions[name]
+    description = mechanism.description
+    moving = {joint.name for joint in description.tree.joints if joint.type != 'fixed'}
+    for state in samples.states(name, 3, seed=150):
+        motion = mechanism.solve(state.y, state.y_dot)
+        for names, position, velocity in (
+            (mechanism.actuated, motion.position, motion.velocity),
+            (mechanism.independent, state.y, state.y_dot),
+        ):
+            answer = sender.ask(names, position, velocity)
+            assert set(answer.name) == moving and len(answer.name) == len(moving)
+            length, rate = gaps(description, answer)
+            assert length < 1e-6 and rate < 1e-6
+            given = [list(answer.name).index(joint) for joint in names]
+            assert np.array(answer.position)[given] == pytest.approx(position, abs=1e-7)
+            assert np.array(answer.velocity)[given] == pytest.approx(velocity, abs=1e-6)
+    # The gauge itself: a hundredth of a degree more of one joint is seen.
+    answer.position[-1] += 2e-4
+    assert gaps(description, answer)[0] > 1e-6
+
+
+def test_joint_states_of_the_dynamics_node_close_every_loop(at_home, mechanism):
+    at_home.finish(at_home.follow(mechanism.independent, [0.3], [OPEN]))
+    moving = [joints for joints in at_home.joints if np.any(joints.velocity)]
+    for joints in (moving[len(moving) // 2], at_home.joints[-1]):
+        length, rate = gaps(mechanism.description, joints)
+        assert length < 1e-6 and rate < 1e-6
+
+
+def test_stamps_are_those_of_the_input(completion):
+    home = [0.0] * 6
+    assert completion.ask(CRANKS, home, stamp=123_000_000_456).header.stamp == to_time(
+        123_000_000_456
+    )
+    before = completion.now()
+    stamp = nanoseconds(completion.ask(CRANKS, home, stamp=0).header.stamp)
+    assert before <= stamp <= completion.now()
+
+
+def test_joints_come_in_any_order_among_others(completion, mechanism):
+    motion = mechanism.solve(OPEN)
+    names = [*CRANKS[::-1], 'neck', 'alpha', 'gamma']
+    answer = completion.ask(names, [*motion.position[::-1], NAN, 0.3, 0.4])
+    assert np.array(answer.position) == pytest.approx(motion.q, abs=1e-9)
+
+
+def test_velocities_that_nobody_measured_are_left_out(completion):
+    assert len(completion.ask(CRANKS, [0.0] * 6).velocity) == 0
+    assert len(completion.ask(CRANKS, [0.0] * 6, [NAN] * 6).velocity) == 0
+    assert len(completion.ask(CRANKS, [0.0] * 6, [0.0] * 6).velocity) == 24
+
+
+BAD = {
+    'missing': ((CRANKS[:5], [0.0] * 5), 'missing: crank_6'),
+    'nothing': (([], []), 'missing: x, y, alpha, beta'),
+    'doubled': (([*CRANKS, 'crank_3'], [0.0] * 7), "'crank_3' is named 2 times"),
+    'NaN': ((CRANKS, [0.0, 0.0, NAN, 0.0, 0.0, 0.0]), 'position of crank_3 is nan'),
+    'length': ((CRANKS, [0.0] * 5), '5 positions for 6 joints'),
+    'velocities': ((CRANKS, [0.0] * 6, [0.0] * 7), '7 velocities for 6 joints'),
+    'open loops': ((CRANKS, [0.0, 0.05, 0.0, 0.0, 0.0, 0.0]), 'the loops stay open by'),
+    'out of reach': ((CRANKS, [2.0] * 6), 'no closed configuration'),
+    'sliders too far': ((['x', 'y', 'alpha', 'beta'], [0.5, 0, 0, 0]), 'cannot close'),
+    'absurd': ((['x', 'y', 'alpha', 'beta'], [1e300, 0, 0, 0]), 'rejected'),
+}
+
+
+@pytest.mark.parametrize('case', BAD)
+def test_bad_states_are_refused_by_name_and_change_nothing(completion, case):
+    arguments, words = BAD[case]
+    assert words in completion.refused(*arguments)
+    answer = completion.ask(CRANKS, [0.0] * 6)
+    assert np.abs(answer.position).max() < 1e-9
+
+
+def test_the_tolerance_may_be_changed(completion):
+    off = [0.0, 0.01, 0.0, 0.0, 0.0, 0.0]  # a crank half a degree off
+    assert 'the loops stay open by' in completion.refused(CRANKS, off)
+    assert not completion.set_parameter('closure_tolerance', 1.0)[0]
+    assert completion.set_parameter('closure_tolerance', 1e-3) == (True, '')
+    try:
+        answer = completion.ask(CRANKS, off, [0.0] * 6)
+        assert gaps(samples.mechanism('masticator').description, answer)[0] < 1e-6
+        _, _, values = wait_for(
+            lambda: (
+                (s := completion.status('joint_states_in'))
+                and float(s[2]['closure residual (m)']) > NARROW
+                and s
+            ),
+            'residual',
+        )
+        assert values['read as'] == 'actuated'
+    finally:
+        completion.set_parameter('closure_tolerance', NARROW)
+
+
+PUBLISHER = """
+import rclpy, time
+from sensor_msgs.msg import JointState
+rclpy.init()
+node = rclpy.create_node('drives', namespace='masticator')
+publisher = node.create_publisher(JointState, 'joint_states_in', 10)
+message = JointState(name=[f'crank_{k}' for k in range(1, 7)], position=[0.0] * 6)
+while True:
+    publisher.publish(message)
+    time.sleep(0.01)
+"""
+
+
+def test_a_killed_publisher_is_noticed_and_another_taken(completion):
+    for _ in range(2):
+        count = len(completion.answers)
+        process = subprocess.Popen([sys.executable, '-c', PUBLISHER])
+        try:
+            wait_for(lambda count=count: len(completion.answers) > count + 20, 'answers')
+            completion.wait_for_status('joint_states_in', 'OK', 'active')
+        finally:
+            process.kill()
+            process.wait()
+        completion.wait_for_status('joint_states_in', 'WARN', 'nothing comes on joint_states_in')
+
+
+def test_coupling_is_that_of_the_command(coupling, mechanism):
+    for state in samples.states('masticator', 4, seed=151):
+        motion = mechanism.solve(state.y)
+        wanted = mechanism.inertia_coupling(motion)
+        for names, position in (
+            (CRANKS, motion.position),
+            (mechanism.tree_joints, motion.q),
+        ):
+            answer = coupling.ask(names, position)
+            assert np.array(answer.data) == pytest.approx(wanted, rel=1e-7)
+
+
+def test_coupling_has_a_status_for_each_joint(coupling, mechanism):
+    """At home 0.44, 0.44, 0.4995, 0.4995, 0.266, 0.266: see the tests of the index."""
+    coupling.wait_for_status('crank_1', 'STALE', 'no joint_states')
+    coupling.ask(CRANKS, [0.0] * 6)
+    coupling.wait_for_status('crank_3', 'OK')
+    assert coupling.set_parameter('warn_above', 0.3) == (True, '')
+    assert coupling.set_parameter('error_above', 0.47) == (True, '')
+    try:
+        levels = dict(zip(CRANKS, ['WARN'] * 2 + ['ERROR'] * 2 + ['OK'] * 2, strict=True))
+
+        def as_expected():
+            coupling.send(CRANKS, [0.0] * 6)
+            found = {crank: coupling.status(crank) for crank in CRANKS}
+            return found if {c: s[0] for c, s in found.items()} == levels else None
+
+        found = wait_for(as_expected, levels)
+        home = mechanism.inertia_coupling(mechanism.home)
+        for crank, value in zip(CRANKS, home, strict=True):
+            values = found[crank][2]
+            assert float(values['mci']) == pytest.approx(value, rel=1e-5)
+            assert (values['warn above'], values['error above']) == ('0.3', '0.47')
+        assert 'above 0.47' in found['crank_3'][1]
+        successful, reason = coupling.set_parameter('warn_above', 0.5)
+        assert not successful and 'warn_above 0.5 is above error_above 0.47' in reason
+        assert not coupling.set_parameter('error_above', -1.0)[0]
+    finally:
+        coupling.set_parameter('error_above', 1.0986)
+        coupling.set_parameter('warn_above', 0.6931)
+
+
+def test_bad_states_reach_no_coupling(coupling):
+    assert 'position of crank_2 is nan' in coupling.refused(CRANKS, [0.0, NAN, 0, 0, 0, 0])
+    assert len(coupling.ask(CRANKS, [0.0] * 6).data) == 6
+
+
+def test_the_path_of_a_frame_is_drawn(completion, processes, mechanism):
+    markers = completion.record(Marker, 'frame_path/path')
+    poses = [mechanism.solve([0.0, 0.0, 0.0, beta]) for beta in np.linspace(0.0, 0.1, 11)]
+    wanted = [mechanism.frame_pose(motion, 'incisor').position for motion in poses]
+    wait_for(lambda: completion.node.count_publishers('frame_path/path'), 'frame_path/path')
+    completion.ask(CRANKS, poses[0].position, stamp=10**9)  # back in time: a new path
+    time.sleep(0.1)
+    for k, motion in enumerate(poses):
+        completion.ask(CRANKS, motion.position, stamp=10**9 + (k + 1) * 150_000_000)
+    newest = wait_for(lambda: markers and len(markers[-1].points) == 7 and markers[-1], 'path')
+    drawn = np.array([(p.x, p.y, p.z) for p in newest.points])
+    # The last second of the path: seven points 0.15 s apart.
+    assert drawn == pytest.approx(np.array(wanted[-7:]), abs=1e-7)
+    assert newest.header.frame_id == 'left/maxilla'
+    assert newest.type == Marker.LINE_STRIP and newest.scale.x > 0.0 and newest.color.a == 1.0
+
+
+def test_qualities_of_service_and_descriptions(completion, coupling):
+    node = completion.node
+    for topic in ('joint_states_in', 'joint_states'):
+        for info in node.get_subscriptions_info_by_topic(topic):
+            if info.node_name != 'client':
+                assert info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+    for topic in ('joint_states', 'inertia_coupling/mci', 'frame_path/path', '/diagnostics'):
+        publishers = node.get_publishers_info_by_topic(topic)
+        assert publishers
+        for info in publishers:
+            assert info.qos_profile.reliability == ReliabilityPolicy.RELIABLE
+
+
+def test_life_cycle_without_autostart(ros_domain):
+    process = NodeProcess('inertia_coupling', wait=False, autostart=False, namespace='managed')
+    answers = (Float64MultiArray, 'inertia_coupling/mci')
+    client = Peer('inertia_coupling', 'managed')
+    try:
+        assert client.state() == State.PRIMARY_STATE_UNCONFIGURED
+        client.change(Transition.TRANSITION_CONFIGURE)
+        sender = Sender('inertia_coupling', 'joint_states', answers, 'managed')
+        try:
+            assert sender.status('joint_states')[1] == 'not active'
+            for _ in range(5):
+                sender.send(CRANKS, [0.0] * 6)
+            client.change(Transition.TRANSITION_ACTIVATE)
+            time.sleep(0.3)
+            assert not sender.answers  # what came before is out of date
+            sender.ask(CRANKS, [0.0] * 6)
+            client.change(Transition.TRANSITION_DEACTIVATE)
+            sender.send(CRANKS, [0.0] * 6)
+            time.sleep(0.3)
+            assert len(sender.answers) == 1
+            client.change(Transition.TRANSITION_ACTIVATE)
+            sender.ask(CRANKS, [0.0] * 6)
+            client.change(Transition.TRANSITION_DEACTIVATE)
+            client.change(Transition.TRANSITION_CLEANUP)
+            assert client.state() == State.PRIMARY_STATE_UNCONFIGURED
+        finally:
+            sender.close()
+        assert process.end(signal.SIGTERM) == 0
+    finally:
+        client.close()
+        process.end()
+    assert not process.log('Traceback')
+
+
+REFUSED = {
+    'same topics': ('joint_state_completion', {}, 'are both /joint_states'),
+    'order': ('inertia_coupling', {'warn_above': 2.0}, 'warn_above 2 is above error_above'),
+    'frame': ('frame_path', {'frame': 'tail'}, "no frame 'tail'"),
+}
+
+
+def test_unusable_parameters_end_the_node_with_one_line(ros_domain):
+    remap = [('joint_states_in', '/joint_states'), ('joint_states', '/joint_states')]
+    started = {
+        case: NodeProcess(name, wait=False, namespace='refused', remap=remap, **given)
+        for case, (name, given, _) in REFUSED.items()
+    }
+    for case, process in started.items():
+        code = process.process.wait(START)
+        process.end()
+        assert code == 1, case
+        lines = [line for line in process.lines if 'loading mechanism' not in line]
+        assert len(lines) == 1 and REFUSED[case][2] in lines[0], lines
+
+
+def test_ctrl_c_while_python_starts_is_no_stack_trace(ros_domain):
+    """All executables at once, at different moments of the first second."""
+    scripts = sorted((ROOT / 'scripts').iterdir())
+    delays = np.linspace(0.05, 0.6, len(scripts))
+    command = ['-p', 'autostart:=false', '-r', '__ns:=/hasty']
+    started = [
+        subprocess.Popen(
+            [ROOT / '.venv/lib/masticator_dynamics' / script.name, '--ros-args', *command]
+            if (ROOT / '.venv/lib/masticator_dynamics').is_dir()
+            else [script, '--ros-args', *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for script in scripts
+    ]
+    begin = time.monotonic()
+    for process, delay in zip(started, delays, strict=True):
+        time.sleep(max(begin + delay - time.monotonic(), 0.0))
+        process.send_signal(signal.SIGINT)
+    for process in started:
+        output, _ = process.communicate(timeout=60.0)
+        assert (process.returncode, output) == (0, ''), process.args
