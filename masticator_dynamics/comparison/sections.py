@@ -28,6 +28,7 @@ PAPERS = {
     'S3': 'Liu, Yang, Ding and Chai 2023, Mathematical Biosciences and Engineering 20, 3918',
     'S4': 'Liu, Yan, Li and Ma, Dynamic formulation and inertia fast estimation of a 5-DOF hybrid '
     'robot',
+    'rrr4': 'Planar 4-RRR, links rigid: path, torques and powers of the drive modes (S3 Sec. 4).',
 }
 
 

@@ -5,12 +5,14 @@
 from masticator_dynamics.motion.chewing import BiteForce, bite_force, chewing_stroke
 from masticator_dynamics.motion.incisor import IncisorTrack, track_incisor
 from masticator_dynamics.motion.path import MotionPath
+from masticator_dynamics.motion.spiral import Spiral
 from masticator_dynamics.motion.trajectory import path_from_state, with_rest_ramp
 
 __all__ = [
     'BiteForce',
     'IncisorTrack',
     'MotionPath',
+    'Spiral',
     'bite_force',
     'chewing_stroke',
     'path_from_state',
