@@ -34,14 +34,14 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
         'S3 draws its torques (Fig. 7) and prints no figure; it does not say where the motors are '
         'either. Ours are on a square of 240 mm, legs bent clockwise.'
     )
-    torque = [
+    torque: list[tuple[Cell, ...]] = [
         *_by_motor('largest', {m: np.abs(d.torque).max(axis=0) * 1e3 for m, d in drives.items()}),
         *_by_motor('rms', {m: _rms(d.torque) * 1e3 for m, d in drives.items()}),
-        ('all, rms of norm', *(float(_norm(d.torque)) * 1e3 for d in drives.values())),
+        ('all, rms of norm', *(_norm(d.torque) * 1e3 for d in drives.values())),
     ]
-    power = [
+    power: list[tuple[Cell, ...]] = [
         *_by_motor('largest', {m: np.abs(d.power).max(axis=0) * 1e3 for m, d in drives.items()}),
-        ('all, rms of norm', *(float(_norm(d.power)) * 1e3 for d in drives.values())),
+        ('all, rms of norm', *(_norm(d.power) * 1e3 for d in drives.values())),
         ('sum at the end', *(float(d.power[-1].sum()) * 1e3 for d in drives.values())),
     ]
     columns = ('', *MODES.values())
