@@ -21,7 +21,6 @@ def test_efforts_are_motor_torques_of_virtual_work(run, write, read, tmp_path) -
     for row, state in enumerate(states):
         expected = trimule_oracle.inverse_dynamics(*state)
         efforts = np.array([columns[f'effort_limb_{i}'][row] for i in (1, 2, 3)])
-        efforts /= trimule_oracle.RADIANS_PER_METRE
         assert np.abs(efforts - expected.effort).max() <= 1e-8 * np.abs(expected.effort).max()
         lengths = [columns[f'position_limb_{i}'][row] for i in (1, 2, 3)]
         assert np.abs(lengths - expected.limb).max() < 1e-12

@@ -15,6 +15,12 @@ POSES = 8
 AGREEMENT = 1e-8
 
 
+def motor_jacobian(mechanism: Mechanism, motion) -> samples.Array:
+    """Velocities of the motors per independent velocity, through their transmissions."""
+    jacobian = mechanism.jacobian_actuated_from_independent(motion)
+    return mechanism.transmission_ratios[:, None] * jacobian
+
+
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_agrees_with_pinocchio(name: str) -> None:
     """Positions, velocities, accelerations, tangent, efforts and contact forces."""
@@ -43,7 +49,7 @@ def test_power_balance_along_a_motion(name: str) -> None:
             return sum(oracle.energy(motion.q[order], motion.v[order]))
 
         effort = mechanism.feedforward(y, y_dot, y_ddot, wrench)
-        motors = effort.actuated @ effort.velocity
+        motors = effort.actuated @ (mechanism.transmission_ratios * effort.velocity)
         platform = mechanism.frame_jacobian(effort, mechanism.description.platform)
         environment = wrench @ platform @ y_dot
         gained = float(samples.five_point(energy, 1e-4))
@@ -96,7 +102,7 @@ def test_efforts_are_of_least_norm(name: str) -> None:
     mechanism = samples.mechanism(name)
     for state in samples.states(name, POSES, seed=24):
         effort = mechanism.feedforward(*state)
-        jacobian = mechanism.jacobian_actuated_from_independent(effort)
+        jacobian = motor_jacobian(mechanism, effort)
         fitted = jacobian @ np.linalg.lstsq(jacobian, effort.actuated, rcond=None)[0]
         assert samples.relative_error(effort.actuated, fitted) < 1e-10
 
@@ -121,7 +127,7 @@ def test_mass_matrix_is_symmetric_and_positive(name: str) -> None:
     """Load per unit of acceleration, projected on the independent coordinates."""
     mechanism = samples.mechanism(name)
     for state in samples.states(name, POSES, seed=26):
-        jacobian = mechanism.jacobian_actuated_from_independent(mechanism.solve(state.y))
+        jacobian = motor_jacobian(mechanism, mechanism.solve(state.y))
         rest = mechanism.feedforward(state.y).actuated
         columns = [
             jacobian.T @ (mechanism.feedforward(state.y, None, unit).actuated - rest)

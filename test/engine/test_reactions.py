@@ -160,14 +160,15 @@ def test_the_component_along_a_joint_is_its_effort(name: str) -> None:
         effort = mechanism.feedforward(*state)
         reactions = effort.joint_reaction
         scale = np.abs(reactions).max()
-        supplied = dict(zip(mechanism.actuated, effort.actuated, strict=True))
+        at_joints = effort.actuated * mechanism.transmission_ratios
+        supplied = dict(zip(mechanism.actuated, at_joints, strict=True))
         for row, joint in enumerate(mechanism.tree_joints):
             kind, _, child, axis = joints[joint]
             axis = mechanism.frame_pose(effort, child).rotation @ (axis / np.linalg.norm(axis))
             along = axis @ (reactions[row, :3] if kind == 'prismatic' else reactions[row, 3:])
             motor = supplied.get(joint, 0.0)
             if joint in supplied:
-                rotor = mechanism.description.actuators[joint].rotor_inertia
+                rotor = mechanism.description.actuators[joint].joint_inertia
                 motor -= rotor * effort.a[row]
             assert along == pytest.approx(motor, abs=1e-10 * scale)
 

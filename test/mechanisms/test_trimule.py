@@ -13,9 +13,6 @@ from oracles import trimule_oracle
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import ReachError
 
-# Of joint forces (N) and inertias (kg) to motor torques (N m) and inertias (kg m^2).
-RATIO = trimule_oracle.RADIANS_PER_METRE
-
 
 @pytest.fixture(scope='module')
 def trimule() -> Mechanism:
@@ -35,7 +32,7 @@ def test_motor_torques_are_those_of_virtual_work(trimule) -> None:
     for state in samples.states('trimule', 20, seed=92):
         expected = trimule_oracle.inverse_dynamics(*state).effort
         effort = trimule.feedforward(*state)
-        assert samples.relative_error(effort.actuated / RATIO, expected) < 1e-11
+        assert samples.relative_error(effort.actuated, expected) < 1e-11
 
 
 def test_limbs_2_and_3_turn_with_the_base_link(trimule) -> None:

@@ -56,9 +56,10 @@ class OracleEffort:
     """
     Inverse dynamics at one state.
 
-    `actuated` (n_u,): efforts of minimum norm. `contact` (n_c,): multipliers; the force on the
-    contact frame's body is normal * multiplier. `imbalance`: what the tree's equations leave over
-    once efforts, loop forces and contact forces are in (N or N·m), a proof of the result.
+    `actuated` (n_u,): efforts of minimum norm, of the motors where there is a transmission.
+    `contact` (n_c,): multipliers; the force on the contact frame's body is normal * multiplier.
+    `imbalance`: what the tree's equations leave over once efforts, loop forces and contact forces
+    are in (N or N·m), a proof of the result.
     """
 
     motion: OracleMotion
@@ -103,9 +104,17 @@ class PinocchioOracle:
         self._platform = self._frame(self.description['platform'])
         self._read_constraints()
         self._rotor_inertia = np.zeros(len(self.joint_names))
+        # motor per joint motion; efforts are the motors'
+        self._ratio = np.ones(len(self.joint_names))
         for name, actuator in (self.description.get('actuators') or {}).items():
             row = self.joint_names.index(name)
-            self._rotor_inertia[row] = actuator.get('rotor_inertia', 0.0)
+            transmission = actuator.get('transmission') or {}
+            if 'lead' in transmission:
+                self._ratio[row] = 2.0 * np.pi / transmission['lead']
+            else:
+                self._ratio[row] = transmission.get('ratio', 1.0)
+            self._rotor_inertia[row] = actuator.get('rotor_inertia', 0.0) * self._ratio[row] ** 2
+        self._motor_rows = self._ratio * self._actuated_rows
         self.q_home = self._find_home()
 
     def _select(self, names: tuple[str, ...]) -> Array:
@@ -291,11 +300,11 @@ class PinocchioOracle:
             needed = needed - self._jacobian(self._platform).T @ np.asarray(wrench, dtype=float)
 
         # loop and contact forces do no work on the mechanism's own motions
-        actuated_map = self._actuated_rows @ motion.motion_map
+        actuated_map = self._motor_rows @ motion.motion_map
         actuated = np.linalg.pinv(actuated_map.T, rcond=RANK_TOLERANCE) @ (
             motion.motion_map.T @ needed
         )
-        left = needed - self._actuated_rows.T @ actuated
+        left = needed - self._motor_rows.T @ actuated
         multipliers = np.linalg.lstsq(jacobian.T, left, rcond=RANK_TOLERANCE)[0]
         imbalance = float(np.max(np.abs(left - jacobian.T @ multipliers)))
         return OracleEffort(motion, actuated, multipliers[3 * len(self._closures) :], imbalance)
