@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.analysis.grid import Grid
+from masticator_dynamics.analysis.pictures import ShownCoordinates, png_figure
 from masticator_dynamics.analysis.workspace import PoseClass, Workspace
 from masticator_dynamics.engine.arrays import FloatArray
 
@@ -29,14 +30,6 @@ _COLOURS = {
     PoseClass.ACROSS_TYPE_2: '#CC79A7',
     PoseClass.NEAR_TYPE_1: '#0072B2',
 }  # Okabe and Ito's, which colour-blind readers tell apart
-_STYLE: dict[Any, Any] = {
-    'font.size': 10,
-    'axes.titlesize': 11,
-    'axes.titleweight': 'bold',
-    'axes.titlelocation': 'left',
-    'legend.frameon': False,
-}
-_RESOLUTION = 110  # dots per inch
 TITLES = (
     'Class',
     'Room in the ranges (part of half width)',
@@ -56,31 +49,25 @@ class WorkspacePlot:
     """
 
     def __init__(self, mechanism: Mechanism, slices: Sequence[tuple[Grid, Workspace]]):
-        self._names = mechanism.independent
-        joints = mechanism.structure.tree.joints
-        self._units = [joints[j].unit for j in mechanism.tree_indices(self._names)]
+        self._coordinates = ShownCoordinates(mechanism)
         self._title = f'Workspace of {mechanism.name}'
         self._slices = slices
 
     def write(self, stream: IO[Any]) -> None:
         """Write it as PNG."""
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        with matplotlib.rc_context(_STYLE):
-            figure = Figure(layout='constrained')
-            FigureCanvasAgg(figure)
+        with png_figure(stream) as figure:
             grid, survey = self._slices[0]
             if len(grid.columns) == 1:
                 self._lines(figure, grid, survey)
             elif len(self._slices) == 1:
                 figure.set_size_inches(13.0, 9.0)
-                figure.suptitle(f'{self._title}{self._elsewhere(grid)} (+: home)', fontsize=13)
+                figure.suptitle(
+                    f'{self._title}{self._coordinates.elsewhere(grid)} (+: home)',
+                    fontsize=13,
+                )
                 self._maps(figure, figure.subplots(2, 2).ravel(), grid, survey)
             else:
                 self._rows(figure)
-            figure.savefig(stream, dpi=_RESOLUTION, format='png', pil_kwargs={'optimize': True})
 
     def _rows(self, figure: Any) -> None:
         """Show slices below one another."""
@@ -88,13 +75,18 @@ class WorkspacePlot:
         figure.suptitle(f'{self._title} (+: home)', fontsize=13)
         parts = figure.subfigures(len(self._slices), 1)
         for part, (grid, survey) in zip(parts, self._slices, strict=True):
-            part.suptitle(f'Slice{self._elsewhere(grid)}', x=0.01, ha='left', fontsize=11)
+            part.suptitle(
+                f'Slice{self._coordinates.elsewhere(grid)}',
+                x=0.01,
+                ha='left',
+                fontsize=11,
+            )
             self._maps(part, part.subplots(1, 4), grid, survey)
 
     def _lines(self, figure: Any, grid: Grid, survey: Workspace) -> None:
         figure.set_size_inches(9.0, 10.0)
-        figure.suptitle(self._title + self._elsewhere(grid), fontsize=13)
-        (across,) = self._shown(grid)
+        figure.suptitle(self._title + self._coordinates.elsewhere(grid), fontsize=13)
+        (across,) = self._coordinates.along(grid)
         panels = figure.subplots(4, 1, sharex=True)
         present = _present(survey)
         places = np.searchsorted(present, survey.pose_class)
@@ -114,12 +106,12 @@ class WorkspacePlot:
         panels[3].set_yticks(ticks, [f'{tick:g}' for tick in ticks])
         for panel, title in zip(panels, TITLES, strict=True):
             panel.set_title(title)
-        panels[3].set_xlabel(self._labels(grid)[0])
+        panels[3].set_xlabel(self._coordinates.label(grid.columns[0]))
 
     def _maps(self, part: Any, panels: Any, grid: Grid, survey: Workspace) -> None:
         """Four maps over two coordinates."""
         least = np.fmin(survey.type_1, survey.type_2)
-        show = _Map(part, self._shown(grid), grid.shape)
+        show = _Map(part, self._coordinates.along(grid), grid.shape)
         show.classes(panels[0], survey)
         room = show.values(panels[1], survey.room, cmap='RdYlBu', vmin=-1.0, vmax=1.0)
         room.ax.axhline(0.0, color='black')
@@ -128,35 +120,12 @@ class WorkspacePlot:
         distance.ax.axhline(survey.clearance, color='white')
         show.contour(panels[2], least, survey.clearance, 'white')
         show.logarithmic(panels[3], survey.condition_actuation, cmap='magma_r')
-        base = [self._in_shown(column, grid.base[column]) for column in grid.columns]
+        base = [self._coordinates.value(column, grid.base[column]) for column in grid.columns]
         for panel, title in zip(panels, TITLES, strict=True):
             panel.set_title(title)
-            panel.set_xlabel(self._labels(grid)[0])
-            panel.set_ylabel(self._labels(grid)[1])
+            panel.set_xlabel(self._coordinates.label(grid.columns[0]))
+            panel.set_ylabel(self._coordinates.label(grid.columns[1]))
             panel.plot(*base, '+', color='black', markersize=9, scalex=False, scaley=False)
-
-    def _elsewhere(self, grid: Grid) -> str:
-        """Where the coordinates are that a grid is not over."""
-        others = [
-            f'{name} = {self._in_shown(column, grid.base[column]):.4g} {self._shown_unit(column)}'
-            for column, name in enumerate(self._names)
-            if column not in grid.columns
-        ]
-        return f' at {", ".join(others)}' if others else ''
-
-    def _shown(self, grid: Grid) -> list[FloatArray]:
-        pairs = zip(grid.columns, grid.values, strict=True)
-        return [np.asarray(self._in_shown(column, values)) for column, values in pairs]
-
-    def _in_shown(self, column: int, value: Any) -> Any:
-        """In mm or degrees, which people read."""
-        return value * 1e3 if self._units[column] == 'm' else np.degrees(value)
-
-    def _shown_unit(self, column: int) -> str:
-        return 'mm' if self._units[column] == 'm' else '°'
-
-    def _labels(self, grid: Grid) -> list[str]:
-        return [f'{self._names[column]} ({self._shown_unit(column)})' for column in grid.columns]
 
 
 class _Map:

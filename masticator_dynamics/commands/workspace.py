@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import io
 from collections.abc import Sequence
 
 import click
@@ -20,12 +18,19 @@ from masticator_dynamics.analysis.workspace import (
     WorkspaceSurveyor,
 )
 from masticator_dynamics.analysis.workspace_plot import WorkspacePlot
+from masticator_dynamics.commands.grid_options import (
+    axis_option,
+    check_matplotlib,
+    fix_option,
+    plot_option,
+    write_plot,
+)
 from masticator_dynamics.commands.options import mechanism_argument, split_names
 from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.commands.workspace_summary import WorkspaceSummary
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import STANDARD_STREAM, check_writable, write_bytes, write_table
+from masticator_dynamics.tables import STANDARD_STREAM, check_writable, write_table
 
 CHUNK = 4000  # poses; some tenths of a second, and some 10 MB
 # Field of the survey to column of the file; the poses come first.
@@ -35,52 +40,10 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _axes(
-    context: click.Context, parameter: click.Parameter, values: Sequence[str]
-) -> tuple[Axis, ...]:
-    """Read ``x``, ``x:41``, ``x:-0.01:0.01`` and ``x:-0.01:0.01:41`` (a callback for click)."""
-    axes = []
-    for value in values:
-        name, *numbers = value.split(':')
-        try:
-            steps = int(numbers.pop()) if len(numbers) in (1, 3) else None
-            lower, upper = (float(number) for number in numbers) if numbers else (None, None)
-        except ValueError:
-            raise click.BadParameter(
-                f'{value!r} is none of NAME, NAME:STEPS, NAME:LOW:HIGH and NAME:LOW:HIGH:STEPS',
-                context, parameter,
-            ) from None  # fmt: skip
-        axes.append(Axis(name, lower, upper, steps))
-    return tuple(axes)
-
-
-def _fixed(
-    context: click.Context, parameter: click.Parameter, values: Sequence[str]
-) -> dict[str, float]:
-    """Read ``alpha=0.01`` (a callback for click)."""
-    fixed: dict[str, float] = {}
-    for value in values:
-        name, _, number = value.partition('=')
-        if name in fixed:
-            raise click.BadParameter(f'{name!r} is there twice', context, parameter)
-        try:
-            fixed[name] = float(number)
-        except ValueError:
-            raise click.BadParameter(f'{value!r} is not NAME=VALUE', context, parameter) from None
-    return fixed
-
-
 @click.command()
 @mechanism_argument
-@click.option(
-    '--axis', 'axes', metavar='NAME[:LOW:HIGH][:STEPS]', multiple=True, callback=_axes,
-    help='Independent coordinate on the grid, rad or m; may be repeated. Default: all that are '
-    'not fixed, over their limits in the URDF.',
-)  # fmt: skip
-@click.option(
-    '--fix', 'fixed', metavar='NAME=VALUE', multiple=True, callback=_fixed,
-    help='Value of a coordinate that is not on the grid; may be repeated. Default: home.',
-)  # fmt: skip
+@axis_option
+@fix_option
 @click.option(
     '--actuators', metavar='LIST', callback=split_names,
     help='Actuated joints that drive, comma separated. Default: all.',
@@ -95,7 +58,7 @@ def _fixed(
     help='Least distance from singularities, type_1 and type_2, of a usable pose, 0 to 1.',
 )  # fmt: skip
 @click.option('--output', 'output_file', metavar='FILE', help='Data to write (CSV).')
-@click.option('--plot', 'plot_file', metavar='FILE', help='Picture to write (PNG).')
+@plot_option
 def workspace(
     mechanism: str,
     axes: tuple[Axis, ...],
@@ -127,12 +90,12 @@ def workspace(
     streams = (output_file, plot_file)
     click.echo(WorkspaceSummary(loaded, grid, survey).text(), err=STANDARD_STREAM in streams)
     if plot_file is not None:
-        _check_matplotlib()
+        check_matplotlib()
         slices = [
             (part, survey if part is grid else _survey(surveyor, part, 'slice'))
             for part in grid.slices()
         ]
-        _write_plot(plot_file, WorkspacePlot(loaded, slices))
+        write_plot(plot_file, WorkspacePlot(loaded, slices))
 
 
 def _survey(surveyor: WorkspaceSurveyor, grid: Grid, label: str) -> Workspace:
@@ -155,24 +118,3 @@ def _cells(column: npt.NDArray[np.generic]) -> npt.NDArray[np.object_]:
     if column.dtype.kind == 'f':
         cells[np.isnan(column.astype(float))] = ''
     return cells
-
-
-def _check_matplotlib() -> None:
-    """Refuse, when all else is done, a picture that cannot be drawn.
-
-    Raises
-    ------
-    InputError
-        Without matplotlib.
-    """
-    if importlib.util.find_spec('matplotlib') is None:
-        raise InputError(
-            '--plot needs matplotlib, which is not installed (pip install matplotlib); '
-            'everything else is done'
-        )
-
-
-def _write_plot(target: str, plot: WorkspacePlot) -> None:
-    picture = io.BytesIO()
-    plot.write(picture)
-    write_bytes(target, picture.getvalue())

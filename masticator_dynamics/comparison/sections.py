@@ -29,6 +29,7 @@ PAPERS = {
     'S4': 'Liu, Yan, Li and Ma, Dynamic formulation and inertia fast estimation of a 5-DOF hybrid '
     'robot',
     'rrr4': 'Planar 4-RRR, links rigid: path, torques and powers of the drive modes (S3 Sec. 4).',
+    'trimule': 'Load inertia of TriMule at the points of S4 Table 3 and over its workspace.',
 }
 
 

@@ -1,0 +1,124 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Load inertia of the actuators over many poses (S4 Sec. 3, Fig. 5).
+
+What a motor feels when it alone accelerates and the others stand still: the diagonal of the
+inertia matrix in actuated space.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masticator_dynamics.analysis.grid import Grid
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, MasticatorError, ReachError, SingularityError
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+
+def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """Load inertia (N, n_u) at poses (N, n_y): kg m^2 at motors that turn, kg at those that slide.
+
+    Raises
+    ------
+    ReachError, SingularityError
+        When the loops do not close at a pose or the actuators lose control there; the error's
+        ``row`` says which.
+    ActuationError
+        As :func:`masticator_dynamics.analysis.inertia_coupling.actuated_inertia`.
+    """
+    rows = np.empty((len(poses), len(mechanism.actuated)))
+    for row, y in enumerate(poses):
+        try:
+            rows[row] = _at(mechanism, y)
+        except MasticatorError as error:
+            error.row = row
+            raise
+    return rows
+
+
+def load_inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """:func:`load_inertia`, NaN where the mechanism cannot be."""
+    rows = np.full((len(poses), len(mechanism.actuated)), np.nan)
+    for row, y in enumerate(poses):
+        try:
+            rows[row] = _at(mechanism, y)
+        except (ReachError, SingularityError):
+            continue
+    return rows
+
+
+def inertia_units(mechanism: Mechanism) -> tuple[str, ...]:
+    """Unit of each actuator's inertia."""
+    return tuple('kg' if unit == 'N' else 'kg m^2' for unit in mechanism.effort_units)
+
+
+@dataclasses.dataclass(frozen=True)
+class PoseNet:
+    """Poses that lie on a net over one or two coordinates, so that maps can be drawn.
+
+    Attributes
+    ----------
+    grid : Grid
+        The coordinates, and where the others are.
+    poses : array, shape (N, n_y)
+        Row by row of the net.
+    shape : tuple of int
+        Rows and columns.
+    round : bool
+        Whether the last column is beside the first: rings of a disc.
+    """
+
+    grid: Grid
+    poses: FloatArray
+    shape: tuple[int, ...]
+    round: bool = False
+
+    @classmethod
+    def over(cls, grid: Grid) -> PoseNet:
+        """All poses of a grid."""
+        return cls(grid, grid.poses(), grid.shape)
+
+    @classmethod
+    def disc(cls, grid: Grid) -> PoseNet:
+        """Rings and spokes in the ellipse inside a grid over two coordinates.
+
+        As many radii, centre and rim included, and angles as the grid has steps; even steps of
+        both, so that the middle is sampled more densely, as S4's global means seem to be.
+
+        Raises
+        ------
+        InputError
+            For a grid over another number of coordinates.
+        """
+        if len(grid.columns) != 2:
+            raise InputError(f'a disc is over two coordinates, not {len(grid.columns)}')
+        rings, spokes = grid.shape
+        radius = np.repeat(np.linspace(0.0, 1.0, rings), spokes)
+        angle = np.tile(2.0 * np.pi * np.arange(spokes) / spokes, rings)
+        poses = np.tile(grid.base, (rings * spokes, 1))
+        for column, values, part in zip(
+            grid.columns, grid.values, (np.cos(angle), np.sin(angle)), strict=True
+        ):
+            middle, half = (values[0] + values[-1]) / 2.0, (values[-1] - values[0]) / 2.0
+            poses[:, column] = middle + half * radius * part
+        return cls(grid, poses, (rings, spokes), round=True)
+
+    def table(self, values: FloatArray) -> FloatArray:
+        """Values (N,) as rows and columns to draw; of a disc the first column is there twice."""
+        rows = values.reshape(self.shape)
+        return np.hstack([rows, rows[:, :1]]) if self.round else rows
+
+
+def _at(mechanism: Mechanism, y: FloatArray) -> FloatArray:
+    motion = mechanism.solve(y)
+    try:
+        return np.diag(mechanism.actuated_inertia(motion))
+    except np.linalg.LinAlgError:
+        names = ', '.join(mechanism.driving)
+        raise SingularityError(f'actuators {names} lose control at {y}') from None

@@ -1,0 +1,92 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Options of commands that compute something over a grid of poses and draw it."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from collections.abc import Sequence
+from typing import IO, Any, Protocol
+
+import click
+
+from masticator_dynamics.analysis.grid import Axis
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.tables import write_bytes
+
+
+class Plot(Protocol):
+    """What can write itself as PNG."""
+
+    def write(self, stream: IO[Any]) -> None:
+        """Write it as PNG."""
+
+
+def _axes(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> tuple[Axis, ...]:
+    """Read ``x``, ``x:41``, ``x:-0.01:0.01`` and ``x:-0.01:0.01:41`` (a callback for click)."""
+    axes = []
+    for value in values:
+        name, *numbers = value.split(':')
+        try:
+            steps = int(numbers.pop()) if len(numbers) in (1, 3) else None
+            lower, upper = (float(number) for number in numbers) if numbers else (None, None)
+        except ValueError:
+            raise click.BadParameter(
+                f'{value!r} is none of NAME, NAME:STEPS, NAME:LOW:HIGH and NAME:LOW:HIGH:STEPS',
+                context, parameter,
+            ) from None  # fmt: skip
+        axes.append(Axis(name, lower, upper, steps))
+    return tuple(axes)
+
+
+def _fixed(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> dict[str, float]:
+    """Read ``alpha=0.01`` (a callback for click)."""
+    fixed: dict[str, float] = {}
+    for value in values:
+        name, _, number = value.partition('=')
+        if name in fixed:
+            raise click.BadParameter(f'{name!r} is there twice', context, parameter)
+        try:
+            fixed[name] = float(number)
+        except ValueError:
+            raise click.BadParameter(f'{value!r} is not NAME=VALUE', context, parameter) from None
+    return fixed
+
+
+axis_option = click.option(
+    '--axis', 'axes', metavar='NAME[:LOW:HIGH][:STEPS]', multiple=True, callback=_axes,
+    help='Independent coordinate on the grid, rad or m; may be repeated. Default: all that are '
+    'not fixed, over their limits in the URDF.',
+)  # fmt: skip
+fix_option = click.option(
+    '--fix', 'fixed', metavar='NAME=VALUE', multiple=True, callback=_fixed,
+    help='Value of a coordinate that is not on the grid; may be repeated. Default: home.',
+)  # fmt: skip
+plot_option = click.option('--plot', 'plot_file', metavar='FILE', help='Picture to write (PNG).')
+
+
+def check_matplotlib() -> None:
+    """Refuse, when all else is done, a picture that cannot be drawn.
+
+    Raises
+    ------
+    InputError
+        Without matplotlib.
+    """
+    if importlib.util.find_spec('matplotlib') is None:
+        raise InputError(
+            '--plot needs matplotlib, which is not installed (pip install matplotlib); '
+            'everything else is done'
+        )
+
+
+def write_plot(target: str, plot: Plot) -> None:
+    """Write a picture, whole or not at all; ``-`` is standard output."""
+    picture = io.BytesIO()
+    plot.write(picture)
+    write_bytes(target, picture.getvalue())
