@@ -3,7 +3,8 @@
 """Load inertia of the actuators over many poses (S4 Sec. 3, Fig. 5).
 
 What a motor feels when it alone accelerates and the others stand still: the diagonal of the
-inertia matrix in actuated space.
+inertia matrix in actuated space. Motors to spare cannot move alone; for them it is what
+:mod:`masticator_dynamics.analysis.inertia_coupling` extends it to (S0).
 """
 
 from __future__ import annotations
