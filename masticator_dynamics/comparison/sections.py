@@ -18,6 +18,8 @@ SECTIONS = {
     'goals': 'Seven indices for three goals of torque distribution (S1 Table 3).',
     'incisor': 'Incisor tracking next to the three separate optimisations of S1.',
     'formulations': "The papers' own methods: agreement with the engine, and time (S0, S1).",
+    'rrr4': 'Planar 4-RRR, links rigid: path, torques and powers of the drive modes (S3 Sec. 4).',
+    'trimule': 'Load inertia of TriMule at the points of S4 Table 3 and over its workspace.',
 }
 
 # Short names of the papers.
@@ -28,8 +30,6 @@ PAPERS = {
     'S3': 'Liu, Yang, Ding and Chai 2023, Mathematical Biosciences and Engineering 20, 3918',
     'S4': 'Liu, Yan, Li and Ma, Dynamic formulation and inertia fast estimation of a 5-DOF hybrid '
     'robot',
-    'rrr4': 'Planar 4-RRR, links rigid: path, torques and powers of the drive modes (S3 Sec. 4).',
-    'trimule': 'Load inertia of TriMule at the points of S4 Table 3 and over its workspace.',
 }
 
 
