@@ -8,7 +8,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.formulations.coordinates import end_effector
-from masticator_dynamics.formulations.formulation import Formulation, Solution
+from masticator_dynamics.formulations.formulation import RssFormulation, Solution
 from masticator_dynamics.formulations.geometry import Sockets
 from masticator_dynamics.formulations.newton_euler import EndEffectorMotion, newton_euler
 from masticator_dynamics.formulations.rotations import rotation
@@ -51,7 +51,7 @@ def motion_by_angles(
     )
 
 
-class NewtonEulerAngles(Formulation):
+class NewtonEulerAngles(RssFormulation):
     """Newton-Euler, rotations of the end effector by Euler angles."""
 
     title = 'Newton-Euler, Euler angles'

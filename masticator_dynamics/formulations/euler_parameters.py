@@ -14,7 +14,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
 from masticator_dynamics.formulations.euler_chart import parameters_from_angles
-from masticator_dynamics.formulations.formulation import Formulation, Solution
+from masticator_dynamics.formulations.formulation import RssFormulation, Solution
 from masticator_dynamics.formulations.geometry import Sockets
 from masticator_dynamics.formulations.newton_euler import EndEffectorMotion, newton_euler
 from masticator_dynamics.formulations.quaternions import (
@@ -26,7 +26,7 @@ from masticator_dynamics.formulations.quaternions import (
 _SINGULAR = 1e-9
 
 
-class NewtonEulerParameters(Formulation):
+class NewtonEulerParameters(RssFormulation):
     """Newton-Euler, rotations of the end effector by Euler parameters."""
 
     title = 'Newton-Euler, Euler parameters'

@@ -23,7 +23,7 @@ class Solution:
     Attributes
     ----------
     actuated : array, shape (6,)
-        Torques of least norm tau, N m, in actuated order.
+        Torques of least norm tau, N m (of sliders: forces, N), in actuated order.
     contact : array, shape (2,), (0,) or None
         Multipliers of the contacts, N: the plane pushes the end effector with normal times
         multiplier. With S1's normal (p1, 0, 1) they are its F_Z. None where a method gives none.
@@ -40,24 +40,15 @@ class Solution:
 
 
 class Formulation(abc.ABC):
-    """Inverse dynamics of a 6-RSS mechanism, with its two contacts or without, without friction.
-
-    Parameters
-    ----------
-    description : MechanismDescription
-        For example ``Mechanism.load('masticator').description``.
-
-    Raises
-    ------
-    DescriptionError
-        When the mechanism is not a 6-RSS.
-    """
+    """Inverse dynamics without friction of one kind of mechanism."""
 
     title: str
     source: str
 
-    def __init__(self, description: MechanismDescription):
-        self.geometry = read_geometry(description)
+    @property
+    @abc.abstractmethod
+    def freedoms(self) -> int:
+        """Count of independent coordinates."""
 
     def inverse_dynamics(
         self,
@@ -71,10 +62,10 @@ class Formulation(abc.ABC):
         Parameters
         ----------
         y, y_dot, y_ddot : array_like, shape (n,)
-            q_EE and its time derivatives, m and rad; omitted derivatives are zero.
+            q_EE (S2: x_P) and its time derivatives, m and rad; omitted derivatives are zero.
         wrench : array_like, shape (6,), optional
             Force (N) and torque (N m) of the environment on the end effector, base axes, about
-            O_M. S0's F_EE and S1's W_FB are this wrench.
+            its origin. S0's F_EE and S1's W_FB are this wrench.
 
         Raises
         ------
@@ -83,7 +74,7 @@ class Formulation(abc.ABC):
         ReachError, SingularityError
             When a limb cannot reach, or where the equations are singular.
         """
-        n = self.geometry.freedoms
+        n = self.freedoms
         parts = (('y', y, n), ('y_dot', y_dot, n), ('y_ddot', y_ddot, n), ('wrench', wrench, 6))
         return self._solve(*(_checked(*part) for part in parts))
 
@@ -92,6 +83,29 @@ class Formulation(abc.ABC):
         self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray, wrench: FloatArray
     ) -> Solution:
         """The method itself."""
+
+
+class RssFormulation(Formulation):
+    """Inverse dynamics of a 6-RSS mechanism, with its two contacts or without, without friction.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+        For example ``Mechanism.load('masticator').description``.
+
+    Raises
+    ------
+    DescriptionError
+        When the mechanism is not a 6-RSS.
+    """
+
+    def __init__(self, description: MechanismDescription):
+        self.geometry = read_geometry(description)
+
+    @property
+    def freedoms(self) -> int:
+        """4 with the contacts, 6 without."""
+        return self.geometry.freedoms
 
 
 def _checked(name: str, values: npt.ArrayLike | None, length: int) -> FloatArray:

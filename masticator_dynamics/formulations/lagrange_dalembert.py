@@ -16,7 +16,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
 from masticator_dynamics.formulations.coordinates import end_effector
-from masticator_dynamics.formulations.formulation import Formulation, Solution
+from masticator_dynamics.formulations.formulation import RssFormulation, Solution
 from masticator_dynamics.formulations.rotations import rotation
 from masticator_dynamics.formulations.velocities import (
     Velocities,
@@ -35,7 +35,7 @@ def constraint_jacobians(at: Velocities) -> tuple[FloatArray, FloatArray]:
     return J_theta, 2.0 * np.einsum('ia,ian->in', at.SM, of_M)
 
 
-class LagrangeDAlembert(Formulation):
+class LagrangeDAlembert(RssFormulation):
     """S0 Eqs. 8-54 but for Eqs. 20-23 and 48-52, which a method supplies."""
 
     def __init__(self, description: MechanismDescription):

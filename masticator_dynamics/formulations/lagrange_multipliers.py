@@ -21,7 +21,7 @@ from masticator_dynamics.formulations.coordinates import (
     end_effector,
     parasitic_angle,
 )
-from masticator_dynamics.formulations.formulation import Formulation, Solution
+from masticator_dynamics.formulations.formulation import RssFormulation, Solution
 from masticator_dynamics.formulations.geometry import Sockets
 from masticator_dynamics.formulations.rotations import rotation, rotation_derivatives
 from masticator_dynamics.formulations.velocities import (
@@ -34,7 +34,7 @@ from masticator_dynamics.formulations.velocities import (
 _SINGULAR = 1e-9
 
 
-class LagrangeMultipliers(Formulation):
+class LagrangeMultipliers(RssFormulation):
     """Coordinates q = (theta, X_EE), six couplers and the contacts as constraints."""
 
     title = 'Lagrange, first type'
