@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rotation by XYZ Euler angles and its derivatives (S0 Eq. 3)."""
+"""Rotation by XYZ Euler angles and its derivatives (S0 Eq. 3), and by ZYX angles (S2 Eq. 4)."""
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ def rotation(angles: FloatArray) -> FloatArray:
     """R = Rx(alpha) Ry(beta) Rz(gamma), {M} components to {S} (S0 Eq. 3)."""
     x, y, z = (about_axis(axis, angle)[0] for axis, angle in enumerate(angles))
     return np.asarray(x @ y @ z)
+
+
+def rotation_zyx(angles: FloatArray) -> FloatArray:
+    """R = Rz(psi) Ry(theta) Rx(phi), {P} components to {B} (S2 Eq. 4)."""
+    z, y, x = (about_axis(axis, angle)[0] for axis, angle in zip((2, 1, 0), angles, strict=True))
+    return np.asarray(z @ y @ x)
 
 
 def rotation_derivatives(angles: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -11,24 +11,32 @@ import pytest
 import samples
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.schema import Actuator
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.formulations import FORMULATIONS
+from masticator_dynamics.formulations import FORMULATIONS, PUS_FORMULATIONS
+from masticator_dynamics.formulations.pus_geometry import read_pus_geometry
 from masticator_dynamics.formulations.reading import read_geometry
 
 SHIPPED = samples.mechanism('masticator').description
+RCID = samples.mechanism('rcid').description
 
 
-def with_link(name: str, **changes) -> MechanismDescription:
-    links = dict(SHIPPED.tree.links)
+def with_link(name: str, of=SHIPPED, **changes) -> MechanismDescription:
+    links = dict(of.tree.links)
     links[name] = dataclasses.replace(links[name], **changes)
-    return dataclasses.replace(SHIPPED, tree=dataclasses.replace(SHIPPED.tree, links=links))
+    return dataclasses.replace(of, tree=dataclasses.replace(of.tree, links=links))
 
 
-def with_joint(name: str, **changes) -> MechanismDescription:
+def with_joint(name: str, of=SHIPPED, **changes) -> MechanismDescription:
     joints = tuple(
-        dataclasses.replace(j, **changes) if j.name == name else j for j in SHIPPED.tree.joints
+        dataclasses.replace(j, **changes) if j.name == name else j for j in of.tree.joints
     )
-    return dataclasses.replace(SHIPPED, tree=dataclasses.replace(SHIPPED.tree, joints=joints))
+    return dataclasses.replace(of, tree=dataclasses.replace(of.tree, joints=joints))
+
+
+def geared(description: MechanismDescription, name: str) -> MechanismDescription:
+    motor = Actuator(transmission={'ratio': 20.0})
+    return dataclasses.replace(description, actuators={**description.actuators, name: motor})
 
 
 def with_contact(**changes) -> MechanismDescription:
@@ -100,6 +108,7 @@ CASES = {
     'leaning plane': (with_contact(normal=(1.1, 0.2, 1.0)), 'contacts: .*normal is not'),
     'level plane': (with_contact(normal=(0.0, 0.0, 1.0)), 'contacts: .*p1 not 0'),
     'two planes': (with_contact(offset=-0.014), 'the two planes are not the same'),
+    'gear': (geared(SHIPPED, 'crank_2'), 'actuators.crank_2.transmission: .*those of joints'),
     'contact of a coupler': (with_contact(frame='coupler_1'), r'contacts\[0\].frame: .*coupler_1'),
 }  # fmt: skip
 
@@ -116,3 +125,44 @@ def test_refused(case: str) -> None:
 def test_every_formulation_refuses(method: str) -> None:
     with pytest.raises(DescriptionError, match='not the 6-RSS mechanism'):
         FORMULATIONS[method](samples.mechanism('rcid').description)
+
+
+LINK = RCID.tree.links['link_4']
+PUS_CASES = {
+    'masticator': (SHIPPED, 'then turning joints about z, y, x'),
+    'planar': (samples.mechanism('rrr4').description, 'platform platform: .*sliding joints'),
+    'contact': (dataclasses.replace(RCID, contacts=SHIPPED.contacts[:1]), '1 contacts, needed are'),
+    'other freedoms': (
+        dataclasses.replace(RCID, independent=RCID.independent[::-1]), 'independent: .*needed'
+    ),
+    'five motors': (dataclasses.replace(RCID, actuated=RCID.actuated[:5]), '5 actuated joints and'),
+    'driven universal joint': (
+        dataclasses.replace(RCID, actuated=(*RCID.actuated[:5], 'universal_6_first')),
+        'joint universal_6_first: .*no slider with a link',
+    ),
+    'slider across': (with_joint('slider_3', RCID, axis=X), 'joint slider_3: .*not along z'),
+    'platform off its centre': (
+        with_link('platform', RCID, center_of_mass=2e-3 * X), 'link platform: .*2 mm from its'
+    ),
+    'flat link': (
+        with_link('link_4', RCID, about_center=LINK.about_center + np.diag([0.0, 1e-7, 0.0])),
+        'link link_4: .*not the same all round',
+    ),
+    'crooked link': (
+        with_link('link_4', RCID, center_of_mass=LINK.center_of_mass + [0.0, 1e-3, 0.0]),
+        'link link_4: .*off the line',
+    ),
+    'heavy cross': (with_link('link_1_cross', RCID, mass=0.01), 'link_1_cross: .*0.01 kg'),
+    'gear': (geared(RCID, 'slider_2'), 'actuators.slider_2.transmission: .*those of joints'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('case', PUS_CASES)
+def test_refused_by_generalized_momentum(case: str) -> None:
+    description, message = PUS_CASES[case]
+    with pytest.raises(DescriptionError, match=message) as refusal:
+        read_pus_geometry(description)
+    assert 'not the 6-PUS mechanism' in str(refusal.value)
+    for kind in PUS_FORMULATIONS.values():
+        with pytest.raises(DescriptionError, match='not the 6-PUS mechanism'):
+            kind(description)
