@@ -18,6 +18,7 @@ SECTIONS = {
     'goals': 'Seven indices for three goals of torque distribution (S1 Table 3).',
     'incisor': 'Incisor tracking next to the three separate optimisations of S1.',
     'formulations': "The papers' own methods: agreement with the engine, and time (S0, S1).",
+    'rcid': 'Generalized momentum on the RCID: agreement, spin of links, operations (S2).',
     'rrr4': 'Planar 4-RRR, links rigid: path, torques and powers of the drive modes (S3 Sec. 4).',
     'trimule': 'Load inertia of TriMule at the points of S4 Table 3 and over its workspace.',
 }

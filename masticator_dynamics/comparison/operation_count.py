@@ -1,0 +1,205 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Counts arithmetic operations by running numpy code on symbols instead of numbers.
+
+What is computed is kept as a graph; counted are the operations that the results depend on.
+
+- Structural zeros and ones are free: x + 0, 0 x, 1 x, x - x, x / x.
+- A change of sign is free, a subtraction is an addition.
+- Operations between parameters are free: done once, ahead. Division by a parameter is a
+  multiplication by its reciprocal.
+- A power is its multiplications; roots, sines and cosines are counted apart.
+- With ``share`` an operation that occurs again on the same operands, in either order, counts once.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+
+ADD, MULTIPLY, DIVIDE = 'add', 'multiply', 'divide'
+SQUARE_ROOT, SINE, COSINE = 'sqrt', 'sin', 'cos'
+VARIABLE, PARAMETER = 'variable', 'parameter'
+COUNTED = (ADD, MULTIPLY, DIVIDE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """An operation of nodes given by number, negated where ``minus``; or a variable, or a value."""
+
+    operation: str
+    operands: tuple[int, ...] = ()
+    minus: bool = False  # of the second operand of a sum
+    value: str | float = ''  # of leaves: name or number
+    free: bool = False  # known ahead
+
+
+class Tracer:
+    """Makes symbols, and keeps what is computed from them.
+
+    Parameters
+    ----------
+    share : bool
+        Whether equal operations are one.
+    """
+
+    def __init__(self, share: bool = True):
+        self.share = share
+        self.nodes: list[Node] = []
+        self._numbers: dict[Node, int] = {}
+
+    def variables(self, name: str, count: int) -> FloatArray:
+        """Symbols (count,) of what operations are counted on."""
+        return np.array([self._leaf(VARIABLE, f'{name}_{k}') for k in range(count)])
+
+    def parameter(self, name: str) -> Symbol:
+        """Symbol of what is known ahead."""
+        return self._leaf(PARAMETER, name)
+
+    def count(self, results: Iterable[object]) -> collections.Counter[str]:
+        """Operations by kind that results depend on; those not wanted for them are not counted."""
+        waiting = [r.node for r in results if isinstance(r, Symbol)]
+        seen: set[int] = set()
+        kinds: collections.Counter[str] = collections.Counter()
+        while waiting:
+            number = waiting.pop()
+            node = self.nodes[number]
+            if number not in seen and not node.free:
+                seen.add(number)
+                kinds[node.operation] += 1
+                waiting.extend(node.operands)
+        del kinds[VARIABLE]
+        return kinds
+
+    def _leaf(self, kind: str, value: str | float) -> Symbol:
+        return Symbol(self, self.keep(Node(kind, value=value, free=kind == PARAMETER)))
+
+    def symbol(self, value: Symbol | float) -> Symbol:
+        """Symbol of a number."""
+        if isinstance(value, Symbol):
+            return value
+        leaf = self._leaf(PARAMETER, abs(float(value)))
+        return -leaf if value < 0.0 else leaf
+
+    def operate(self, operation: str, *operands: int, minus: bool = False) -> Symbol:
+        """Result of an operation on nodes."""
+        free = all(self.nodes[k].free for k in operands)
+        return Symbol(self, self.keep(Node(operation, operands, minus, free=free)))
+
+    def keep(self, node: Node) -> int:
+        """Return the number of a node, an old one where an equal one is there and that counts."""
+        if not (self.share or node.free):
+            self.nodes.append(node)
+            return len(self.nodes) - 1
+        if node not in self._numbers:
+            self._numbers[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._numbers[node]
+
+
+class Symbol:
+    """A node or its negative; behaves as a number of numpy code, in arrays of objects."""
+
+    def __init__(self, tracer: Tracer, node: int, negative: bool = False):
+        self.tracer, self.node, self.negative = tracer, node, negative
+
+    def __neg__(self) -> Symbol:
+        """Change of sign, free."""
+        return Symbol(self.tracer, self.node, not self.negative)
+
+    def __add__(self, other: Symbol | float) -> Symbol | float:
+        """Sum."""
+        if not isinstance(other, (Symbol, float, int)):
+            return NotImplemented
+        if not isinstance(other, Symbol) and other == 0:
+            return self
+        other = self.tracer.symbol(other)
+        if self.node == other.node and self.negative != other.negative:
+            return 0.0
+        first, second = sorted((self, other), key=lambda symbol: symbol.node)
+        minus = first.negative != second.negative
+        result = self.tracer.operate(ADD, first.node, second.node, minus=minus)
+        return -result if first.negative else result
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Symbol | float) -> Symbol | float:
+        """Difference."""
+        return self + -other
+
+    def __rsub__(self, other: Symbol | float) -> Symbol | float:
+        """Difference."""
+        return -self + other
+
+    def __mul__(self, other: Symbol | float) -> Symbol | float:
+        """Product."""
+        if not isinstance(other, (Symbol, float, int)):
+            return NotImplemented
+        if not isinstance(other, Symbol):
+            if other == 0:
+                return 0.0
+            if abs(other) == 1:
+                return self if other == 1 else -self
+        other = self.tracer.symbol(other)
+        nodes = sorted((self.node, other.node))
+        return self._signed(other, self.tracer.operate(MULTIPLY, *nodes))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Symbol | float) -> Symbol | float:
+        """Quotient."""
+        if not isinstance(other, (Symbol, float, int)):
+            return NotImplemented
+        if not isinstance(other, Symbol) and abs(other) == 1:
+            return self * other
+        other = self.tracer.symbol(other)
+        if self.node == other.node:
+            return -1.0 if self.negative != other.negative else 1.0
+        return self._over(other)
+
+    def __rtruediv__(self, other: float) -> Symbol | float:
+        """Quotient."""
+        return 0.0 if other == 0 else self.tracer.symbol(other) / self
+
+    def __pow__(self, exponent: int) -> Symbol | float:
+        """Square."""
+        if exponent != 2:
+            raise ValueError(f'a power of {exponent} is not counted here, only squares')
+        return self * self
+
+    def sqrt(self) -> Symbol:
+        """For numpy."""
+        if self.negative:
+            raise ValueError('the root of a negated symbol')
+        return self.tracer.operate(SQUARE_ROOT, self.node)
+
+    def cos(self) -> Symbol:
+        """For numpy."""
+        return self.tracer.operate(COSINE, self.node)
+
+    def sin(self) -> Symbol:
+        """For numpy."""
+        sine = self.tracer.operate(SINE, self.node)
+        return -sine if self.negative else sine
+
+    def _over(self, other: Symbol) -> Symbol:
+        tracer = self.tracer
+        if not tracer.nodes[other.node].free:
+            return self._signed(other, tracer.operate(DIVIDE, self.node, other.node))
+        one = tracer.symbol(1.0)
+        reciprocal = tracer.operate(DIVIDE, one.node, other.node)
+        nodes = sorted((self.node, reciprocal.node))
+        return self._signed(other, tracer.operate(MULTIPLY, *nodes))
+
+    def _signed(self, other: Symbol, result: Symbol) -> Symbol:
+        return -result if self.negative != other.negative else result
+
+
+def elements(matrix: FloatArray) -> Iterator[object]:
+    """Elements of a matrix of symbols and numbers."""
+    return iter(np.asarray(matrix, dtype=object).ravel())
