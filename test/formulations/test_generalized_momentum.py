@@ -199,6 +199,9 @@ def test_momentum_and_its_rate(name: str, state: samples.State) -> None:
         return PARTS[name](GEOMETRY, kinematics(GEOMETRY, moved, velocity)), velocity
 
     here, _ = part(0.0)
+    for name_of in ('I', 'S'):
+        slope = samples.five_point(lambda t, n=name_of: getattr(part(t)[0], n), STEP)
+        assert_close(getattr(here, f'{name_of}_dot'), slope, floor=1e-9)
     # Eqs. 24, 37, 50, 68: force = d/dt(I T) x_dot + I T x_ddot
     slope = here.I_dot @ here.S + here.I @ here.S_dot
     force = slope @ x_dot + here.I @ here.S @ x_ddot
