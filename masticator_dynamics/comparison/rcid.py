@@ -155,8 +155,8 @@ def _spin(mechanism: Mechanism, motion: PlatformMotion) -> ComparisonTable:
         for inertia in (0.0, *SPIN_INERTIAS):
             variant = with_spin_inertia(mechanism.description, inertia, upright)
             change = np.abs(_forces(Mechanism(variant), motion) - ours).max(axis=1)
-            rows.append((name, f'{inertia:g}', float(np.median(change)), float(change.max())))
-    columns = ('first axis of the universal joints', 'I_Lxx, kg m²', 'median, N', 'largest, N')
+            rows.append((f'{name}: {inertia:g}', float(np.median(change)), float(change.max())))
+    columns = ('first axis of the universal joints: I_Lxx, kg m²', 'median, N', 'largest, N')
     largest = np.abs(ours).max(axis=1)
     notes = (
         'Largest difference of the six forces between the engine, whose links spin as their '

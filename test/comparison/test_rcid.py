@@ -180,7 +180,7 @@ def test_motion_is_one_and_in_the_workspace() -> None:
 
 
 def test_spin_grows_with_the_inertia_and_with_a_vertical_axis(tables) -> None:
-    found = {(row[0].split()[0], float(row[1])): row[2:] for row in tables[1].rows}
+    found = {(row[0].split()[0], float(row[0].split(': ')[1])): row[1:] for row in tables[1].rows}
     for axis in ('level', 'vertical'):
         assert max(found[axis, 0.0]) < 1e-12
         ratio = np.array(found[axis, 4e-5]) / found[axis, 1e-6]
