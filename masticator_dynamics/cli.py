@@ -21,6 +21,7 @@ SUMMARIES = {
     'track-incisor': 'Motion whose incisor follows a recording.',
     'compare': 'Printed figures of the papers next to ours, and why they differ.',
     'workspace': 'Where a mechanism may go: reach, ranges, singularities, conditioning.',
+    'build-estimator': 'Estimator of load inertia, fitted to a mechanism.',
     'check': 'Validate a description and show what it describes.',
     'demo': 'The main job, end to end, with no robot.',
 }
