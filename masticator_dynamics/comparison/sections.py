@@ -28,6 +28,7 @@ PAPERS = {
     'S3': 'Liu, Yang, Ding and Chai 2023, Mathematical Biosciences and Engineering 20, 3918',
     'S4': 'Liu, Yan, Li and Ma, Dynamic formulation and inertia fast estimation of a 5-DOF hybrid '
     'robot',
+    'estimators': "Estimators of the TriMule's load inertia (S4 Tables 5, 6).",
 }
 
 

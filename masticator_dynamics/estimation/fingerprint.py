@@ -30,8 +30,8 @@ def fingerprint(description: MechanismDescription) -> str:
         lines.append(f'{name} {_text(numbers)}')
     lines += [f'{c.name} {c.frames}' for c in description.closures]
     lines += [f'{c.frame} {_text([*c.normal, c.offset])}' for c in description.contacts]
-    rotors = [description.actuators[name].rotor_inertia for name in description.actuated]
-    lines.append(_text(rotors))
+    actuators = [description.actuators[name] for name in description.actuated]
+    lines.append(_text([number for a in actuators for number in (a.rotor_inertia, a.ratio)]))
     lines += [f'{name} {_text([value])}' for name, value in sorted(description.home.items())]
     return hashlib.sha256('\n'.join(lines).encode()).hexdigest()
 
