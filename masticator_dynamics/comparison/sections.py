@@ -18,6 +18,7 @@ SECTIONS = {
     'goals': 'Seven indices for three goals of torque distribution (S1 Table 3).',
     'incisor': 'Incisor tracking next to the three separate optimisations of S1.',
     'formulations': "The papers' own methods: agreement with the engine, and time (S0, S1).",
+    'estimators': "Estimators of the TriMule's load inertia (S4 Tables 5, 6).",
 }
 
 # Short names of the papers.
@@ -28,7 +29,6 @@ PAPERS = {
     'S3': 'Liu, Yang, Ding and Chai 2023, Mathematical Biosciences and Engineering 20, 3918',
     'S4': 'Liu, Yan, Li and Ma, Dynamic formulation and inertia fast estimation of a 5-DOF hybrid '
     'robot',
-    'estimators': "Estimators of the TriMule's load inertia (S4 Tables 5, 6).",
 }
 
 

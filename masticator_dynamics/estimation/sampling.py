@@ -12,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.limits import range_room
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 Progress = Callable[[int], object]
 _FIRST, _MARGIN = 200, 0.05
+_CHUNK = 500  # poses tried at once
 _FEWEST = 2e-4  # part of the tried poses that can be reached
 
 
@@ -51,19 +53,10 @@ def inertia_at(mechanism: Mechanism, poses: FloatArray) -> tuple[FloatArray, npt
     """
     rows, columns = element_indices(len(mechanism.actuated))
     elements = np.full((len(poses), len(rows)), np.nan)
-    closed, q, tangent = np.zeros(len(poses), dtype=bool), [], []
-    for k, y in enumerate(poses):
-        try:
-            motion = mechanism.solve(y)
-        except MasticatorError:
-            continue
-        closed[k] = True
-        q.append(motion.q)
-        tangent.append(motion.tangent)
-    if q:
-        matrices = mechanism.inertia_model(np.array(q), np.array(tangent))
-        elements[closed] = matrices[:, rows, columns]
-    return elements, closed
+    attempts = mechanism.attempt(poses)
+    matrices = mechanism.actuated_inertia(attempts.motions)
+    elements[attempts.closed] = matrices[:, rows, columns]
+    return elements, attempts.closed
 
 
 def joint_box(
@@ -123,20 +116,17 @@ def _drawn(
     rng: np.random.Generator,
     progress: Progress,
 ) -> FloatArray:
-    found: list[FloatArray] = []
-    tried = 0
+    found, tried = np.empty((0, len(low))), 0
     while len(found) < count:
-        y, tried = rng.uniform(low, high), tried + 1
         if tried * _FEWEST > 10 + len(found):
             raise InputError(
                 f'only {len(found)} of {tried} poses drawn can be reached within all ranges; give '
                 'narrower ranges of the independent coordinates'
             )
-        try:
-            motion = mechanism.solve(y)
-        except MasticatorError:
-            continue
-        if not mechanism.range_violations(motion):
-            found.append(y)
-            progress(1)
-    return np.array(found)
+        poses = rng.uniform(low, high, (_CHUNK, len(low)))
+        attempts = mechanism.attempt(poses)
+        inside = range_room(mechanism, attempts.motions).room >= 0.0
+        reached = poses[attempts.closed][inside][: count - len(found)]
+        found, tried = np.concatenate([found, reached]), tried + _CHUNK
+        progress(len(reached))
+    return found

@@ -141,13 +141,14 @@ class EstimateService:
         self, selection: JointSelection, rows: FloatArray
     ) -> tuple[FloatArray, list[str]]:
         """Independent coordinates (N, n_y), and why there are none, or no closed loops, by row."""
+        if selection.kind == INDEPENDENT:
+            attempts = self._mechanism.attempt(rows)
+            return rows, [str(attempts.failure(k) or '') for k in range(len(rows))]
         y = np.zeros((len(rows), len(self._mechanism.independent)))
         reasons = [''] * len(rows)
         for k, row in enumerate(rows):
             try:
                 y[k] = self._reader.read(selection.joints, row.tolist()).y
-                if selection.kind == INDEPENDENT:
-                    self._mechanism.solve(y[k])
             except MasticatorError as error:
                 reasons[k] = str(error)
         return y, reasons
