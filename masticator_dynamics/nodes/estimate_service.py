@@ -29,7 +29,6 @@ from masticator_dynamics.nodes.joint_state_input import (
     select_joints,
 )
 from masticator_dynamics.nodes.publishers import doubles
-from masticator_interfaces.srv import EstimateInertia
 
 LARGEST = 100_000  # configurations in one request
 _CHUNK = {INDEPENDENT: 250, 'actuated': 10}  # some ten milliseconds, in which nothing else runs
@@ -49,6 +48,11 @@ class EstimateService:
         Returns the kind that is used where a request names none.
     tolerance : float
         Largest gap of a loop that given actuated joints may leave, m.
+
+    Raises
+    ------
+    InputError
+        When the interfaces are not installed.
     """
 
     def __init__(
@@ -65,7 +69,7 @@ class EstimateService:
         self._chosen, self._reader = chosen, JointStateReader(mechanism, tolerance)
         # A group of its own: requests wait for one another, nothing else waits for them.
         self._service = node.create_service(
-            EstimateInertia,
+            _service_type(),
             '~/estimate',
             self._answer,
             callback_group=MutuallyExclusiveCallbackGroup(),
@@ -84,9 +88,7 @@ class EstimateService:
         """Give the service back."""
         self._node.destroy_service(self._service)
 
-    async def _answer(
-        self, request: EstimateInertia.Request, response: EstimateInertia.Response
-    ) -> EstimateInertia.Response:
+    async def _answer(self, request: Any, response: Any) -> Any:
         try:
             await self._fill(request, response)
         except MasticatorError as error:
@@ -102,9 +104,7 @@ class EstimateService:
             )
         return response
 
-    async def _fill(
-        self, request: EstimateInertia.Request, response: EstimateInertia.Response
-    ) -> None:
+    async def _fill(self, request: Any, response: Any) -> None:
         if not self.active:
             raise InputError('the node is not active')
         kind = request.estimator or self._chosen()
@@ -188,6 +188,18 @@ def read_request(
             f'{table[row, column]}, not a finite number'
         )
     return selection, table
+
+
+def _service_type() -> Any:
+    # Only here: the interfaces are compiled, which not every machine can.
+    try:
+        from masticator_interfaces.srv import EstimateInertia
+    except ImportError:
+        raise InputError(
+            'the package masticator_interfaces is not installed: make setup says what it lacks, '
+            'or build it with colcon'
+        ) from None
+    return EstimateInertia
 
 
 @types.coroutine

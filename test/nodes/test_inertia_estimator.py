@@ -3,10 +3,6 @@
 """Node `inertia_estimator` as a process: service, topic, parameters, life cycle, bad input."""
 
 import contextlib
-import os
-import subprocess
-import sys
-import threading
 import time
 
 import interfaces
@@ -18,105 +14,33 @@ from masticator_dynamics.estimation import storage
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 EstimateInertia = interfaces.estimate_inertia()
 
-import rclpy  # noqa: E402
-from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState  # noqa: E402
-from rcl_interfaces.srv import SetParameters  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
-from rclpy.qos import QoSProfile, qos_profile_sensor_data  # noqa: E402
+from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from nodes.harness import LEVELS, PATIENCE, ROOT, START, wait_for  # noqa: E402
+from nodes.harness import START, NodeProcess, Peer, wait_for  # noqa: E402
 
 NAME = 'inertia_estimator'
-READY = 'load inertia of'
 NOWHERE = (0.0, 0.0, 0.0, 2.0)
 OUTSIDE = (0.0, 0.005, 0.0, 0.0)  # of the sockets; the loops close
 KINDS = ('ellipse', 'circle', 'grid')
 
 
-class Process:
-    """The node with parameters; all it prints is kept."""
-
-    def __init__(self, namespace, **parameters):
-        arguments = ['--ros-args', '-r', f'__ns:=/{namespace}']
-        for name, value in parameters.items():
-            arguments += ['-p', f'{name}:={value}']
-        self.process = subprocess.Popen(
-            [sys.executable, '-m', f'masticator_dynamics.nodes.{NAME}_node', *arguments],
-            cwd=ROOT,
-            env=os.environ | {'PYTHONUNBUFFERED': '1'},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.lines = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip())
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-        try:
-            code = self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
-        self._reader.join(PATIENCE)
-        self.process.stdout.close()
-        return code
-
-
-class Peer:
+class Caller(Peer):
     """Calls the service, sends joint states and hears what comes of them."""
 
     def __init__(self, namespace):
-        self.context = rclpy.Context()
-        rclpy.init(context=self.context)
-        self.node = rclpy.create_node('peer', context=self.context, namespace=namespace)
-        self.prefix = f'{namespace}/{NAME}: '
-        self.inertia, self.diagnostics = [], []
-        record, depth = self.node.create_subscription, QoSProfile(depth=2000)
-        record(Float64MultiArray, f'{NAME}/load_inertia', self.inertia.append, depth)
-        record(DiagnosticArray, '/diagnostics', self.diagnostics.append, depth)
+        super().__init__(NAME, namespace)
+        self.inertia = self.record(Float64MultiArray, f'{NAME}/load_inertia')
         self.joint_states = self.node.create_publisher(
             JointState, 'joint_states', qos_profile_sensor_data
         )
-        self._clients = {}
-        self._executor = SingleThreadedExecutor(context=self.context)
-        self._executor.add_node(self.node)
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._spin, daemon=True)
-        self._thread.start()
+        self.client = self.node.create_client(EstimateInertia, f'{NAME}/estimate')
 
-    def _spin(self):
-        while not self._ended.is_set():
-            self._executor.spin_once(timeout_sec=0.05)
-
-    def close(self):
-        self._ended.set()
-        self._thread.join()
-        self._executor.shutdown()
-        self.node.destroy_node()
-        rclpy.shutdown(context=self.context)
-
-    def begin(self, kind, service, request):
-        if service not in self._clients:
-            self._clients[service] = self.node.create_client(kind, f'{NAME}/{service}')
-        assert self._clients[service].wait_for_service(START)
-        return self._clients[service].call_async(request)
-
-    def call(self, kind, service, request):
-        future = self.begin(kind, service, request)
-        wait_for(future.done, service, START)
-        return future.result()
+    def begin(self, request):
+        assert self.client.wait_for_service(START)
+        return self.client.call_async(request)
 
     def estimate(self, names, positions, estimator='', off_diagonals=False):
         request = EstimateInertia.Request(
@@ -125,18 +49,9 @@ class Peer:
             estimator=estimator,
             off_diagonals=off_diagonals,
         )
-        return self.call(EstimateInertia, 'estimate', request)
-
-    def set_parameter(self, name, value):
-        message = Parameter(name, value=value).to_parameter_msg()
-        answer = self.call(
-            SetParameters, 'set_parameters', SetParameters.Request(parameters=[message])
-        )
-        return answer.results[0]
-
-    def change(self, transition):
-        request = ChangeState.Request(transition=Transition(id=transition))
-        assert self.call(ChangeState, 'change_state', request).success
+        future = self.begin(request)
+        wait_for(future.done, 'estimate', START)
+        return future.result()
 
     def send(self, names, positions):
         self.joint_states.publish(
@@ -168,27 +83,17 @@ class Peer:
         wait_for(told, reason)
         return len(self.inertia) == before
 
-    def status(self, name):
-        for array in reversed(list(self.diagnostics)):
-            for status in array.status:
-                if status.name == self.prefix + name:
-                    values = {entry.key: entry.value for entry in status.values}
-                    return LEVELS.get(status.level, 'STALE'), status.message, values
-        return 'none', '', {}
-
 
 @contextlib.contextmanager
 def running(namespace, **parameters):
-    process, peer = Process(namespace, **parameters), Peer(namespace)
+    process, caller = NodeProcess(NAME, namespace=namespace, **parameters), Caller(namespace)
     try:
-        if 'autostart' not in parameters:
-            wait_for(lambda: [line for line in process.lines if READY in line], READY, START)
-        yield peer
+        yield caller
     finally:
-        peer.close()
+        caller.close()
         code = process.end()
     assert code == 0
-    assert not [line for line in process.lines if 'Traceback' in line]
+    assert not process.log('Traceback')
 
 
 @pytest.fixture(scope='module')
@@ -314,7 +219,7 @@ def test_ten_thousand_configurations_while_the_topic_goes_on(peer, mechanism, po
         joint_names=list(mechanism.independent), positions=table.ravel().tolist()
     )
     before = len(peer.inertia)
-    future = peer.begin(EstimateInertia, 'estimate', request)
+    future = peer.begin(request)
     meanwhile = 0
     while not future.done():
         peer.send(mechanism.independent, mechanism.home.y)
@@ -349,7 +254,7 @@ def test_bad_joint_states_are_told_and_nothing_is_published(peer, mechanism):
         ({'x': 0.0}, 'missing: y, alpha, beta'),
         (home | {'y': float('nan')}, 'position of y is nan'),
         (cranks | {'crank_2': 0.3}, 'the loops stay open by'),
-        (home | {'beta': 2.0}, 'closes at'),
+        (home | {'beta': 2.0}, 'beta = 2'),
     ):
         assert peer.refused(named, named.values(), reason)
     assert peer.refused(mechanism.independent, [0.0], 'there are 1 positions for 4 joints')
@@ -360,7 +265,7 @@ def test_bad_joint_states_are_told_and_nothing_is_published(peer, mechanism):
 def test_estimator_changes_at_run_time_and_never_extrapolates(peer, mechanism, poses):
     try:
         for kind in KINDS:
-            assert peer.set_parameter('estimator', kind).successful
+            assert peer.set_parameter('estimator', kind)[0]
             found = storage.read_estimator(storage.shipped_file('masticator', kind), mechanism)
             expected, bound = found.estimate(poses[0])
 
@@ -374,15 +279,15 @@ def test_estimator_changes_at_run_time_and_never_extrapolates(peer, mechanism, p
             assert stated == pytest.approx(bound[0], rel=1e-5)
             reason = f'outside the region that the {kind} estimator was fitted on'
             assert peer.refused(mechanism.independent, OUTSIDE, reason)
-        answer = peer.set_parameter('estimator', 'fuzzy')
-        assert not answer.successful
-        assert "no estimator 'fuzzy'" in answer.reason
+        done, reason = peer.set_parameter('estimator', 'fuzzy')
+        assert not done
+        assert "no estimator 'fuzzy'" in reason
     finally:
-        assert peer.set_parameter('estimator', 'model').successful
+        assert peer.set_parameter('estimator', 'model')[0]
 
 
 def test_inactive_node_refuses(ros_domain, mechanism):
-    with running('managed', autostart='false') as peer:
+    with running('managed', autostart=False, wait=False) as peer:
         peer.change(Transition.TRANSITION_CONFIGURE)
         answer = peer.estimate(mechanism.independent, mechanism.home.y)
         assert (answer.success, answer.message) == (False, 'the node is not active')
@@ -390,21 +295,23 @@ def test_inactive_node_refuses(ros_domain, mechanism):
         assert peer.estimate(mechanism.independent, mechanism.home.y).success
 
 
-def test_files_of_the_user_are_used_and_stale_ones_refused(ros_domain, mechanism, tmp_path):
+def test_stale_and_missing_files_end_the_node_with_a_sentence(ros_domain, mechanism, tmp_path):
     file = storage.shipped_file('masticator', 'circle')
     found = storage.read_estimator(file, mechanism)
     stale = tmp_path / 'stale.json'
     stale.write_text(file.read_text().replace(found.fingerprint, 'f' * 64))
-    for parameters, reason in (
+    cases = (
         ({'estimator_files': f'[{stale}]'}, 'built for another version of it'),
         ({'estimator_files': f'[{tmp_path}/none.json]'}, 'No such file'),
-        ({'estimator': 'fuzzy'}, "no estimator 'fuzzy'"),
         ({'mechanism': 'rcid', 'estimator': 'grid'}, 'there is no grid estimator of rcid'),
-    ):
-        process = Process('refused', **parameters)
+    )
+    started = [
+        NodeProcess(NAME, wait=False, namespace='refused', **parameters) for parameters, _ in cases
+    ]
+    for process, (_, reason) in zip(started, cases, strict=True):
         try:
             assert process.process.wait(START) == 1
         finally:
             process.end()
-        assert [line for line in process.lines if reason in line], process.lines
-        assert not [line for line in process.lines if 'Traceback' in line]
+        assert process.log(reason), process.lines
+        assert not process.log('Traceback')
