@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Everything for one robot: efforts, coupling, TF, and on demand RViz, a record, a planner."""
+"""Everything for one robot: efforts, inertia, TF, and on demand RViz, a record, a planner."""
 
 import sys
 import time
@@ -34,7 +34,7 @@ ARGUMENTS = (
 RECORDED = (
     'joint_trajectory', 'bite_force', 'feedforward_effort', 'feedforward_state',
     'feedforward_trajectory', 'contact_force/.*', 'joint_states', 'joint_states_in',
-    'inertia_coupling/mci', 'robot_description',
+    'inertia_coupling/mci', 'inertia_estimator/load_inertia', 'robot_description',
 )  # fmt: skip
 
 
@@ -58,6 +58,7 @@ def start_nodes(context: LaunchContext) -> list:
     started = [
         IncludeLaunchDescription(source, launch_arguments=passed.items()),
         launching.own_node('inertia_coupling', value),
+        launching.own_node('inertia_estimator', value),
         launching.own_node('frame_path', value, {'frame': frame, **prefix}),
     ]
     if measured:

@@ -23,6 +23,7 @@ SUMMARIES = {
     'workspace': 'Where a mechanism may go: reach, ranges, singularities, conditioning.',
     'load-inertia': 'What each motor feels, along a motion or over the workspace.',
     'track-tool': 'Five-axis motion whose tool follows tips and axes.',
+    'build-estimator': 'Estimator of load inertia, fitted to a mechanism.',
     'check': 'Validate a description and show what it describes.',
     'demo': 'The main job, end to end, with no robot.',
 }

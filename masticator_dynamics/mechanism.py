@@ -122,6 +122,11 @@ class Mechanism:
         return np.asarray(bound / np.abs(self.transmission_ratios))
 
     @property
+    def memory_size(self) -> int:
+        """Bytes that the engine keeps for this mechanism, its scratch memory included."""
+        return int(self._model.memory.nbytes + self._model.scratch.nbytes)
+
+    @property
     def structure(self) -> Structure:
         """Tree, constraints and the order in which loops are closed."""
         return self._structure

@@ -21,6 +21,7 @@ SECTIONS = {
     'rcid': 'Generalized momentum on the RCID: agreement, spin of links, operations (S2).',
     'rrr4': 'Planar 4-RRR, links rigid: path, torques and powers of the drive modes (S3 Sec. 4).',
     'trimule': 'Load inertia of TriMule at the points of S4 Table 3 and over its workspace.',
+    'estimators': "Estimators of the TriMule's load inertia (S4 Tables 5, 6).",
 }
 
 # Short names of the papers.

@@ -56,6 +56,7 @@ READY = {
     'joint_state_completion': 'completing',
     'inertia_coupling': 'inertia coupling of',
     'frame_path': 'path of',
+    'inertia_estimator': 'load inertia of',
 }
 
 

@@ -20,7 +20,13 @@ WANTED = {
     'bringup': COMMON | CONTROL | {'gui', 'record', 'measured', 'use_fake_planner'},
     'view': COMMON | {'gui'},
 }
-NODES = ('dynamics', 'joint_state_completion', 'inertia_coupling', 'frame_path')
+NODES = (
+    'dynamics',
+    'joint_state_completion',
+    'inertia_coupling',
+    'inertia_estimator',
+    'frame_path',
+)
 
 needs_launch = pytest.mark.skipif(
     importlib.util.find_spec('launch_ros') is None,
@@ -131,9 +137,12 @@ CASES = [
         'joint_state_publisher_gui', 'rviz2',
     }),
     ('view', {'gui': 'false'}, {'joint_state_completion', 'frame_path', 'robot_state_publisher'}),
-    ('bringup', {}, {'dynamics.launch.py', 'inertia_coupling', 'frame_path'}),
+    ('bringup', {}, {
+        'dynamics.launch.py', 'inertia_coupling', 'inertia_estimator', 'frame_path',
+    }),
     ('bringup', {'measured': 'true', 'record': 'true', 'use_fake_planner': 'true'}, {
-        'dynamics.launch.py', 'inertia_coupling', 'frame_path', 'joint_state_completion',
+        'dynamics.launch.py', 'inertia_coupling', 'inertia_estimator', 'frame_path',
+        'joint_state_completion',
         'bag', 'planner',
     }),
 ]  # fmt: skip

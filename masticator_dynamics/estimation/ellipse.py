@@ -1,0 +1,81 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Ellipse membership (EMF, S4 Eq. 25), for any number of coordinates, levels and families.
+
+Around a centre lie ellipsoids, one inside the other, each with a level of inertia. Along the ray
+from the centre through a point, between the radii at which the ray meets two of them, inertia goes
+linearly from one level to the next; inside the first and outside the last it stays. S4 has two
+coordinates and three ellipses.
+
+S4 prints theta = atan(b/a tan phi) for the parameter of an ellipse at polar angle phi; it has to
+be atan(a/b tan phi). With the radius in the direction of the point written as d / rho, rho being
+the norm of the point in units of the semi-axes, neither angle is needed, nor the number of
+coordinates.
+
+Isolines of a saddle are no ellipses. The sum of several *families* of ellipsoids, a bowl and a
+dome, follows a saddle.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+
+_NEAR = 1e-9  # of a unit of the coordinates: the centre itself has no direction
+
+
+@dataclasses.dataclass(frozen=True)
+class EllipseMap:
+    """Values of E quantities over n scaled coordinates, as sums of F families.
+
+    Attributes
+    ----------
+    centers : array, shape (E, F, n)
+    rotations : array, shape (E, F, n, n)
+        Columns are the directions of the semi-axes.
+    axes : array, shape (E, F, K, n)
+        Semi-axes, growing with K in every direction.
+    levels : array, shape (E, F, K)
+        Values on the ellipsoids, summed over families.
+    """
+
+    centers: FloatArray
+    rotations: FloatArray
+    axes: FloatArray
+    levels: FloatArray
+
+    def values(self, points: FloatArray, elements: slice) -> FloatArray:
+        """Values (N, E) at points (N, n) of some of the quantities."""
+        local = np.einsum(
+            'nefi,efij->nefj',
+            points[:, None, None] - self.centers[elements],
+            self.rotations[elements],
+        )
+        share = crossed(local, self.axes[elements])
+        steps = np.diff(self.levels[elements], axis=-1)
+        first = self.levels[elements, :, 0].sum(axis=-1)
+        return first + (share * steps).sum(axis=(-1, -2))
+
+
+def crossed(local: FloatArray, axes: FloatArray) -> FloatArray:
+    """How far points are between one ellipsoid, 0, and the next, 1.
+
+    Parameters
+    ----------
+    local : array, shape (..., n)
+        Points from the centre, along the semi-axes.
+    axes : array, shape (..., K, n)
+
+    Returns
+    -------
+    array, shape (..., K - 1)
+    """
+    near = np.abs(local).max(axis=-1, keepdims=True) < _NEAR
+    scaled = np.where(near, _NEAR, local)[..., None, :] / axes
+    # Radius of each ellipsoid in the direction of the point, in units of the point's distance.
+    radii = 1.0 / np.sqrt((scaled * scaled).sum(axis=-1))
+    inner, outer = radii[..., :-1], radii[..., 1:]
+    return np.clip((1.0 - inner) / (outer - inner), 0.0, 1.0)

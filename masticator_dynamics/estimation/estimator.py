@@ -1,0 +1,222 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Estimators of load inertia behind one door: fitted ones and the model itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.errors import InputError, LimitError, MasticatorError
+from masticator_dynamics.estimation.circle import CircleMap
+from masticator_dynamics.estimation.ellipse import EllipseMap
+from masticator_dynamics.estimation.grid import GridMap
+from masticator_dynamics.estimation.region import Region
+from masticator_dynamics.estimation.sampling import element_indices, inertia_at
+from masticator_dynamics.mechanism import Mechanism
+
+MODEL = 'model'
+FITTED = {'ellipse': EllipseMap, 'circle': CircleMap, 'grid': GridMap}
+KINDS = (*FITTED, MODEL)
+_ROWS = 1024  # at once: intermediate arrays stay in the processor's cache
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """Estimated inertia of N configurations.
+
+    Attributes
+    ----------
+    inertia : array, shape (N, n_u) or (N, n_u, n_u)
+        kg m^2 or kg: diagonals, or whole matrices; NaN where there is no estimate.
+    expected_error : array, shape (n_u,) or (n_u, n_u)
+        Largest error against the model that was found when the estimator was measured.
+    inside : array of bool, shape (N,)
+        False where there is no estimate: outside the region that the estimator was fitted on, and
+        for the model where the loops cannot close.
+    """
+
+    inertia: FloatArray
+    expected_error: FloatArray
+    inside: npt.NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasuredError:
+    """Error of an estimator against the model, per element of the inertia matrix (E,).
+
+    Attributes
+    ----------
+    poses : int
+        How many poses it was measured at, none of which the estimator was fitted to.
+    maximum, mean : array, shape (E,)
+        Of the absolute error, kg m^2 or kg.
+    inertia : array, shape (E,)
+        Mean size of the element itself, for comparison.
+    """
+
+    poses: int
+    maximum: FloatArray
+    mean: FloatArray
+    inertia: FloatArray
+
+
+class Estimator(Protocol):
+    """What all estimators do."""
+
+    @property
+    def kind(self) -> str:
+        """Of `KINDS`."""
+
+    @property
+    def actuated(self) -> tuple[str, ...]:
+        """Order of the actuated joints."""
+
+    def estimate(self, y: npt.ArrayLike, off_diagonals: bool = False) -> tuple[Any, Any]:
+        """Inertia and expected error at one configuration (n_y,).
+
+        Returns
+        -------
+        inertia, expected_error : arrays, shape (n_u,) or (n_u, n_u)
+
+        Raises
+        ------
+        InputError
+            For a wrong shape, NaN or infinity.
+        LimitError, ReachError, SingularityError
+            Where there is no estimate: outside the fitted region; where the loops cannot close.
+        """
+
+    def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
+        """The same for configurations (N, n_y); says by row where there is no estimate."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FittedEstimator:
+    """Inertia from a fitted map; needs no mechanism.
+
+    Attributes
+    ----------
+    kind : str
+        Of `FITTED`.
+    mechanism, fingerprint : str
+        What it was built for.
+    independent, actuated : tuple of str
+        Names and order of what goes in and out.
+    region : Region
+        Where it holds.
+    elements : EllipseMap, CircleMap or GridMap
+        Elements of the matrix, in the order of `element_indices`, over scaled coordinates.
+    error : MeasuredError
+    built : dict
+        How: numbers of samples, levels and so on.
+    """
+
+    kind: str
+    mechanism: str
+    fingerprint: str
+    independent: tuple[str, ...]
+    actuated: tuple[str, ...]
+    region: Region
+    elements: EllipseMap | CircleMap | GridMap
+    error: MeasuredError
+    built: dict[str, int]
+
+    def estimate(self, y: npt.ArrayLike, off_diagonals: bool = False) -> tuple[Any, Any]:
+        """See `Estimator`."""
+        found = self.estimate_batch(_one(y, len(self.independent)), off_diagonals)
+        if not found.inside[0]:
+            excess = float(self.region.excess(_one(y, len(self.independent)))[0])
+            pose = ', '.join(
+                f'{n} = {v:.6g}'
+                for n, v in zip(self.independent, np.asarray(y, dtype=float), strict=True)
+            )
+            raise LimitError(
+                f'{pose} is outside the region that the {self.kind} estimator was fitted on, by '
+                f'{max(excess, 0.0):.3g} of its half width'
+            )
+        return found.inertia[0], found.expected_error
+
+    def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
+        """See `Estimator`."""
+        rows, count = _rows(Y, len(self.independent)), len(self.actuated)
+        wanted = slice(None) if off_diagonals else slice(0, count)
+        values = np.full((len(rows), len(self.error.maximum[wanted])), np.nan)
+        inside = self.region.contains(rows)
+        indices = np.flatnonzero(inside)
+        for start in range(0, len(indices), _ROWS):
+            part = indices[start : start + _ROWS]
+            values[part] = self.elements.values(self.region.scaled(rows[part]), wanted)
+        inside &= np.isfinite(values).all(axis=1)
+        values[~inside] = np.nan
+        expected = self.error.maximum[wanted]
+        if off_diagonals:
+            values, expected = matrices(values, count), matrices(expected, count)
+        return Estimate(values, expected, inside)
+
+
+class ModelEstimator:
+    """The model itself, whose expected error is zero.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Holds scratch memory: for one thread alone.
+    """
+
+    kind = MODEL
+
+    def __init__(self, mechanism: Mechanism):
+        self._mechanism = mechanism
+        self.actuated = mechanism.actuated
+
+    def estimate(self, y: npt.ArrayLike, off_diagonals: bool = False) -> tuple[Any, Any]:
+        """See `Estimator`."""
+        matrix = self._mechanism.actuated_inertia(self._mechanism.solve(y))
+        inertia = matrix if off_diagonals else np.diag(matrix).copy()
+        return inertia, np.zeros(inertia.shape)
+
+    def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
+        """See `Estimator`."""
+        count = len(self.actuated)
+        rows = _rows(Y, len(self._mechanism.independent))
+        values, inside = inertia_at(self._mechanism, rows)
+        found = matrices(values, count) if off_diagonals else values[:, :count]
+        return Estimate(found, np.zeros(found.shape[1:]), inside)
+
+
+def matrices(values: FloatArray, count: int) -> FloatArray:
+    """Symmetric matrices (..., n_u, n_u) from their elements (..., E)."""
+    rows, columns = element_indices(count)
+    found = np.empty((*values.shape[:-1], count, count))
+    found[..., rows, columns] = found[..., columns, rows] = values
+    return found
+
+
+def why_not(estimator: Estimator, y: FloatArray) -> str:
+    """Why there is no estimate at a configuration (n_y,)."""
+    try:
+        estimator.estimate(y)
+    except MasticatorError as error:
+        return str(error)
+    return ''
+
+
+def _one(y: npt.ArrayLike, count: int) -> FloatArray:
+    row = as_floats(y, 'y')
+    if row.shape != (count,):
+        raise InputError(f'y has shape {row.shape}, needed is ({count},)')
+    if not np.isfinite(row).all():
+        raise InputError(f'y is {row.tolist()}, not finite numbers')
+    return row[None]
+
+
+def _rows(Y: npt.ArrayLike, count: int) -> FloatArray:
+    rows = as_floats(Y, 'Y')
+    if rows.ndim != 2 or rows.shape[1] != count:
+        raise InputError(f'Y has shape {rows.shape}, needed is (N, {count})')
+    return rows

@@ -1,0 +1,235 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Least-squares fits of membership functions to sampled inertia.
+
+Levels enter linearly: for every trial of the other parameters the best levels are those of a
+linear least-squares problem (variable projection), so the search is over shapes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.estimation import circle, ellipse
+
+Basis = Callable[[FloatArray], FloatArray]
+_FAR = 4.0  # half widths; a centre may be outside the region
+_QUICK, _THOROUGH = 15, 60  # evaluations of the Jacobian
+_FEW = 300  # points for quick looks
+
+
+def fit_circles(
+    points: FloatArray, values: FloatArray, progress: Callable[[int], object] = lambda _: None
+) -> circle.CircleMap:
+    """One map for columns (N, E) of values at scaled points (N, n)."""
+    fits = []
+    for column in values.T:
+        fits.append(_fit_circle(points, column))
+        progress(1)
+    centers, radii, levels = zip(*fits, strict=True)
+    return circle.CircleMap(np.array(centers), np.array(radii), np.array(levels))
+
+
+def fit_ellipses(
+    points: FloatArray,
+    values: FloatArray,
+    levels: int,
+    families: int,
+    progress: Callable[[int], object] = lambda _: None,
+) -> ellipse.EllipseMap:
+    """One map for columns (N, E) of values at scaled points (N, n)."""
+    fits = []
+    for column in values.T:
+        fits.append(_fit_families(points, column, levels, families))
+        progress(1)
+    centers, rotations, axes, heights = zip(*fits, strict=True)
+    return ellipse.EllipseMap(
+        np.array(centers), np.array(rotations), np.array(axes), np.array(heights)
+    )
+
+
+def quadratic(points: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Gradient (n,) at 0 and Hessian (n, n) of the quadratic function that fits best."""
+    count = points.shape[1]
+    rows, columns = np.triu_indices(count)
+    terms = np.column_stack([np.ones(len(points)), points, points[:, rows] * points[:, columns]])
+    found = np.linalg.lstsq(terms, values, rcond=None)[0]
+    hessian = np.zeros((count, count))
+    hessian[rows, columns] = found[1 + count :]
+    gradient = np.asarray(found[1 : 1 + count], dtype=np.float64)
+    return gradient, hessian + hessian.T
+
+
+def _project(basis: FloatArray, values: FloatArray) -> FloatArray:
+    """Factors of the columns of a basis (N, B) that fit values (N,) best."""
+    # A ridge far below the data keeps columns that no sample reaches from taking any factor.
+    ridge = 1e-9 * len(values) * np.eye(basis.shape[1])
+    return np.asarray(np.linalg.solve(basis.T @ basis + ridge, basis.T @ values))
+
+
+def _search(
+    basis: Basis,
+    start: FloatArray,
+    bounds: tuple[FloatArray, FloatArray],
+    values: FloatArray,
+    evaluations: int,
+) -> tuple[float, FloatArray]:
+    """Half the sum of squares left over, and the parameters whose basis leaves the least."""
+    # Only here: it takes long to import.
+    from scipy.optimize import least_squares
+
+    def residual(parameters: FloatArray) -> FloatArray:
+        columns = basis(parameters)
+        return columns @ _project(columns, values) - values
+
+    inside = np.clip(start, bounds[0] + 1e-6, bounds[1] - 1e-6)
+    found = least_squares(residual, inside, bounds=bounds, max_nfev=evaluations, ftol=1e-5)
+    return float(found.cost), np.asarray(found.x)
+
+
+def _normalised(values: FloatArray) -> tuple[FloatArray, float, float]:
+    mean, spread = float(values.mean()), max(float(values.std()), 1e-300)
+    return (values - mean) / spread, mean, spread
+
+
+def _center(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
+    """Where a quadratic function is stationary, kept near the region."""
+    found = -np.asarray(np.linalg.lstsq(hessian, gradient, rcond=1e-3)[0], dtype=np.float64)
+    return found * min(1.0, 2.0 / max(float(np.abs(found).max()), 1e-12))
+
+
+def _fit_circle(
+    points: FloatArray, values: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    count = points.shape[1]
+    normal, mean, spread = _normalised(values)
+    gradient, hessian = quadratic(points, normal)
+    downhill = -gradient / max(float(np.linalg.norm(gradient)), 1e-12)
+
+    def basis(parameters: FloatArray) -> FloatArray:
+        distance = np.linalg.norm(points - parameters[:count], axis=1)
+        return circle.weights(distance, np.cumsum(np.exp(parameters[count:])))
+
+    starts = []
+    for center in (_center(gradient, hessian), np.zeros(count), downhill, -downhill):
+        distance = np.linalg.norm(points - center, axis=1)
+        radii = np.quantile(distance, [0.4, 0.95])
+        starts.append(np.concatenate([center, np.log([radii[0], radii[1] - radii[0]])]))
+    low = np.concatenate([np.full(count, -_FAR), np.full(2, np.log(0.05))])
+    high = np.concatenate([np.full(count, _FAR), np.full(2, np.log(2.0 * _FAR))])
+    looks = [_search(basis, start, (low, high), normal, _THOROUGH) for start in starts]
+    found = min(looks, key=lambda look: look[0])[1]
+    levels = mean + spread * _project(basis(found), normal)
+    return found[:count], np.cumsum(np.exp(found[count:])), levels
+
+
+class _Shape:
+    """One family of ellipsoids as a vector: centre, turn of its axes, logarithms of the axes.
+
+    The turn is from given directions, as the Cayley transform of a skew matrix.
+    """
+
+    def __init__(self, count: int, levels: int):
+        self._count, self._levels = count, levels
+        self._turns = np.triu_indices(count, k=1)
+        self.size = count + len(self._turns[0]) + levels * count
+
+    def unpack(
+        self, vector: FloatArray, directions: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Centre (n,), rotation (n, n), axes (K, n)."""
+        count, turns = self._count, len(self._turns[0])
+        skew = np.zeros((count, count))
+        skew[self._turns] = vector[count : count + turns]
+        skew -= skew.T
+        turn = np.linalg.solve(np.eye(count) - skew, np.eye(count) + skew)
+        steps = np.exp(vector[count + turns :]).reshape(self._levels, count)
+        return vector[:count], directions @ turn, np.cumsum(steps, axis=0)
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest vectors."""
+        rest = self.size - self._count
+        turns = len(self._turns[0])
+        high = [_FAR] * self._count + [1.0] * turns + [np.log(4.0 * _FAR)] * (rest - turns)
+        low = [-_FAR] * self._count + [-1.0] * turns + [np.log(0.02)] * (rest - turns)
+        return np.array(low), np.array(high)
+
+    def start(
+        self, points: FloatArray, center: FloatArray, axes: FloatArray, directions: FloatArray
+    ) -> FloatArray:
+        """Similar ellipsoids along given directions, their sizes at quantiles of the points."""
+        rho = np.linalg.norm((points - center) @ directions / axes, axis=1)
+        sizes = np.quantile(rho, np.linspace(0.1, 0.98, self._levels))
+        steps = np.diff(sizes, prepend=0.0)[:, None] * axes
+        return np.concatenate([center, np.zeros(len(self._turns[0])), np.log(steps).ravel()])
+
+
+def _starts(
+    shape: _Shape, points: FloatArray, values: FloatArray
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Vectors and directions: a bowl and a dome from the quadratic fit, spheres up and downhill."""
+    count = points.shape[1]
+    gradient, hessian = quadratic(points, values)
+    curvatures, directions = np.linalg.eigh(hessian)
+    smallest = 0.05 * max(float(np.abs(curvatures).max()), 1e-12)
+    starts = []
+    for sign in (1.0, -1.0):
+        bowl = np.maximum(sign * curvatures, smallest)
+        center = directions @ (-sign * (directions.T @ gradient) / bowl)
+        center *= min(1.0, 2.0 / max(float(np.abs(center).max()), 1e-12))
+        vector = shape.start(points, center, 1.0 / np.sqrt(bowl), directions)
+        starts.append((vector, directions))
+    uphill = gradient / max(float(np.linalg.norm(gradient)), 1e-12)
+    for center in (uphill, -uphill):
+        starts.append((shape.start(points, center, np.ones(count), np.eye(count)), np.eye(count)))
+    return starts
+
+
+def _fit_families(
+    points: FloatArray, values: FloatArray, levels: int, families: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Families one after the other, each to what the ones before left over, then all together."""
+    normal, mean, spread = _normalised(values)
+    shape = _Shape(points.shape[1], levels)
+    few = slice(0, _FEW)
+
+    def basis(vector: FloatArray, directions: FloatArray, part: slice) -> FloatArray:
+        columns = [np.ones((len(points[part]), 1))]
+        for own, along in zip(vector.reshape(-1, shape.size), directions, strict=True):
+            center, rotation, axes = shape.unpack(own, along)
+            columns.append(ellipse.crossed((points[part] - center) @ rotation, axes))
+        return np.hstack(columns)
+
+    def search(
+        start: FloatArray, directions: FloatArray, part: slice, evaluations: int
+    ) -> tuple[float, FloatArray]:
+        low, high = (np.tile(bound, len(directions)) for bound in shape.bounds())
+        return _search(
+            lambda vector: basis(vector, directions, part),
+            start, (low, high), normal[part], evaluations,
+        )  # fmt: skip
+
+    found, along, left = np.empty(0), np.empty((0, *[points.shape[1]] * 2)), normal
+    for _ in range(families):
+        looks = []
+        for start, directions in _starts(shape, points, left):
+            longer = np.concatenate([along, directions[None]])
+            cost, look = search(np.concatenate([found, start]), longer, few, _QUICK)
+            looks.append((cost, look, longer))
+        _, best, along = min(looks, key=lambda look: look[0])
+        _, found = search(best, along, slice(None), _THOROUGH)
+        columns = basis(found, along, slice(None))
+        factors = _project(columns, normal)
+        left = normal - columns @ factors
+    steps = spread * factors[1:].reshape(families, levels - 1)
+    heights = np.cumsum(np.hstack([np.zeros((families, 1)), steps]), axis=1)
+    heights[0] += mean + spread * factors[0]
+    parts = [
+        shape.unpack(own, directions)
+        for own, directions in zip(found.reshape(-1, shape.size), along, strict=True)
+    ]
+    centers, rotations, axes = (np.array(column) for column in zip(*parts, strict=True))
+    return centers, rotations, axes, heights

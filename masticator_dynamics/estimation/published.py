@@ -1,0 +1,97 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The TriMule's membership functions as S4 prints them (Tables 3 and 4)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import yaml
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.estimation.circle import CircleMap
+from masticator_dynamics.estimation.ellipse import EllipseMap
+from masticator_dynamics.share import share_directory
+
+FILE = 'config/estimators/trimule_published.yaml'
+
+
+@dataclasses.dataclass(frozen=True)
+class Published:
+    """Maps of load inertia (kg m^2) over x and y (m) of point P.
+
+    Attributes
+    ----------
+    actuated : tuple of str
+    ellipse, circle : EllipseMap, CircleMap
+    center : array, shape (2,)
+        Of the circle, m, that they are said to hold in.
+    radius, plane_z : float
+        Its radius, and z of its plane, m.
+    """
+
+    actuated: tuple[str, ...]
+    ellipse: EllipseMap
+    circle: CircleMap
+    center: FloatArray
+    radius: float
+    plane_z: float
+
+    def polar_grid(self, radii: int, angles: int) -> FloatArray:
+        """Points (radii * angles, 2), evenly spread in radius, the centre and the rim included."""
+        radius = np.repeat(np.linspace(0.0, self.radius, radii), angles)
+        angle = np.tile(np.arange(angles) * (2.0 * np.pi / angles), radii)
+        ring = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+        return np.asarray(self.center + ring)
+
+    def printed_formula(self, points: FloatArray) -> FloatArray:
+        """Ellipse membership (N, n_u) at points (N, 2), with S4's parameter angle as printed."""
+        return _printed_formula(self.ellipse, points)
+
+
+def published() -> Published:
+    """Read the tables that ship with the package."""
+    text = (share_directory() / FILE).read_text(encoding='utf-8')
+    content = yaml.safe_load(text)
+    names = tuple(content['levels'])
+    levels = np.array([content['levels'][name] for name in names], dtype=float)
+    ellipses = [content['ellipse'][name] for name in names]
+    centers = np.array([one['center'] for one in ellipses], dtype=float)
+    along = np.array([one['vertex'] for one in ellipses], dtype=float) - centers
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    across = np.column_stack([-along[:, 1], along[:, 0]])
+    points = np.array([content['circle'][name] for name in names], dtype=float)
+    return Published(
+        names,
+        EllipseMap(
+            centers[:, None],
+            np.stack([along, across], axis=-1)[:, None],
+            np.array([one['axes'] for one in ellipses], dtype=float)[:, None],
+            levels[:, None],
+        ),
+        CircleMap(points[:, 0], np.linalg.norm(points[:, 1:] - points[:, :1], axis=2), levels),
+        np.array(content['workspace']['center'], dtype=float),
+        float(content['workspace']['radius']),
+        float(content['plane_z']),
+    )
+
+
+def _printed_formula(ellipse: EllipseMap, points: FloatArray) -> FloatArray:
+    """S4 Eq. 25 to the letter: theta = atan(b/a tan phi), where atan(a/b tan phi) is right."""
+    columns = []
+    for center, rotation, axes, levels in zip(
+        ellipse.centers[:, 0],
+        ellipse.rotations[:, 0],
+        ellipse.axes[:, 0],
+        ellipse.levels[:, 0],
+        strict=True,
+    ):
+        x, y = np.abs((points - center) @ rotation).T
+        distance, polar = np.hypot(x, y), np.arctan2(y, x)
+        a, b = axes[:, 0], axes[:, 1]
+        theta = np.arctan2(b * np.sin(polar)[:, None], a * np.cos(polar)[:, None])
+        radii = np.hypot(a * np.cos(theta), b * np.sin(theta))
+        share = (distance[:, None] - radii[:, :-1]) / np.diff(radii, axis=1)
+        columns.append(levels[0] + np.clip(share, 0.0, 1.0) @ np.diff(levels))
+    return np.column_stack(columns)

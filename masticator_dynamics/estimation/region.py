@@ -1,0 +1,82 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The region of poses that an estimator was fitted on: a box, cut by planes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray
+
+_PROBES, _FACES = 20000, 2000
+_SLACK = 1e-9  # in half widths: a pose on the border must not be refused for its last digit
+
+
+@dataclasses.dataclass(frozen=True)
+class Region:
+    """A convex region of n coordinates.
+
+    Attributes
+    ----------
+    center, half_width : array, shape (n,)
+        Of the box, rad or m. Scaled coordinates are -1 and 1 on its faces.
+    normals, offsets : array, shapes (P, n) and (P,)
+        Planes that cut it: normal . scaled coordinates <= offset inside.
+    """
+
+    center: FloatArray
+    half_width: FloatArray
+    normals: FloatArray
+    offsets: FloatArray
+
+    @classmethod
+    def around(cls, points: FloatArray, planes: int, rng: np.random.Generator) -> Region:
+        """The box of points (N, n), cut by those faces of their convex hull that cut most off."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        center, half_width = (low + high) / 2.0, np.maximum((high - low) / 2.0, 1e-12)
+        count = points.shape[1]
+        if count == 1 or not planes:
+            return cls(center, half_width, np.empty((0, count)), np.empty(0))
+        # Only here: it takes long to import.
+        from scipy.spatial import ConvexHull
+
+        faces = ConvexHull((points - center) / half_width).equations
+        faces = rng.permutation(faces)[:_FACES]
+        probes = rng.uniform(-1.0, 1.0, (_PROBES, count))
+        cut = probes @ faces[:, :-1].T > -faces[:, -1]
+        chosen: list[int] = []
+        for _ in range(planes):
+            best = int(cut.sum(axis=0).argmax())
+            if not cut[:, best].any():
+                break
+            chosen.append(best)
+            cut = cut[~cut[:, best]]
+        return cls(center, half_width, faces[chosen, :-1], -faces[chosen, -1])
+
+    def scaled(self, points: FloatArray) -> FloatArray:
+        """Points (N, n) in half widths from the centre."""
+        return (points - self.center) / self.half_width
+
+    def contains(self, points: FloatArray) -> npt.NDArray[np.bool_]:
+        """Which of the points (N, n) are inside; those that are not finite are not."""
+        return self.excess(points) <= _SLACK
+
+    def excess(self, points: FloatArray) -> FloatArray:
+        """How far points (N, n) are beyond the face that they are farthest beyond, half widths."""
+        scaled = self.scaled(points)
+        beyond = np.abs(scaled).max(axis=1) - 1.0
+        if len(self.offsets):
+            beyond = np.maximum(beyond, (scaled @ self.normals.T - self.offsets).max(axis=1))
+        return np.where(np.isnan(beyond), np.inf, beyond)
+
+    def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Points (count, n) that are evenly spread."""
+        found = np.empty((0, len(self.center)))
+        while len(found) < count:
+            scaled = rng.uniform(-1.0, 1.0, (4 * count, len(self.center)))
+            points = self.center + self.half_width * scaled
+            found = np.concatenate([found, points[self.contains(points)]])
+        return found[:count]

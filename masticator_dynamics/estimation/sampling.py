@@ -1,0 +1,132 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Load inertia of a mechanism at poses drawn from its workspace."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.limits import range_room
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+Progress = Callable[[int], object]
+_FIRST, _MARGIN = 200, 0.05
+_CHUNK = 500  # poses tried at once
+_FEWEST = 2e-4  # part of the tried poses that can be reached
+
+
+@dataclasses.dataclass(frozen=True)
+class InertiaSamples:
+    """Poses and the inertia there.
+
+    Attributes
+    ----------
+    y : array, shape (N, n_y)
+        rad or m.
+    inertia : array, shape (N, E)
+        Elements of the matrix as in `element_indices`, kg m^2 or kg.
+    """
+
+    y: FloatArray
+    inertia: FloatArray
+
+
+def element_indices(count: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows and columns of the elements of a symmetric matrix: the diagonal, then those above."""
+    rows, columns = np.triu_indices(count, k=1)
+    return np.concatenate([np.arange(count), rows]), np.concatenate([np.arange(count), columns])
+
+
+def inertia_at(mechanism: Mechanism, poses: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Elements of the inertia (N, E) at poses (N, n_y), and where the loops close.
+
+    Where they do not, the elements are NaN.
+    """
+    rows, columns = element_indices(len(mechanism.actuated))
+    elements = np.full((len(poses), len(rows)), np.nan)
+    attempts = mechanism.attempt(poses)
+    matrices = mechanism.actuated_inertia(attempts.motions)
+    elements[attempts.closed] = matrices[:, rows, columns]
+    return elements, attempts.closed
+
+
+def joint_box(
+    mechanism: Mechanism, ranges: Mapping[str, tuple[float, float]]
+) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper ends (n_y,) of the independent coordinates: as given, else the URDF's.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, an empty range, or a coordinate that has no range at all.
+    """
+    indices = mechanism.tree_indices(mechanism.independent)
+    low, high = mechanism.limits.lower[indices], mechanism.limits.upper[indices]
+    for name, (first, last) in ranges.items():
+        if name not in mechanism.independent:
+            known = ', '.join(mechanism.independent)
+            raise InputError(f'{name!r} is no independent coordinate; there are: {known}')
+        if not first < last:
+            raise InputError(f'the range of {name}, {first:g} to {last:g}, is empty')
+        k = mechanism.independent.index(name)
+        low[k], high[k] = first, last
+    for name, first, last in zip(mechanism.independent, low, high, strict=True):
+        if not np.isfinite(last - first):
+            raise InputError(f'{name} has no limits in the URDF; give it a range')
+    return low, high
+
+
+def reachable_poses(
+    mechanism: Mechanism,
+    count: int,
+    ranges: Mapping[str, tuple[float, float]],
+    rng: np.random.Generator,
+    progress: Progress = lambda _: None,
+) -> FloatArray:
+    """Poses (count, n_y), evenly spread, where loops close and nothing leaves its range.
+
+    Raises
+    ------
+    InputError
+        When hardly any pose can be reached.
+    """
+    low, high = joint_box(mechanism, ranges)
+    found = _drawn(mechanism, _FIRST, low, high, rng, lambda _: None)
+    # Then from the box of what was found: the whole one may be far too large.
+    margin = _MARGIN * np.ptp(found, axis=0)
+    low = np.maximum(low, found.min(axis=0) - margin)
+    high = np.minimum(high, found.max(axis=0) + margin)
+    return _drawn(mechanism, count, low, high, rng, progress)
+
+
+def _drawn(
+    mechanism: Mechanism,
+    count: int,
+    low: FloatArray,
+    high: FloatArray,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> FloatArray:
+    found, tried = np.empty((0, len(low))), 0
+    while len(found) < count:
+        if tried * _FEWEST > 10 + len(found):
+            raise InputError(
+                f'only {len(found)} of {tried} poses drawn can be reached within all ranges; give '
+                'narrower ranges of the independent coordinates'
+            )
+        poses = rng.uniform(low, high, (_CHUNK, len(low)))
+        attempts = mechanism.attempt(poses)
+        inside = range_room(mechanism, attempts.motions).room >= 0.0
+        reached = poses[attempts.closed][inside][: count - len(found)]
+        found, tried = np.concatenate([found, reached]), tried + _CHUNK
+        progress(len(reached))
+    return found

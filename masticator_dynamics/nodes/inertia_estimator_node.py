@@ -1,0 +1,168 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``inertia_estimator``: load inertia of the actuated joints at any pose."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from std_msgs.msg import Float64MultiArray, Header
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.estimation.estimator import KINDS, MODEL
+from masticator_dynamics.nodes import process
+from masticator_dynamics.nodes.declarations import AUTOSTART, MECHANISM, Declaration
+from masticator_dynamics.nodes.diagnostics import OK
+from masticator_dynamics.nodes.estimate_service import EstimateService
+from masticator_dynamics.nodes.estimator_set import EstimatorSet
+from masticator_dynamics.nodes.joint_state_input import JointReading
+from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE, JointStateStream
+from masticator_dynamics.nodes.managed_node import ManagedNode
+from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE, doubles
+from masticator_dynamics.nodes.status_reporter import StatusReporter
+
+DECLARATIONS = (
+    MECHANISM,
+    Declaration(
+        'estimator',
+        MODEL,
+        'What load inertia is estimated with, on the topic and where a request names nothing.',
+        read_only=False,
+        constraints=', '.join(KINDS),
+    ),
+    Declaration(
+        'estimator_files',
+        [''],
+        'Files from masticator build-estimator, used instead of shipped ones of their kind.',
+    ),
+    CLOSURE_TOLERANCE,
+    AUTOSTART,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Values of the parameters."""
+
+    mechanism: str
+    estimator: str
+    estimator_files: Sequence[str]
+    closure_tolerance: float
+    autostart: bool
+
+
+class Estimation:
+    """Topic ``joint_states`` to topic ``~/load_inertia``, and service ``~/estimate``.
+
+    Topic and service run in threads of their own, each with its own mechanism.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    settings : Settings
+
+    Raises
+    ------
+    InputError
+        For an estimator that there is not.
+    ActuationError
+        For a mechanism whose inertia in actuated space is not defined.
+    """
+
+    def __init__(self, node: ManagedNode, settings: Settings):
+        self._node, self._settings = node, settings
+        self._mechanism = mechanism = Mechanism.load(settings.mechanism)
+        self._estimators = EstimatorSet(mechanism, settings.estimator_files)
+        self.check(settings)
+        # Once what runs later, and what diagnostics tell.
+        self._expected = {
+            kind: self._estimators[kind].estimate_batch(mechanism.home.y[None]).expected_error
+            for kind in self._estimators.kinds
+        }
+        self._message = Float64MultiArray()
+        self._publisher = node.create_lifecycle_publisher(
+            Float64MultiArray, '~/load_inertia', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
+        )
+        self._stream = JointStateStream(
+            node, 'joint_states', mechanism, settings.closure_tolerance, self._answer
+        )
+        another = Mechanism(mechanism.description)
+        self._service = EstimateService(
+            node,
+            another,
+            EstimatorSet(another, settings.estimator_files),
+            lambda: self._settings.estimator,
+            settings.closure_tolerance,
+        )
+        self._reporter = StatusReporter(node, mechanism.name, self._collect)
+
+    def activate(self) -> str:
+        """Begin to answer."""
+        self._stream.start()
+        self._service.active = True
+        names = ', '.join(self._mechanism.actuated)
+        return (
+            f'{self._mechanism.name}: load inertia of {names}; estimators '
+            f'{", ".join(self._estimators.kinds)}, using {self._settings.estimator}'
+        )
+
+    def deactivate(self) -> None:
+        """Stop answering."""
+        self._service.active = False
+        self._stream.stop()
+
+    def destroy(self) -> None:
+        """Give topics, service and thread back."""
+        self._stream.destroy()
+        self._service.destroy()
+        self._reporter.destroy()
+        self._node.destroy_lifecycle_publisher(self._publisher)
+
+    def check(self, settings: Settings) -> None:
+        """Refuse an estimator that there is not (`InputError`)."""
+        _ = self._estimators[settings.estimator]
+
+    def apply(self, settings: Settings) -> None:
+        """Take over tolerance and estimator."""
+        self._stream.tolerance = self._service.tolerance = settings.closure_tolerance
+        self._settings = settings
+
+    def _answer(self, header: Header, reading: JointReading) -> None:
+        # Also where a fitted estimator would answer, the loops have to close.
+        self._mechanism.solve(reading.y)
+        inertia, _ = self._estimators[self._settings.estimator].estimate(reading.y)
+        self._message.data = doubles(inertia)
+        self._publisher.publish(self._message)
+
+    def _collect(self) -> list[DiagnosticStatus]:
+        kind = self._settings.estimator
+        pairs = zip(self._mechanism.actuated, self._expected[kind].tolist(), strict=True)
+        values: dict[str, object] = {f'expected error {name}': value for name, value in pairs}
+        values |= {'answered': self._service.answered, 'refused': self._service.refused}
+        return [
+            self._reporter.status('estimator', OK, f'using {kind}', values),
+            self._stream.status(self._reporter),
+        ]
+
+
+class InertiaEstimatorNode(ManagedNode):
+    """Load inertia by service and at the rate of joint states; what it does is in `Estimation`."""
+
+    def __init__(self) -> None:
+        super().__init__('inertia_estimator', DECLARATIONS, Settings)
+
+    def create_runtime(self, settings: Settings) -> Estimation:
+        """Load the mechanism and its estimators and run them once."""
+        return Estimation(self, settings)
+
+
+def main() -> int:
+    """Run the node; returns the exit code."""
+    return process.run(InertiaEstimatorNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

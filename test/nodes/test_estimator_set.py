@@ -1,0 +1,45 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which estimators a node has: shipped ones, those of the user, none that are stale."""
+
+import dataclasses
+import pathlib
+
+import numpy as np
+import pytest
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.estimation import storage
+from masticator_dynamics.nodes.estimator_set import EstimatorSet
+
+
+def doubled(mechanism: Mechanism, kind: str, file: pathlib.Path) -> None:
+    """A shipped estimator whose expected errors are doubled, as a file of the user."""
+    found = storage.read_estimator(storage.shipped_file('masticator', kind), mechanism)
+    error = dataclasses.replace(found.error, maximum=2.0 * found.error.maximum)
+    file.write_text(storage.as_text(dataclasses.replace(found, error=error)))
+
+
+def test_files_of_the_user_come_before_shipped_ones(
+    mechanism: Mechanism, tmp_path: pathlib.Path
+) -> None:
+    file = tmp_path / 'own.json'
+    doubled(mechanism, 'circle', file)
+    shipped, own = EstimatorSet(mechanism), EstimatorSet(mechanism, ['', str(file)])
+    assert set(shipped.kinds) == set(own.kinds) == {'model', 'ellipse', 'circle', 'grid'}
+    for kind, factor in (('ellipse', 1.0), ('circle', 2.0), ('model', 1.0)):
+        before, after = (s[kind].estimate(mechanism.home.y)[1] for s in (shipped, own))
+        assert after == pytest.approx(factor * np.asarray(before))
+    with pytest.raises(InputError, match="two files of kind 'circle'"):
+        EstimatorSet(mechanism, [str(file), str(file)])
+
+
+def test_shipped_files_of_another_machine_with_the_same_name_are_told_when_asked_for() -> None:
+    five_bar = Mechanism.load(pathlib.Path(__file__).parents[1] / 'mechanisms/five_bar.yaml')
+    found = EstimatorSet(Mechanism(dataclasses.replace(five_bar.description, name='masticator')))
+    assert found.kinds == ('model',)
+    with pytest.raises(InputError, match='built for another version of it'):
+        found['ellipse']
+    with pytest.raises(InputError, match='there is no grid estimator of five_bar'):
+        EstimatorSet(five_bar)['grid']
