@@ -18,6 +18,7 @@ from masticator_dynamics.estimation import circle, ellipse
 Basis = Callable[[FloatArray], FloatArray]
 _FAR = 4.0  # half widths; a centre may be outside the region
 _QUICK, _THOROUGH = 15, 60  # evaluations of the Jacobian
+_RIDGE = 1e-5  # of a unit of the columns, which are between 0 and 1
 _FEW = 300  # points for quick looks
 
 
@@ -65,8 +66,8 @@ def quadratic(points: FloatArray, values: FloatArray) -> tuple[FloatArray, Float
 
 def _project(basis: FloatArray, values: FloatArray) -> FloatArray:
     """Factors of the columns of a basis (N, B) that fit values (N,) best."""
-    # A ridge far below the data keeps columns that no sample reaches from taking any factor.
-    ridge = 1e-9 * len(values) * np.eye(basis.shape[1])
+    # A ridge far below the data keeps columns that few samples reach from taking huge factors.
+    ridge = _RIDGE * len(values) * np.eye(basis.shape[1])
     return np.asarray(np.linalg.solve(basis.T @ basis + ridge, basis.T @ values))
 
 

@@ -8,7 +8,7 @@ from oracles import trimule_oracle
 
 from masticator_dynamics.comparison.estimators import compare, errors, fit
 from masticator_dynamics.comparison.inputs import Inputs
-from masticator_dynamics.description.loader import shipped_mechanisms
+from masticator_dynamics.estimation.grid import GridMap
 from masticator_dynamics.estimation.published import published
 
 REST = np.zeros(3)
@@ -35,7 +35,8 @@ def test_published_functions_have_the_errors_they_can_have(monkeypatch: pytest.M
     monkeypatch.setattr('masticator_dynamics.comparison.estimators.ANGLES', 12)
     monkeypatch.setattr('masticator_dynamics.comparison.estimators.FITTED', 60)
     tables = published()
-    table = errors(tables, model, *fit(tables, model))
+    grid = GridMap(np.ones((2, 2, 3)))
+    table = errors(tables, model, *fit(tables, model), grid)
     rows = {row[0]: np.array(row[1:]) for row in table.rows if isinstance(row[1], float)}
     for label, expected in REPRODUCED.items():
         # Averages over radii depend on how coarse the grid is, largest errors hardly.
@@ -48,14 +49,23 @@ def test_published_functions_have_the_errors_they_can_have(monkeypatch: pytest.M
     assert (fitted[1::2] < rows['CMF, fitted'][1::2]).all()
 
 
-def test_section_says_what_it_lacks_or_has_all_rows() -> None:
-    tables = compare(Inputs())
-    if 'trimule' not in shipped_mechanisms():
-        assert len(tables) == 1
-        assert 'trimule is not installed' in tables[0].notes[0]
-        return
-    assert len(tables) == 2
-    assert [row[0] for row in tables[1].rows] == [
+def test_section_has_all_rows_and_agrees_with_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model of the section is the description's, the oracle's the papers' formulas."""
+    for name, value in (('RADII', 11), ('ANGLES', 24), ('FITTED', 60), ('NODES', 30), ('CALLS', 5)):
+        monkeypatch.setattr(f'masticator_dynamics.comparison.estimators.{name}', value)
+    table, costs, own = compare(Inputs())
+    rows = {row[0]: row[1:] for row in table.rows}
+    for label, expected in REPRODUCED.items():
+        assert rows[label][:4] == pytest.approx(expected, rel=0.07), label  # eleven radii only
+    assert rows['grid, 30 x 30 nodes'][1] < rows['EMF, fitted'][1]
+    assert [row[0] for row in costs.rows] == [
         'dynamic model', 'grid, 900 x 900 nodes', 'EMF', 'CMF',
     ]  # fmt: skip
-    assert all(row[2] > 0.0 and row[4] > 0.0 for row in tables[1].rows)
+    assert all(row[2] > 0.0 and row[4] > 0.0 for row in costs.rows)
+    assert costs.rows[1][2] == pytest.approx(900**2 * 3 * 8 / 1e3)
+    kinds = {row[0]: row[1:] for row in own.rows}
+    assert set(kinds) == {'model', 'ellipse', 'circle', 'grid'}
+    # Largest errors are above mean ones, the model has none, and the ellipses beat the circles.
+    assert kinds['model'][3:] == (0.0, 0.0)
+    assert all(kinds[kind][3] > kinds[kind][4] > 0.0 for kind in ('ellipse', 'circle', 'grid'))
+    assert kinds['ellipse'][4] < kinds['circle'][4]
