@@ -130,16 +130,20 @@ class FittedEstimator:
         """See `Estimator`."""
         found = self.estimate_batch(_one(y, len(self.independent)), off_diagonals)
         if not found.inside[0]:
-            excess = float(self.region.excess(_one(y, len(self.independent)))[0])
-            pose = ', '.join(
-                f'{n} = {v:.6g}'
-                for n, v in zip(self.independent, np.asarray(y, dtype=float), strict=True)
-            )
-            raise LimitError(
-                f'{pose} is outside the region that the {self.kind} estimator was fitted on, by '
-                f'{max(excess, 0.0):.3g} of its half width'
-            )
+            raise self._outside(_one(y, len(self.independent)))
         return found.inertia[0], found.expected_error
+
+    def _outside(self, y: FloatArray) -> LimitError:
+        """Why there is no estimate at a row (1, n_y)."""
+        excess = float(self.region.excess(y)[0])
+        values = zip(self.independent, y[0], strict=True)
+        pose = ', '.join(f'{name} = {value:.6g}' for name, value in values)
+        if self.region.contains(y)[0]:
+            return LimitError(f'{pose}: the loops close at no node of the grid around it')
+        return LimitError(
+            f'{pose} is outside the region that the {self.kind} estimator was fitted on, by '
+            f'{excess:.3g} of its half width'
+        )
 
     def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
         """See `Estimator`."""
@@ -152,7 +156,6 @@ class FittedEstimator:
             part = indices[start : start + _ROWS]
             values[part] = self.elements.values(self.region.scaled(rows[part]), wanted)
         inside &= np.isfinite(values).all(axis=1)
-        values[~inside] = np.nan
         expected = self.error.maximum[wanted]
         if off_diagonals:
             values, expected = matrices(values, count), matrices(expected, count)

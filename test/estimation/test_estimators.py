@@ -130,6 +130,12 @@ def test_a_grid_with_unreachable_nodes_comes_back(
     holed = dataclasses.replace(grid, elements=type(grid.elements)(nodes))
     again = storage.from_text(storage.as_text(holed), 'file')
     assert np.array_equal(np.isnan(again.elements.nodes), np.isnan(nodes))
+    # Between nodes that are all unreachable there is no estimate.
+    everywhere = dataclasses.replace(grid, elements=type(grid.elements)(nodes * np.nan))
+    found = everywhere.estimate_batch(grid.region.center[None])
+    assert not found.inside.any() and np.isnan(found.inertia).all()
+    with pytest.raises(LimitError, match='no node of the grid around it'):
+        everywhere.estimate(grid.region.center)
 
 
 DAMAGE = {
