@@ -116,13 +116,13 @@ def cost(tables: Published, mechanism: Mechanism) -> ComparisonTable:
         return mechanism.actuated_inertia(mechanism.solve(in_plane(tables, points[k : k + 1])[0]))
 
     rows = (
-        ('dynamic model', '8.26', mechanism.memory_size / 1e3, '50.01', _time(one)),
+        ('dynamic model', '8.26', mechanism.memory_size / 1e3, '50.01', _time(one, CALLS)),
         ('grid, 900 x 900 nodes', '10422.47', grid.nodes.nbytes / 1e3, '2.75',
-         _time(lambda k: grid.values(scaled[k : k + 1], everything))),
+         _time(lambda k: grid.values(scaled[k : k + 1], everything), CALLS)),
         ('EMF', '3.18', _size(tables.ellipse) / 1e3, '3.06',
-         _time(lambda k: tables.ellipse.values(points[k : k + 1], everything))),
+         _time(lambda k: tables.ellipse.values(points[k : k + 1], everything), CALLS)),
         ('CMF', None, _size(tables.circle) / 1e3, None,
-         _time(lambda k: tables.circle.values(points[k : k + 1], everything))),
+         _time(lambda k: tables.circle.values(points[k : k + 1], everything), CALLS)),
     )  # fmt: skip
     notes = (
         "S4's memory holds the program of a motion controller, too; ours is that of the numbers "
@@ -190,7 +190,7 @@ def _time_estimates(estimator: Estimator, poses: FloatArray, rows: int, calls: i
     return _time(lambda k: estimator.estimate_batch(poses[k % last : k % last + rows]), calls)
 
 
-def _time(call: Callable[[int], object], calls: int = CALLS) -> float:
+def _time(call: Callable[[int], object], calls: int) -> float:
     """Median of single calls, ms; the first does not count."""
     call(0)
     seconds = []
