@@ -22,9 +22,9 @@ from masticator_dynamics.nodes.direct_subscription import DirectSubscription
 from masticator_dynamics.nodes.joint_state_input import JointReading, JointStateReader
 from masticator_dynamics.nodes.status_reporter import StatusReporter
 
-# Messages wait while the process is not scheduled for a moment: half a second of them at 1 kHz.
-_QOS = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
-_LAG = 500_000_000  # ns; when one has waited for longer, all but the newest are skipped
+# Messages wait while the process is not scheduled for a moment: a second of them at 1 kHz.
+_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+_LAG = 1_000_000_000  # ns; when one has waited for longer, all but the newest are skipped
 _POLL = 0.1  # s; how soon the thread sees that it should end
 _SILENCE = 1.0  # s without messages before there is a warning
 

@@ -3,6 +3,7 @@
 """A node in its own process, and a ROS 2 client that talks to it from the tests."""
 
 import contextlib
+import itertools
 import os
 import pathlib
 import signal
@@ -195,6 +196,48 @@ class Peer:
         """State of the life cycle."""
         answer = self.call(GetState, f'{self.peer}/get_state', GetState.Request())
         return answer.current_state.id
+
+
+class Sender(Peer):
+    """Publishes joint states to a node and records what it answers."""
+
+    def __init__(self, node_name, topic, answers, namespace=''):
+        super().__init__(node_name, namespace)
+        self.topic = topic
+        self.answers = self.record(*answers)
+        self._publisher = self.node.create_publisher(JointState, topic, 50)
+        self._stamps = itertools.count(1)
+        wait_for(self._publisher.get_subscription_count, topic)
+        wait_for(lambda: self.node.count_publishers(answers[1]), answers[1])
+        wait_for(lambda: self.status(topic), 'diagnostics')
+
+    def send(self, names, position, velocity=(), stamp=None):
+        """Publish one state; the stamps count seconds unless given (ns)."""
+        message = JointState(name=list(names))
+        message.header.stamp = to_time(next(self._stamps) * 10**9 if stamp is None else stamp)
+        message.position, message.velocity = list(map(float, position)), list(map(float, velocity))
+        self._publisher.publish(message)
+        return message.header.stamp
+
+    def ask(self, *args, **kwargs):
+        """Publish one state; return the answer."""
+        before = len(self.answers)
+        self.send(*args, **kwargs)
+        return wait_for(lambda: self.answers[before:], f'answer to {self.topic}')[0]
+
+    def refused(self, *args):
+        """Publish a bad state; return why it was refused."""
+        before = len(self.answers)
+        count = int(self.status(self.topic)[2]['rejected'])
+        self.send(*args)
+
+        def counted():
+            level, text, values = self.status(self.topic)
+            return text if level == 'ERROR' and int(values['rejected']) == count + 1 else None
+
+        text = wait_for(counted, 'rejection')
+        assert len(self.answers) == before
+        return text
 
 
 class Client(Peer):

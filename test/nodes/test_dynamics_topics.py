@@ -13,6 +13,7 @@ from rcl_interfaces.srv import DescribeParameters  # noqa: E402
 from rclpy.qos import ReliabilityPolicy  # noqa: E402
 
 from nodes.harness import NodeProcess, nanoseconds, rows, wait_for  # noqa: E402
+from nodes.urdf_loops import gaps  # noqa: E402
 
 FORCE, TORQUE = (3.0, -2.0, -30.0), (0.1, -0.2, 0.05)
 OPEN = (0.001, 0.0005, 0.01, 0.08)
@@ -150,6 +151,8 @@ def test_joint_states_show_all_joints_of_the_closed_mechanism(at_home, mechanism
     assert joints.position == pytest.approx(motion.q, abs=1e-9)
     assert joints.velocity == pytest.approx(motion.v, abs=1e-9)
     assert np.median(np.diff([nanoseconds(j.header.stamp) for j in at_home.joints])) == 20_000_000
+    length, rate = gaps(mechanism.description, joints)
+    assert length < 1e-6 and rate < 1e-6
 
 
 def test_joint_states_can_be_switched_off(at_home):

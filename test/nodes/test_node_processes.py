@@ -1,0 +1,99 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes around joint states as processes: life cycle, unusable parameters, Ctrl-C at any moment."""
+
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from lifecycle_msgs.msg import State, Transition  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+from nodes.harness import ROOT, START, NodeProcess, Peer, Sender  # noqa: E402
+
+CRANKS = [f'crank_{k}' for k in range(1, 7)]
+
+
+def test_life_cycle_without_autostart(ros_domain):
+    process = NodeProcess('inertia_coupling', wait=False, autostart=False, namespace='managed')
+    answers = (Float64MultiArray, 'inertia_coupling/mci')
+    client = Peer('inertia_coupling', 'managed')
+    try:
+        assert client.state() == State.PRIMARY_STATE_UNCONFIGURED
+        client.change(Transition.TRANSITION_CONFIGURE)
+        sender = Sender('inertia_coupling', 'joint_states', answers, 'managed')
+        try:
+            assert sender.status('joint_states')[1] == 'not active'
+            for _ in range(5):
+                sender.send(CRANKS, [0.0] * 6)
+            client.change(Transition.TRANSITION_ACTIVATE)
+            time.sleep(0.3)
+            assert not sender.answers  # what came before is out of date
+            sender.ask(CRANKS, [0.0] * 6)
+            client.change(Transition.TRANSITION_DEACTIVATE)
+            sender.send(CRANKS, [0.0] * 6)
+            time.sleep(0.3)
+            assert len(sender.answers) == 1
+            client.change(Transition.TRANSITION_ACTIVATE)
+            sender.ask(CRANKS, [0.0] * 6)
+            client.change(Transition.TRANSITION_DEACTIVATE)
+            client.change(Transition.TRANSITION_CLEANUP)
+            assert client.state() == State.PRIMARY_STATE_UNCONFIGURED
+        finally:
+            sender.close()
+        assert process.end(signal.SIGTERM) == 0
+    finally:
+        client.close()
+        process.end()
+    assert not process.log('Traceback')
+
+
+REFUSED = {
+    'same topics': ('joint_state_completion', {}, 'are both /joint_states'),
+    'order': ('inertia_coupling', {'warn_above': 2.0}, 'warn_above 2 is above error_above'),
+    'frame': ('frame_path', {'frame': 'tail'}, "no frame 'tail'"),
+}
+
+
+def test_unusable_parameters_end_the_node_with_one_line(ros_domain):
+    remap = [('joint_states_in', '/joint_states'), ('joint_states', '/joint_states')]
+    started = {
+        case: NodeProcess(name, wait=False, namespace='refused', remap=remap, **given)
+        for case, (name, given, _) in REFUSED.items()
+    }
+    for case, process in started.items():
+        code = process.process.wait(START)
+        process.end()
+        assert code == 1, case
+        lines = [line for line in process.lines if 'loading mechanism' not in line]
+        assert len(lines) == 1 and REFUSED[case][2] in lines[0], lines
+
+
+def test_ctrl_c_while_python_starts_is_no_stack_trace(ros_domain):
+    """All executables at once, at different moments of the first second."""
+    scripts = sorted((ROOT / 'scripts').iterdir())
+    delays = np.linspace(0.05, 0.6, len(scripts))
+    command = ['-p', 'autostart:=false', '-r', '__ns:=/hasty']
+    started = [
+        subprocess.Popen(
+            [ROOT / '.venv/lib/masticator_dynamics' / script.name, '--ros-args', *command]
+            if (ROOT / '.venv/lib/masticator_dynamics').is_dir()
+            else [script, '--ros-args', *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for script in scripts
+    ]
+    begin = time.monotonic()
+    for process, delay in zip(started, delays, strict=True):
+        time.sleep(max(begin + delay - time.monotonic(), 0.0))
+        process.send_signal(signal.SIGINT)
+    for process in started:
+        output, _ = process.communicate(timeout=60.0)
+        assert (process.returncode, output) == (0, ''), process.args
