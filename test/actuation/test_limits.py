@@ -1,0 +1,265 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Efforts within limits against forces worked out by hand and a search from many starts."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import samples
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from actuation.jaw_forces import CRANK_MASS, JawForces
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import LimitError
+from masticator_dynamics.load_limits import LoadLimits
+
+GRAVITY = np.array([0.0, 0.0, -9.8])
+OPEN = LoadLimits(*[np.full(6, np.inf)] * 4, np.full(2, -np.inf), np.full(2, np.inf))
+
+
+@dataclasses.dataclass(frozen=True)
+class Hand:
+    """Loads of the masticator by hand as functions of the contact multipliers, and limits."""
+
+    forces: JawForces
+    limits: LoadLimits
+
+    def margins(self, multipliers: samples.Array) -> samples.Array:
+        """How far each load is inside its limit, as a part of it; negative beyond."""
+        pin_force = self.forces.pin_force(multipliers)
+        torque = self.forces.torque(pin_force)
+        shaft = pin_force - CRANK_MASS[:, None] * GRAVITY
+        axial = np.sum(shaft * self.forces.oracle.crank_z, axis=1)
+        radial = np.linalg.norm(shaft - axial[:, None] * self.forces.oracle.crank_z, axis=1)
+        power = torque * self.forces.theta_dot
+        limits = self.limits
+        sides = [
+            (torque, limits.effort), (-torque, limits.effort), (power, limits.power),
+            (-power, limits.power), (axial, limits.axial_force), (-axial, limits.axial_force),
+            (radial, limits.radial_force),
+        ]  # fmt: skip
+        parts = [(1.0 - value / limit)[np.isfinite(limit)] for value, limit in sides]
+        low, high = limits.contact_low, limits.contact_high
+        parts += [(multipliers - low)[np.isfinite(low)], (high - multipliers)[np.isfinite(high)]]
+        return np.concatenate(parts)
+
+    def search(self, objective: Callable[[samples.Array], float]) -> float:
+        """Least objective within limits that SLSQP finds in any quadrant, from many starts."""
+        best, generator = np.inf, np.random.default_rng(5)
+        for signs in itertools.product((1.0, -1.0), repeat=2):
+            ends = [(0.0, 300.0) if sign > 0.0 else (-300.0, 0.0) for sign in signs]
+            for _ in range(6):
+                start = np.array(signs) * generator.exponential(15.0, 2)
+                found = scipy.optimize.minimize(
+                    objective, start, bounds=ends, method='SLSQP',
+                    constraints={'type': 'ineq', 'fun': self.margins},
+                    options={'ftol': 1e-15, 'maxiter': 200},
+                )  # fmt: skip
+                if self.margins(found.x).min() > -1e-9:
+                    best = min(best, float(found.fun))
+        return best
+
+
+def tight(state: samples.State, friction: bool, part: float) -> dict[str, LoadLimits]:
+    """Limits that the unlimited optimum exceeds, one kind at a time."""
+    mechanism = samples.mechanism('masticator')
+    effort = mechanism.feedforward(*state, goal={'torque': 1.0}, friction=friction)
+    force, power = effort.bearing_force, effort.actuated * effort.velocity
+    everything = np.ones(6)
+    largest = {
+        'effort': np.abs(effort.actuated).max(), 'power': np.abs(power).max(),
+        'axial_force': np.abs(force[:, 2]).max(),
+        'radial_force': np.hypot(force[:, 0], force[:, 1]).max(),
+    }  # fmt: skip
+    found = {
+        kind: dataclasses.replace(OPEN, **{kind: part * value * everything})
+        for kind, value in largest.items()
+    }
+    span = np.abs(effort.contact).max()
+    found['contact'] = dataclasses.replace(
+        OPEN, contact_low=effort.contact - 0.5 * span, contact_high=effort.contact - 0.1 * span
+    )
+    return found
+
+
+@pytest.mark.parametrize('friction', [False, True])
+@pytest.mark.parametrize('kind', ['effort', 'power', 'axial_force', 'radial_force', 'contact'])
+def test_no_choice_within_limits_is_better(kind: str, friction: bool) -> None:
+    mechanism = samples.mechanism('masticator')
+    bound = 0
+    for state in samples.states('masticator', 4, seed=91):
+        limits = tight(state, friction, 0.97)[kind]
+        hand = Hand(JawForces('masticator', tuple(state), friction), limits)
+        best = hand.search(lambda f, h=hand.forces: h.norm(f, {'torque': 1.0}))
+        try:
+            effort = mechanism.feedforward(*state, friction=friction, limits=limits)
+        except LimitError:
+            assert best == np.inf
+            continue
+        assert hand.margins(effort.contact).min() > -1e-8
+        assert samples.relative_error(
+            effort.actuated, hand.forces.torque(hand.forces.pin_force(effort.contact))
+        ) < 1e-9  # fmt: skip
+        assert np.linalg.norm(effort.actuated) <= best * (1.0 + 1e-8) + 1e-9
+        assert effort.optimality < 1e-6
+        assert effort.balance_residual < 1e-9
+        assert np.array_equal(effort.shortfall, np.zeros(4))
+        loads = mechanism.binding_loads(effort, limits)
+        assert loads
+        bound += 1
+    assert bound
+
+
+@pytest.mark.parametrize('goal', ['joint-force', 'contact-force', 'power'])
+def test_other_goals_keep_limits_too(goal: str) -> None:
+    mechanism = samples.mechanism('masticator')
+    for state in samples.states('masticator', 3, seed=92):
+        free = mechanism.feedforward(*state, goal=goal, friction=True)
+        limits = dataclasses.replace(OPEN, effort=np.full(6, 0.97 * np.abs(free.actuated).max()))
+        hand = Hand(JawForces('masticator', tuple(state), friction=True), limits)
+        best = hand.search(lambda f, h=hand.forces: h.norm(f, {goal: 1.0}))
+        effort = mechanism.feedforward(*state, goal=goal, friction=True, limits=limits)
+        assert hand.margins(effort.contact).min() > -1e-8
+        assert hand.forces.norm(effort.contact, {goal: 1.0}) <= best * (1.0 + 1e-8) + 1e-9
+
+
+def test_limits_that_do_not_bind_change_nothing() -> None:
+    """Bit for bit, so that a result does not depend on limits that are far away."""
+    mechanism = samples.mechanism('masticator')
+    wide = dataclasses.replace(OPEN, effort=np.full(6, 1e3), power=np.full(6, 1e3))
+    for state in samples.states('masticator', 8, seed=93):
+        expected = mechanism.feedforward(*state, friction=True)
+        effort = mechanism.feedforward(*state, friction=True, limits=wide)
+        assert np.array_equal(effort.actuated, expected.actuated)
+        assert not mechanism.binding_loads(effort, wide)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=some.integers(0, 10**6), part=some.floats(0.3, 0.9), friction=some.booleans())
+def test_the_least_excess_is_the_least(seed: int, part: float, friction: bool) -> None:
+    """Widened by what the message says the limits can be kept, and by a little less they cannot."""
+    mechanism = samples.mechanism('masticator')
+    state = samples.states('masticator', 1, seed=seed)[0]
+    bound = part * np.abs(mechanism.feedforward(*state, friction=friction).actuated).max()
+
+    def limited(widening: float) -> LoadLimits:
+        return dataclasses.replace(OPEN, effort=np.full(6, bound * (1.0 + widening)))
+
+    try:
+        effort = mechanism.feedforward(*state, friction=friction, limits=limited(0.0))
+        assert np.abs(effort.actuated).max() <= bound * (1.0 + 1e-8)
+        return
+    except LimitError as error:
+        excess = float(re.search(r'at the least, (\S+) of a limit', str(error))[1])
+        assert re.search(r'crank_\d effort', str(error))
+    slack = 0.006 * excess + 1e-9  # the message has three digits
+    mechanism.feedforward(*state, friction=friction, limits=limited(excess + slack))
+    with pytest.raises(LimitError):
+        mechanism.feedforward(*state, friction=friction, limits=limited(excess - slack))
+
+
+@pytest.mark.parametrize('friction', [False, True])
+def test_the_nearest_motion_is_driven_within_limits(friction: bool) -> None:
+    """Efforts are those of the acceleration that is left, and no nearer one is within limits."""
+    mechanism = samples.mechanism('masticator')
+    generator = np.random.default_rng(6)
+    for state in samples.states('masticator', 4, seed=94):
+        y, y_dot, y_ddot, wrench = state
+        bound = 0.4 * np.abs(mechanism.feedforward(*state, friction=friction).actuated).max()
+        limits = dataclasses.replace(OPEN, effort=np.full(6, bound))
+        asked = {'friction': friction, 'limits': limits}
+        with pytest.raises(LimitError):
+            mechanism.feedforward(*state, **asked)
+        effort = mechanism.feedforward(*state, **asked, nearest=True)
+        assert np.abs(effort.actuated).max() <= bound * (1.0 + 1e-8)
+        left = y_ddot - effort.shortfall
+        tangent = mechanism.jacobian_actuated_from_independent(effort)
+        wider = dataclasses.replace(limits, effort=limits.effort * (1.0 + 1e-7))
+        same = mechanism.feedforward(y, y_dot, left, wrench, friction=friction, limits=wider)
+        assert samples.relative_error(effort.actuated, same.actuated) < 1e-5
+        assert samples.relative_error(effort.a, same.a) < 1e-12
+        inertia = np.transpose(
+            [
+                mechanism.feedforward(y, None, e).actuated - mechanism.feedforward(y).actuated
+                for e in np.eye(4)
+            ]
+        )
+        inertia = tangent.T @ inertia
+
+        def distance(acceleration: samples.Array, inertia=inertia, y_ddot=y_ddot) -> float:
+            return float((acceleration - y_ddot) @ inertia @ (acceleration - y_ddot))
+
+        nearest = distance(left)
+        for _ in range(40):
+            other = left + 0.05 * np.linalg.norm(effort.shortfall) * generator.normal(size=4)
+            if distance(other) < nearest * (1.0 - 1e-6):
+                with pytest.raises(LimitError):
+                    mechanism.feedforward(y, y_dot, other, wrench, **asked)
+
+
+def test_batches_name_the_row_and_keep_the_rest() -> None:
+    mechanism = samples.mechanism('masticator')
+    columns = [np.array(c) for c in zip(*samples.states('masticator', 5, seed=95), strict=True)]
+    batch = mechanism.feedforward_batch(*columns, friction=True)
+    bound = 0.97 * np.abs(batch.actuated).max()
+    limits = dataclasses.replace(OPEN, effort=np.full(6, bound))
+    limited = mechanism.feedforward_batch(*columns, friction=True, limits=limits)
+    for row in range(5):
+        single = mechanism.feedforward(*(c[row] for c in columns), friction=True, limits=limits)
+        assert np.array_equal(single.actuated, limited.actuated[row])
+    hopeless = dataclasses.replace(limits, effort=np.full(6, 1e-6))
+    with pytest.raises(LimitError, match=r'^row 1: .*at the least') as caught:
+        mechanism.feedforward_batch(*columns, friction=True, limits=hopeless)
+    assert caught.value.row == 0
+
+
+def test_without_redundancy_limits_decide_only_whether() -> None:
+    """rss6 has one solution: within limits it is that, beyond them the motion must give."""
+    mechanism = samples.mechanism('rss6')
+    open_limits = LoadLimits(*[np.full(6, np.inf)] * 4, np.empty(0), np.empty(0))
+    for state in samples.states('rss6', 4, seed=96):
+        free = mechanism.feedforward(*state, friction=True)
+        largest = np.abs(free.actuated).max()
+        wide = dataclasses.replace(open_limits, effort=np.full(6, 1.01 * largest))
+        kept = mechanism.feedforward(*state, friction=True, limits=wide)
+        assert np.array_equal(kept.actuated, free.actuated)
+        narrow = dataclasses.replace(open_limits, effort=np.full(6, 0.9 * largest))
+        with pytest.raises(LimitError, match='at the least, 0.111 of a limit too much: crank_'):
+            mechanism.feedforward(*state, friction=True, limits=narrow)
+        near = mechanism.feedforward(*state, friction=True, limits=narrow, nearest=True)
+        assert np.abs(near.actuated).max() <= 0.9 * largest * (1.0 + 1e-8)
+
+
+def test_limits_come_from_the_description() -> None:
+    description = samples.mechanism('masticator').description
+    old = description.actuators['crank_1']
+    data = {'power': 20.0, 'axial_force': 100.0, 'radial_force': 200.0}
+    crank = type(old)(friction=old.friction, limits=data)
+    left, right = description.contacts
+    mechanism = Mechanism(
+        dataclasses.replace(
+            description,
+            actuators=description.actuators | {'crank_1': crank},
+            contacts=(left.__class__(**{**dict(left), 'force_range': (None, 30.0)}), right),
+        )
+    )
+    limits = mechanism.load_limits
+    assert limits.power[0] == 20.0 and limits.power[1] == np.inf
+    assert limits.axial_force[0] == 100.0 and limits.radial_force[0] == 200.0
+    assert limits.contact_high[0] == 30.0 and limits.contact_low[0] == -np.inf
+    assert np.array_equal(limits.effort, np.full(6, 5.0))
+    wrench = np.array([0.0, 0.0, -200.0, 0.0, 0.0, 0.0])
+    assert mechanism.feedforward(mechanism.home.y, wrench=wrench).contact[0] > 30.0
+    kept = mechanism.feedforward(mechanism.home.y, wrench=wrench, limits=True)
+    assert abs(kept.contact[0] - 30.0) < 1e-6
+    assert [str(load) for load in mechanism.binding_loads(kept)] == [
+        'condyle_left force 30 N is outside [-inf, 30] N'
+    ]
