@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 TOLERANCE = 1e-9  # of a limit
-GOAL_BESIDE_SHORTFALL = 1e-8  # weight; the goal only chooses among equally near motions
+NEAR = 5e-9  # of a limit; the nearest motion alone keeps them, rounding must not shut it out
+STEP_WEIGHT = 1e-8  # of steps in the free efforts beside the shortfall
 
 
 def keep_limits(
@@ -105,9 +106,9 @@ class _OneRow:
         shortfall = -amounts[1 + free : 1 + free + freedoms]
         self._given = asked.copy()
         self._given[accelerations] -= shortfall
-        # Where the nearest motion is the only one, rounding must not shut it out.
-        if not self.keep(slack=TOLERANCE):
-            return False
+        if not self.keep(slack=NEAR):
+            # Nothing is left to choose.
+            self._report(np.delete(amounts, slice(1 + free, 1 + free + freedoms)), 0.0)
         self._row[self._slices['shortfall']] = shortfall
         return True
 
@@ -164,9 +165,8 @@ class _OneRow:
         low, high = limits.contact_low, limits.contact_high
         at_contacts = np.vstack([rubs.astype(float), low, high, half_width(low, high)])
         sizes = np.array([actuators, free, contacts, len(joint_forces)])
-        return Problem(
-            sizes, causes, at_actuators, at_contacts, self._distribution.goals[2:].copy()
-        )
+        goal = np.array([*self._distribution.goals[2:], 0.0])
+        return Problem(sizes, causes, at_actuators, at_contacts, goal)
 
     def _problem_with_accelerations(self, asked: FloatArray, where: slice) -> Problem:
         """The same with every acceleration free; the goal is to stay near those asked for."""
@@ -194,11 +194,12 @@ class _OneRow:
         distance[:, 1 + free : 1 + free + freedoms] = root
         kept = np.vstack([causes[: 4 * actuators], distance, causes[len(causes) - base.sizes[2] :]])
         sizes = np.array([actuators, free + freedoms, base.sizes[2], freedoms])
-        beside = base.actuators.copy()
-        scale = GOAL_BESIDE_SHORTFALL * float(np.trace(inertia)) / freedoms
-        beside[0] = scale
+        # Efforts per unit of distance say how free efforts and accelerations compare.
+        driven = np.linalg.solve(root.T, gained[:actuators].T)
+        weight = STEP_WEIGHT * actuators / float(np.sum(driven**2))
+        unweighted = np.vstack([np.zeros(actuators), base.actuators[1:]])
         self._evaluate(asked)
-        return Problem(sizes, kept, beside, base.contacts, np.array([1.0, 0.0]))
+        return Problem(sizes, kept, unweighted, base.contacts, np.array([1.0, 0.0, weight]))
 
     def _report(self, amounts: FloatArray, slope: float) -> None:
         """Write efforts and forces for amounts of the causes into the row of output."""

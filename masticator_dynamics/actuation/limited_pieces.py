@@ -3,8 +3,9 @@
 """The best free efforts within limits, for the row that ``distribute`` looked at last.
 
 As in ``pieces.py`` there is one smooth problem per pattern of contact signs, now with the signs
-and the limits as side conditions: a few quadratic programs (sequential quadratic programming
-with exact second derivatives) end at its minimum. The lowest over all patterns is the answer.
+and the limits as side conditions: a few quadratic programs (sequential quadratic programming on
+the Lagrangian's second derivatives) end at its minimum. The lowest over all patterns is the
+answer.
 
 Where no pattern can meet the limits, the same problems with one more unknown, the part by which
 all limits are exceeded, say by how much at least.
@@ -24,7 +25,7 @@ ITERATIONS = 40
 SMALL_STEP = 1e-10  # relative
 SLACK = 1e-12  # of a limit
 MET = 1e-9  # likewise, at the end
-FIRST_WEIGHT, LAST_WEIGHT = 1e-3, 1e-9  # of the goal beside the excess, the latter at the end
+STEP_WEIGHT = 1e-2  # of the length of steps beside the excess
 
 
 class Problem(NamedTuple):
@@ -41,7 +42,8 @@ class Problem(NamedTuple):
     )
     contacts: FloatArray  # (4, n_c) 1 with Coulomb friction; lowest and highest multiplier, and
     # the force that an excess is a part of
-    goal: FloatArray  # (2,) weights of |joint force|^2 and |contact|^2
+    goal: FloatArray  # (3,) weights of |joint force|^2 and |contact|^2, and of the length of steps
+    # in the free efforts: 0 unless the goal leaves some of them open
 
 
 class Workspace(NamedTuple):
@@ -53,7 +55,7 @@ class Workspace(NamedTuple):
     curved: FloatArray  # (constraints, 3) multiplier, first row of the length, its factor
     hessian: FloatArray  # (d + n_c, d + n_c)
     right: FloatArray  # (d + n_c, d + n_c + 1)
-    vectors: FloatArray  # (4, d) gradient, point, step, scratch
+    vectors: FloatArray  # (5, d) gradient, point, step, scratch, start
     active: FloatArray  # (2, d + 1)
     small: FloatArray  # (2 d + 5, d + 2) of the quadratic program
 
@@ -65,7 +67,7 @@ def workspace(problem: Problem) -> Workspace:
     constraints = 5 * actuators + 3 * contacts + 1
     shapes = (
         (len(problem.causes), 1 + free), (constraints, d), (constraints,), (constraints, 3),
-        (square, square), (square, square + 1), (4, d), (2, d + 1), (2 * d + 5, d + 2),
+        (square, square), (square, square + 1), (5, d), (2, d + 1), (2 * d + 5, d + 2),
     )  # fmt: skip
     return Workspace(*(np.zeros(shape) for shape in shapes))
 
@@ -84,7 +86,7 @@ def limit_efforts(problem: Any, work: Any, relaxed: float, amounts: FloatArray) 
     for pattern in range(1 << problem.sizes[2]):
         if not _combine(problem, work, pattern):
             continue
-        value, left = _minimise(problem, work, pattern, relaxed, False)
+        value, left = _best_of(problem, work, pattern, relaxed)
         if value < best:
             best, slope = value, left
             _keep(problem, work, pattern, amounts)
@@ -98,6 +100,7 @@ def least_excess(problem: Any, work: Any, amounts: FloatArray) -> float:
     for pattern in range(1 << problem.sizes[2]):
         if not _combine(problem, work, pattern):
             continue
+        work.vectors[1, :] = 0.0
         value, _ = _minimise(problem, work, pattern, 0.0, True)
         if value < best:
             best = value
@@ -138,21 +141,53 @@ def _combine(problem, work, pattern):
 
 
 @leaf
+def _best_of(problem, work, pattern, relaxed):
+    """Minimum of a pattern: value and slope.
+
+    Friction bends the limits: seen from afar, straight, they may seem to contradict one another.
+    Then the search starts anew from where they are exceeded least.
+    """
+    free = problem.sizes[1]
+    point, start = work.vectors[1], work.vectors[4]
+    point[:] = 0.0
+    value, slope = _minimise(problem, work, pattern, relaxed, False)
+    if value < math.inf:
+        return value, slope
+    point[:] = 0.0
+    excess, _ = _minimise(problem, work, pattern, relaxed, True)
+    if not excess <= relaxed + MET:
+        return math.inf, 0.0
+    for m in range(free):
+        start[m] = point[m]
+    value, slope = _minimise(problem, work, pattern, relaxed, False)
+    if value < math.inf:
+        return value, slope
+    # Nothing but this one point keeps the limits.
+    for m in range(free):
+        point[m] = start[m]
+    return _derivatives(problem, work, free, 0), 0.0
+
+
+@leaf
 def _minimise(problem, work, pattern, relaxed, widening):
-    """Minimum of a pattern: value and slope. ``widening`` makes the excess the last unknown."""
+    """Minimum from the point there is: value and slope.
+
+    ``widening`` makes the excess the last unknown, and its least value the minimum.
+    """
     free = problem.sizes[1]
     size = free + 1 if widening else free
     gradient, point, step = work.vectors[0, :size], work.vectors[1, :size], work.vectors[2, :size]
     normals, inverse = work.normals[:, :size], work.right[:size, :size]
     active = work.active[:, : size + 1]
-    point[:] = 0.0
     work.curved[:, 0] = 0.0
-    weight = FIRST_WEIGHT
     for _ in range(ITERATIONS):
         count = _constraints(problem, work, pattern, relaxed, widening)
+        open_by = 0.0
+        for k in range(count):
+            open_by = max(open_by, work.values[k])
         value = _derivatives(problem, work, size, count)
         if widening:
-            _weigh_excess(work, size, weight / max(value, 1e-300))
+            _seek_excess(work, size, STEP_WEIGHT / max(value, 1e-300))
         if not _invert(work.hessian, inverse, size):
             return math.inf, 0.0
         if (
@@ -170,9 +205,8 @@ def _minimise(problem, work, pattern, relaxed, widening):
         for m in range(size):
             point[m] += step[m]
             longest, reach = max(longest, abs(step[m])), max(reach, abs(point[m]))
-        if longest <= SMALL_STEP * reach and weight <= LAST_WEIGHT:
+        if longest <= SMALL_STEP * reach and open_by <= MET:
             break
-        weight = max(0.1 * weight, LAST_WEIGHT) if widening else 0.0
     count = _constraints(problem, work, pattern, relaxed, widening)
     for k in range(count):
         if not work.values[k] <= MET:
@@ -299,6 +333,8 @@ def _derivatives(problem, work, size, count):
                 hessian[m, n] += (
                     weight * slope * _slope_of(terms, r, actuators, n, x, y, length, rubbing)
                 )
+    for m in range(free):
+        hessian[m, m] += problem.goal[2]
     for k in range(count):
         if work.curved[k, 0] * work.curved[k, 2] != 0.0:
             row = int(work.curved[k, 1])
@@ -320,8 +356,12 @@ def _slope_of(terms, row, actuators, m, x, y, length, rubbing):
 
 @leaf
 def _bend(work, row, x, y, length, factor, free):
-    """Add second derivatives of a length: it bends only across its own direction."""
-    if length == 0.0 or factor == 0.0:
+    """Add second derivatives of a length: it bends only across its own direction.
+
+    Left out where they would make the Hessian indefinite: friction bends so little that the
+    programs then still close in on the optimum fast.
+    """
+    if length == 0.0 or factor <= 0.0:
         return
     for m in range(free):
         turn = (x * work.terms[row + 1, 1 + m] - y * work.terms[row, 1 + m]) / length
@@ -331,12 +371,12 @@ def _bend(work, row, x, y, length, factor, free):
 
 
 @leaf
-def _weigh_excess(work, size, weight):
-    """Half the square of the excess instead of the goal, which only settles ties."""
+def _seek_excess(work, size, weight):
+    """Half the square of the excess instead of the goal, whose Hessian only shortens the steps."""
     last = size - 1
     gradient, hessian = work.vectors[0], work.hessian
     for m in range(last):
-        gradient[m] *= weight
+        gradient[m] = 0.0
         for n in range(last):
             hessian[m, n] *= weight
     gradient[last], hessian[last, last] = work.vectors[1, last], 1.0

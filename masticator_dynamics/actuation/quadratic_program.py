@@ -14,7 +14,7 @@ from masticator_dynamics.engine.jit import leaf
 
 FOUND, INFEASIBLE, STALLED = 0, 1, 2
 ITERATIONS = 200
-DEPENDENT = 1e-12  # relative; a normal that the active ones already span
+DEPENDENT = 1e-11  # relative; a normal that the active ones already span
 
 
 @leaf
@@ -60,14 +60,24 @@ def solve_quadratic_program(inverse, gradient, normals, values, count, slack, po
             value = values[k]
             for i in range(size):
                 value += normals[k, i] * point[i]
-            if value > excess:
+            if value > excess and not _holds(active, held, k):
                 worst, excess = k, value
         if worst < 0:
+            _polish(inverse, normals, values, point, active, held, work)
             return FOUND
         held = _add(inverse, normals, worst, excess, point, active, held, work)
         if held < 0:
             return INFEASIBLE
     return STALLED
+
+
+@leaf
+def _holds(active, held, k):
+    """Whether a constraint is active: then it is met but for rounding."""
+    for a in range(held):
+        if active[0, a] == k:
+            return True
+    return False
 
 
 @leaf
@@ -87,7 +97,7 @@ def _add(inverse, normals, new, excess, point, active, held, work):
                 norm += normals[new, i] * inverse[i, j] * normals[new, j]
         for i in range(size):
             slope += step[i] * normals[new, i]
-        full = excess / slope if slope > DEPENDENT * norm else math.inf
+        full = excess / slope if held < size and slope > DEPENDENT * norm else math.inf
         part, leaves = math.inf, -1
         for a in range(held):
             if right[a, 0] > 0.0 and active[1, a] < part * right[a, 0]:
@@ -113,6 +123,36 @@ def _add(inverse, normals, new, excess, point, active, held, work):
 
 
 @leaf
+def _polish(inverse, normals, values, point, active, held, work):
+    """Take back what rounding left of the active constraints, the shortest way."""
+    size = len(point)
+    square, right = work[2 : 2 + size], work[2 + size : 2 + 2 * size]
+    for a in range(held):
+        own = int(active[0, a])
+        right[a, 0] = values[own]
+        for i in range(size):
+            right[a, 0] += normals[own, i] * point[i]
+        _products(inverse, normals, own, active, held, square[a])
+    solve_small(square, right, held, 1)
+    for i in range(size):
+        for j in range(size):
+            for a in range(held):
+                point[i] -= inverse[i, j] * normals[int(active[0, a]), j] * right[a, 0]
+
+
+@leaf
+def _products(inverse, normals, own, active, held, out):
+    """Scalar products of a normal with the active ones, in the measure of the inverse."""
+    size = len(normals[0])
+    for b in range(held):
+        other = int(active[0, b])
+        out[b] = 0.0
+        for i in range(size):
+            for j in range(size):
+                out[b] += normals[own, i] * inverse[i, j] * normals[other, j]
+
+
+@leaf
 def _project(inverse, normals, new, active, held, direction, square, right):
     """What a normal has beyond the active ones, and its coordinates along those (``right``)."""
     size = len(normals[0])
@@ -122,12 +162,7 @@ def _project(inverse, normals, new, active, held, direction, square, right):
         for i in range(size):
             for j in range(size):
                 right[a, 0] += normals[own, i] * inverse[i, j] * normals[new, j]
-        for b in range(held):
-            other = int(active[0, b])
-            square[a, b] = 0.0
-            for i in range(size):
-                for j in range(size):
-                    square[a, b] += normals[own, i] * inverse[i, j] * normals[other, j]
+        _products(inverse, normals, own, active, held, square[a])
     solve_small(square, right, held, 1)
     for i in range(size):
         direction[i] = normals[new, i]
