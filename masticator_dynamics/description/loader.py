@@ -53,6 +53,7 @@ class MechanismDescription:
     contacts: tuple[schema.Contact, ...]
     actuators: dict[str, schema.Actuator]
     force_joints: tuple[str, ...]
+    flexible: dict[str, schema.FlexibleLink]
 
 
 def shipped_mechanisms() -> tuple[str, ...]:
@@ -79,6 +80,7 @@ def load_description(name_or_path: str | pathlib.Path) -> MechanismDescription:
         file, content.name, content.description, urdf_file, xml, tree, content.base,
         content.platform, content.gravity, content.independent, content.actuated,
         dict(content.home), content.closures, content.contacts, actuators, content.force_joints,
+        dict(content.flexible),
     )  # fmt: skip
 
 
@@ -150,6 +152,8 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
         _check_transmission(
             actuator.transmission, moving[name].type == 'prismatic', f'actuators.{name}', refuse
         )
+    for name in content.flexible:
+        _known(name, tree.links, f'flexible.{name}', 'link', refuse)
     constraints = [c.name for c in content.closures] + [c.name for c in content.contacts]
     _unique(constraints, 'closures, contacts', refuse)
     carriers = tree.carriers()

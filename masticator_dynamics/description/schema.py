@@ -132,6 +132,46 @@ class Actuator(_Strict):
         return self.rotor_inertia * self.ratio**2
 
 
+class Section(_Strict):
+    """Cross section of a beam."""
+
+    area: Positive = pydantic.Field(description='m^2')
+    second_moment: dict[Literal['x', 'y', 'z'], Positive] = pydantic.Field(
+        description='m^4, by the direction in which the beam bends: link axes across the beam'
+    )
+
+
+class Material(_Strict):
+    """Linear elastic material."""
+
+    youngs_modulus: Positive = pydantic.Field(description='Pa')
+    density: Positive = pydantic.Field(description='kg/m^3')
+
+
+class FlexibleLink(_Strict):
+    """A link that is a straight uniform beam, for the dynamics with flexible links."""
+
+    axis: Literal['x', 'y', 'z'] = pydantic.Field(
+        description="axis of the link's frame that the beam lies on"
+    )
+    ends: tuple[Finite | str, Finite | str] = pydantic.Field(
+        description='m along the axis, or links joined to this one; the first is the near end'
+    )
+    section: Section
+    material: Material
+    modes: int = pydantic.Field(description='shapes per direction of bending, 1 or more')
+    boundary: Literal['fixed-free', 'pinned-pinned', 'clamped-pinned'] = pydantic.Field(
+        description='what the near and the far end of the assumed shapes are'
+    )
+
+    def changed(self, **fields: Any) -> 'FlexibleLink':
+        """Return the same link with some fields replaced."""
+        return FlexibleLink(**{**{name: getattr(self, name) for name in _FLEXIBLE}, **fields})
+
+
+_FLEXIBLE = ('axis', 'ends', 'section', 'material', 'modes', 'boundary')
+
+
 class MechanismFile(_Strict):
     """A closed-loop mechanism: a URDF tree plus what closes and drives it (schema 1)."""
 
@@ -152,6 +192,7 @@ class MechanismFile(_Strict):
     force_joints: tuple[str, ...] = pydantic.Field(
         (), description='joints whose transmitted forces the goal joint-force keeps small'
     )
+    flexible: dict[str, FlexibleLink] = pydantic.Field({}, description='links that bend')
 
 
 def parse(data: Any) -> MechanismFile:
