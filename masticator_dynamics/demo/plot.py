@@ -15,27 +15,11 @@ from masticator_dynamics.demo.record import Record
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.plot_style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, which colour-blind readers tell apart.
-_BLUE, _ORANGE, _GREEN = '#0072B2', '#E69F00', '#009E73'
-_RED, _PURPLE, _SKY, _BLACK = '#D55E00', '#CC79A7', '#56B4E9', '#000000'
-_STYLE: dict[Any, Any] = {
-    'font.size': 11,
-    'axes.titlesize': 12,
-    'axes.titleweight': 'bold',
-    'axes.titlelocation': 'left',
-    'axes.spines.top': False,
-    'axes.spines.right': False,
-    'axes.grid': True,
-    'grid.color': '#dddddd',
-    'grid.linewidth': 0.6,
-    'lines.linewidth': 1.3,
-    'legend.frameon': False,
-    'legend.fontsize': 10,
-}
 _SIZE, _RESOLUTION = (12.8, 9.6), 125  # inches, dots per inch: 1600 x 1200
 
 
@@ -51,7 +35,7 @@ def plot_run(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=_SIZE, layout='constrained')
         FigureCanvasAgg(figure)
         left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
@@ -76,8 +60,8 @@ def _plot_paths(axes: Sequence[Axes], evaluation: Evaluation) -> None:
         (axes[1], path[:, 0], 'Incisor, seen from the left', 'forward (mm)'),
     )
     for panel, across, title, label in views:
-        panel.plot(across, path[:, 2], color=_BLUE)
-        panel.plot(0.0, 0.0, 'o', color=_BLACK, markersize=5)
+        panel.plot(across, path[:, 2], color=BLUE)
+        panel.plot(0.0, 0.0, 'o', color=BLACK, markersize=5)
         panel.annotate('occlusion', (0.0, 0.0), (6, 3), textcoords='offset points', fontsize=10)
         panel.set(title=title, xlabel=label, ylabel='up (mm)', aspect='equal', adjustable='datalim')
     # As a dentist sees the patient: the patient's left is on the right.
@@ -96,8 +80,8 @@ def _plot_motion(translation: Axes, rotation: Axes, record: Record) -> None:
 
 def _plot_bite(panel: Axes, record: Record) -> None:
     magnitude = np.linalg.norm(record.bite.force, axis=1)
-    panel.plot(record.bite.stamps, magnitude, color=_BLACK)
-    panel.fill_between(record.bite.stamps, magnitude, color=_BLACK, alpha=0.12, linewidth=0.0)
+    panel.plot(record.bite.stamps, magnitude, color=BLACK)
+    panel.fill_between(record.bite.stamps, magnitude, color=BLACK, alpha=0.12, linewidth=0.0)
     panel.set(title=f'Bite force at {record.bite.frame}', ylabel='force\n(N)')
     panel.set_ylim(bottom=0.0)
 
@@ -118,13 +102,13 @@ def _plot_contacts(
         length = float(np.linalg.norm(contact.normal))
         lines.append((contact.name.replace('_', ' '), evaluation.contacts[contact.name] * length))
     _lines(panel, record.state.stamps, lines)
-    panel.axhline(0.0, color=_BLACK, linewidth=0.6)
+    panel.axhline(0.0, color=BLACK, linewidth=0.6)
     panel.set(title='Contact forces of the sockets on the mandible', ylabel='normal force\n(N)')
 
 
 def _lines(panel: Any, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
     """Lines of different colour, and dashed every other one, with their legend on the right."""
-    colours = (_BLUE, _ORANGE, _GREEN, _RED, _PURPLE, _SKY)
+    colours = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
     for index, (name, values) in enumerate(lines):
         style = '-' if index % 2 == 0 else '--'
         panel.plot(times, values, style, color=colours[index % len(colours)], label=name)

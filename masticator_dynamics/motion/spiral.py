@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion.checks import shown
+from masticator_dynamics.motion.path import MotionPath
 
 FloatArray = npt.NDArray[np.float64]
 
 COORDINATES = ('x', 'y', 'phi')
+_KNOTS = 801  # quintics between them follow the default spiral to 1e-12 m
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,3 +86,8 @@ class Spiral:
             for row, angle in zip(rows, angles, strict=True)
         )
         return position, velocity, acceleration
+
+    def path(self) -> MotionPath:
+        """Return it as a path that can be sampled anywhere."""
+        times = np.linspace(0.0, self.duration, _KNOTS)
+        return MotionPath.through(times, *self.sample(times), names=COORDINATES)

@@ -1,0 +1,47 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Drive modes of S3: what the rigid mechanism would need is what the flexible one gets."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.path import MotionPath
+
+MODES = {
+    'a': 'as many motors as degrees of freedom, the first ones',
+    'b': 'all motors, least torques',
+    'c': 'all motors, least powers',
+}
+
+
+def driven_mechanism(description: MechanismDescription, mode: str) -> tuple[Mechanism, str]:
+    """Rigid mechanism with the motors of a drive mode, and the goal that they share the load by.
+
+    Raises
+    ------
+    InputError
+        For an unknown mode.
+    """
+    if mode not in MODES:
+        raise InputError(f'drive mode {mode!r} is not one of {", ".join(MODES)}')
+    few = description.actuated[: len(description.independent)]
+    mechanism = Mechanism(description, few if mode == 'a' else None)
+    return mechanism, 'power' if mode == 'c' else 'torque'
+
+
+def feedforward(mechanism: Mechanism, goal: str, path: MotionPath) -> Callable[[float], FloatArray]:
+    """Efforts (n_u,) of the actuated joints along a path, by time."""
+
+    @functools.lru_cache(maxsize=64)  # implicit steps come back to the same times
+    def effort(time: float) -> FloatArray:
+        return np.asarray(mechanism.feedforward(*path(time), goal=goal).actuated)
+
+    return effort

@@ -1,0 +1,200 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Flexible links of a description as beams: where they lie, how they bend, what they weigh."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.schema import FlexibleLink
+from masticator_dynamics.description.urdf import Inertia
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.flexible.beam import (
+    MOST_MODES,
+    frequency_roots,
+    quadrature,
+    shapes,
+)
+
+# Half a wave of the highest mode, in thicknesses: shear and rotary inertia, which the beam has
+# not, would take some 10 % off the frequency of one of four thicknesses.
+SHORTEST_HALF_WAVE = 4.0
+SAME_INERTIA = 0.01  # relative; between the URDF's link and density times section
+WITHIN = 1e-9  # of the length: a joint at an end is on the beam
+
+
+@dataclasses.dataclass(frozen=True)
+class Beam:
+    """A uniform beam along an axis of its link's frame, whose origin is at ``s = 0``.
+
+    Attributes
+    ----------
+    axis : array, shape (3,)
+        Along the beam, link axes.
+    directions : array, shape (d, 3)
+        Along which it bends, link axes; `names` are their letters.
+    start, end : float
+        Near and far end, m along the axis; ``start < end``.
+    stiffness : array, shape (d,)
+        E I, N m^2, by direction.
+    mass_per_length : float
+        kg/m.
+    axial_inertia : float
+        Of the link about the axis, kg m^2: the spin inertia of its section.
+    """
+
+    link: str
+    axis: FloatArray
+    names: tuple[str, ...]
+    directions: FloatArray
+    start: float
+    end: float
+    stiffness: FloatArray
+    mass_per_length: float
+    axial_inertia: float
+    modes: int
+    boundary: str
+
+    @property
+    def length(self) -> float:
+        """Distance of the ends, m."""
+        return self.end - self.start
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the modal coordinates: by direction, then by mode."""
+        return tuple(f'{self.link}_{d}{k + 1}' for d in self.names for k in range(self.modes))
+
+    def shape(self, s: float) -> tuple[FloatArray, FloatArray]:
+        """Deflection and slope (1/m) (modes,) at ``s`` per modal coordinate."""
+        at = shapes(self.boundary, self.modes, np.array([(s - self.start) / self.length]))
+        return at.value[:, 0], at.slope[:, 0] / self.length
+
+    def tip_deflection(self) -> FloatArray:
+        """Deflection (modes,) of the far end from the tangent at the link's origin."""
+        (value, slope), far = self.shape(0.0), self.shape(self.end)[0]
+        return far - value - slope * self.end
+
+    def middle_deflection(self) -> FloatArray:
+        """Deflection (modes,) of the middle from the chord between the ends."""
+        near, middle, far = (
+            self.shape(s)[0] for s in (self.start, 0.5 * (self.start + self.end), self.end)
+        )
+        return middle - 0.5 * (near + far)
+
+    def modal_stiffness(self) -> FloatArray:
+        """Stiffness (d * modes,) of the modal coordinates, N/m; shapes are orthogonal."""
+        fourth = frequency_roots(self.boundary, self.modes) ** 4 / self.length**3
+        return np.outer(self.stiffness, fourth).ravel()
+
+    def gram(self) -> FloatArray:
+        """Mass integrals (4 + d * modes square) of the beam's parts of a position.
+
+        Material points are at ``O + x e_x + y e_y + z e_z + sum_k psi_k(s) eta_k e_k``: the
+        integrals of the products of 1, x, y, z and psi_k over the mass.
+        """
+        xi, weights = quadrature()
+        s = self.start + self.length * xi
+        parts = np.zeros((4 + len(self.names) * self.modes, len(xi)))
+        parts[0] = 1.0
+        parts[1:4] = np.outer(self.axis, s)
+        value = shapes(self.boundary, self.modes, xi).value
+        parts[4:] = np.tile(value, (len(self.names), 1))
+        gram = self.mass_per_length * self.length * (parts * weights) @ parts.T
+        across = np.eye(3) - np.outer(self.axis, self.axis)
+        gram[1:4, 1:4] += 0.5 * self.axial_inertia * across
+        return gram
+
+
+def beams(description: MechanismDescription) -> dict[str, Beam]:
+    """Flexible links of a description.
+
+    Raises
+    ------
+    DescriptionError
+        Naming link and key, for modes of zero or too many, ends that are no beam, and masses that
+        disagree with the URDF.
+    """
+    return {name: _beam(description, name) for name in description.flexible}
+
+
+def _beam(description: MechanismDescription, link: str) -> Beam:
+    declared = description.flexible[link]
+
+    def refusal(key: str, reason: str) -> DescriptionError:
+        return DescriptionError(description.file, f'flexible.{link}{key}', reason)
+
+    if link == description.base:
+        raise refusal('', 'the base does not bend')
+    axis = np.eye(3)['xyz'.index(declared.axis)]
+    start, end = (_along(description, link, declared, k) for k in (0, 1))
+    if not end > start:
+        raise refusal('.ends', f'the far end, {end:.6g} m, is not beyond the near end {start:.6g}')
+    names = tuple(sorted(declared.section.second_moment))
+    if not names or declared.axis in names:
+        across = ' or '.join(sorted({'x', 'y', 'z'} - {declared.axis}))
+        raise refusal(
+            '.section.second_moment', f'a beam along {declared.axis} bends along {across}'
+        )
+    moments = np.array([declared.section.second_moment[d] for d in names])
+    thickness = np.sqrt(12.0 * moments.max() / declared.section.area)
+    most = min(MOST_MODES, int((end - start) / (SHORTEST_HALF_WAVE * thickness) + WITHIN))
+    if not 1 <= declared.modes <= most:
+        raise refusal(
+            '.modes',
+            f'{declared.modes} is not between 1 and {most}: half a wave must be '
+            f'{SHORTEST_HALF_WAVE:g} times the thickness {thickness * 1e3:.3g} mm or longer',
+        )
+    inertia = description.tree.links[link]
+    beam = Beam(
+        link, axis, names, np.eye(3)[['xyz'.index(d) for d in names]], start, end,
+        declared.material.youngs_modulus * moments,
+        declared.material.density * declared.section.area,
+        float(axis @ inertia.about_center @ axis), declared.modes, declared.boundary,
+    )  # fmt: skip
+    problem = _disagreement(beam, inertia)
+    if problem:
+        raise refusal('', f'{problem}; other masses belong on links fixed to it')
+    return beam
+
+
+def _along(
+    description: MechanismDescription, link: str, declared: FlexibleLink, which: int
+) -> float:
+    """Position of an end along the axis, m."""
+    end = declared.ends[which]
+    if not isinstance(end, str):
+        return float(end)
+    if end == link:
+        return 0.0
+    for joint in description.tree.joints:
+        if joint.parent == link and joint.child == end:
+            return float(joint.position['xyz'.index(declared.axis)])
+    joined = [link, *(j.child for j in description.tree.joints if j.parent == link)]
+    raise DescriptionError(
+        description.file,
+        f'flexible.{link}.ends[{which}]',
+        f'link {end!r} is not joined to it; there are: {", ".join(joined)}',
+    )
+
+
+def _disagreement(beam: Beam, inertia: Inertia) -> str:
+    """What makes the URDF's link another body than the beam, or nothing."""
+    mass = beam.mass_per_length * beam.length
+    if abs(inertia.mass - mass) > SAME_INERTIA * mass:
+        return f'density and section make {mass:.6g} kg, the URDF says {inertia.mass:.6g} kg'
+    middle = 0.5 * (beam.start + beam.end) * beam.axis
+    off = float(np.linalg.norm(inertia.center_of_mass - middle))
+    if off > SAME_INERTIA * beam.length:
+        return f'the URDF has its centre of mass {off * 1e3:.4g} mm off the middle of the beam'
+    across = np.eye(3) - np.outer(beam.axis, beam.axis)
+    about = (mass * beam.length**2 / 12.0 + 0.5 * beam.axial_inertia) * across
+    about += beam.axial_inertia * np.outer(beam.axis, beam.axis)
+    error = float(np.abs(inertia.about_center - about).max())
+    if error > SAME_INERTIA * float(about.max()):
+        return f"its inertia differs from the beam's by {error:.3g} kg m^2"
+    return ''

@@ -1,0 +1,260 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A closed-loop mechanism with flexible links: assumed modes in a floating frame (S3 Secs. 2-3).
+
+Coordinates are the joints of the tree and, per flexible link, modal coordinates. Free are the
+independent joints and the modal coordinates (S3 Eqs. 31-33); the other joints follow from the
+loops, solved to rounding wherever the equations are evaluated, so that nothing drifts. Forces of
+the loops fall out by the null space of their Jacobian, whose rate of change is taken in full.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.structure import analyse
+from masticator_dynamics.errors import DescriptionError, InputError, ReachError, SingularityError
+from masticator_dynamics.flexible import kernels
+from masticator_dynamics.flexible.links import beams
+from masticator_dynamics.flexible.nodes import node_tree
+from masticator_dynamics.flexible.packing import pack, structure_joints
+
+_NULL = 1e-9  # relative; a direction in which a closure never moves
+_SINGULAR = 1e8  # condition number of the loops over the dependent joints
+
+
+@dataclasses.dataclass(frozen=True)
+class FlexibleState:
+    """Positions and velocities (n,) of all coordinates, loops closed."""
+
+    q: FloatArray
+    v: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Energies:
+    """Of one state, J. Potential energy is that of weight, zero at the base's origin."""
+
+    kinetic: float
+    elastic: float
+    potential: float
+
+    @property
+    def total(self) -> float:
+        """Sum of the three."""
+        return self.kinetic + self.elastic + self.potential
+
+
+class FlexibleModel:
+    """Equations of motion of a mechanism with flexible links.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+        Links under ``flexible`` bend; without any the mechanism is rigid.
+    springs : mapping of joint to stiffness, optional
+        N m/rad or N/m about the joint's zero.
+
+    Attributes
+    ----------
+    coordinates : tuple of str
+        All n: joints of the tree, then modal coordinates ``<link>_<direction><mode>`` (m).
+    free : tuple of str
+        The f that loops leave: independent joints and modal coordinates, in that order.
+    beams : dict of Beam
+        By link.
+
+    Raises
+    ------
+    DescriptionError
+        When a flexible link or its place in the mechanism cannot be what it is declared to be.
+    """
+
+    def __init__(
+        self, description: MechanismDescription, springs: Mapping[str, float] | None = None
+    ):
+        self.description = description
+        self.beams = beams(description)
+        self._structure = analyse(description)
+        joints = structure_joints(self._structure)
+        modal = [name for beam in self.beams.values() for name in beam.coordinates]
+        self.coordinates = (*joints, *modal)
+        stiffness = np.zeros(len(self.coordinates))
+        for joint, value in (springs or {}).items():
+            stiffness[self.index(joint)] = value
+        if modal:
+            stiffness[len(joints) :] = np.concatenate(
+                [beam.modal_stiffness() for beam in self.beams.values()]
+            )
+        self._nodes = node_tree(description, self.beams)
+        self.arrays = pack(
+            description, self._structure, self.beams, self._nodes, self.coordinates, stiffness
+        )
+        self.free = tuple(self.coordinates[i] for i in self.arrays.free)
+        self.home = np.concatenate([self._structure.home, np.zeros(len(modal))])
+        self._refuse_bending_that_opens_loops(len(joints))
+
+    def index(self, coordinate: str) -> int:
+        """Where a coordinate is among all."""
+        return self.coordinates.index(coordinate)
+
+    def state(
+        self, guess: FloatArray, free: npt.ArrayLike, free_rate: npt.ArrayLike | None = None
+    ) -> FlexibleState:
+        """Close the loops at positions and velocities (f,) of the free coordinates.
+
+        Parameters
+        ----------
+        guess : array, shape (n,)
+            A closed pose nearby: the branch is that of the guess.
+
+        Raises
+        ------
+        ReachError
+            When the loops do not close near the guess.
+        SingularityError
+            When they do not determine the dependent joints.
+        """
+        q = np.array(guess, dtype=float)
+        q[self.arrays.free] = free
+        try:
+            status, _, jacobian = kernels.close(self.arrays, q)
+            if status != kernels.SOLVED:
+                raise ReachError('the loops do not close near the pose before')
+            if self.condition_number_loops(q) > _SINGULAR:
+                raise np.linalg.LinAlgError
+            null, _ = kernels.tangent(self.arrays, jacobian)
+        except np.linalg.LinAlgError:
+            raise SingularityError('the loops do not determine the dependent joints') from None
+        rates = np.zeros(len(self.free)) if free_rate is None else np.asarray(free_rate)
+        return FlexibleState(q, null @ rates)
+
+    def condition_number_loops(self, q: FloatArray) -> float:
+        """Condition number of the loops' Jacobian over the dependent joints."""
+        if not len(self.arrays.dependent):
+            return 1.0
+        _, jacobian = kernels.constraints(self.arrays, kernels.poses(self.arrays, q), len(q))
+        return float(np.linalg.cond(jacobian[:, self.arrays.dependent]))
+
+    def closure_residual(self, q: FloatArray) -> float:
+        """Largest gap of the loops, m."""
+        gap, _ = kernels.constraints(self.arrays, kernels.poses(self.arrays, q), len(q))
+        return float(np.abs(gap).max(initial=0.0))
+
+    def efforts(self, values: Mapping[str, float]) -> FloatArray:
+        """Efforts (n,) on all coordinates from efforts on some (N m, N)."""
+        out = np.zeros(len(self.coordinates))
+        for name, value in values.items():
+            if name not in self.coordinates:
+                raise InputError(f'no coordinate {name!r}; there are: {self.coordinates}')
+            out[self.index(name)] = value
+        return out
+
+    def null_space(self, q: FloatArray) -> FloatArray:
+        """Rates of all coordinates per rate of the free ones (n, f), at a closed pose."""
+        _, jacobian = kernels.constraints(self.arrays, kernels.poses(self.arrays, q), len(q))
+        null, _ = kernels.tangent(self.arrays, jacobian)
+        return np.asarray(null)
+
+    def equations(self, state: FlexibleState, effort: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mass matrix (f, f) and force (f,): ``mass @ acceleration = force`` of the free ones.
+
+        ``effort`` (n,) acts on all coordinates.
+        """
+        free = self.arrays.free
+        status, mass, force, _, _ = kernels.equations(
+            self.arrays, state.q, state.q[free], state.v[free], effort
+        )
+        if status != kernels.SOLVED:
+            raise ReachError('the loops do not close at this state')
+        return mass, force
+
+    def free_stiffness(self, null: FloatArray) -> FloatArray:
+        """Stiffness (f, f) of the elastic members in the free coordinates, by the null space."""
+        return np.asarray(null.T @ (self.arrays.stiffness[:, None] * null))
+
+    def energies(self, state: FlexibleState) -> Energies:
+        """Kinetic energy (rotors included), elastic energy, and that of weight."""
+        q, v, arrays = state.q, state.v, self.arrays
+        pose = kernels.poses(arrays, q)
+        mass, _ = kernels.dynamics(arrays, pose, kernels.bias(arrays, pose, v), q, v)
+        potential = 0.0
+        for b, node in enumerate(arrays.body_node):
+            parts = np.zeros((arrays.points[b], 3))
+            for x in range(len(parts)):
+                coordinate = arrays.point_coordinate[b, x]
+                amount = 1.0 if coordinate < 0 else q[coordinate]
+                parts[x] = pose[1][node] @ arrays.point_direction[b, x] * amount
+            parts[0] = pose[0][node]
+            potential -= float(arrays.gram[b, 0, : len(parts)] @ parts @ arrays.gravity)
+        elastic = 0.5 * float(q @ (arrays.stiffness * q))
+        return Energies(0.5 * float(v @ mass @ v), elastic, float(potential))
+
+    def frame_pose(self, q: FloatArray, link: str) -> tuple[FloatArray, FloatArray]:
+        """Origin (3,), m, and rotation (3, 3) of a URDF link's frame in the base.
+
+        The frame moves with the material at its origin, also where shapes have a slope there.
+        """
+        origin, rotation, _, _ = kernels.poses(self.arrays, q)
+        node = self._nodes.material[link]
+        return origin[node], rotation[node]
+
+    def angular_velocity(self, state: FlexibleState, link: str) -> FloatArray:
+        """Angular velocity (3,) of a link's frame, rad/s, base axes."""
+        pose = kernels.poses(self.arrays, state.q)
+        rate, _, _ = kernels.bias(self.arrays, pose, state.v)
+        return np.asarray(rate[self._nodes.material[link]])
+
+    def frequencies(self, q: FloatArray, held: tuple[str, ...] = ()) -> FloatArray:
+        """Natural frequencies of small vibrations about a pose at rest, Hz, ascending.
+
+        Parameters
+        ----------
+        q : array, shape (n,)
+            Closed pose; its stiffness is that of the elastic members alone.
+        held : tuple of str
+            Coordinates that do not move, joints or free ones; all motors are free otherwise.
+        """
+        still = np.zeros(len(self.coordinates))
+        state = self.state(q, q[self.arrays.free])
+        mass, _ = self.equations(FlexibleState(state.q, still), still)
+        null = self.null_space(state.q)
+        stiffness = self.free_stiffness(null)
+        if held:
+            basis = scipy.linalg.null_space(null[[self.index(name) for name in held]])
+            mass, stiffness = (basis.T @ matrix @ basis for matrix in (mass, stiffness))
+        squares = scipy.linalg.eigh(stiffness, mass, eigvals_only=True)
+        return np.sqrt(np.maximum(squares, 0.0)) / (2.0 * np.pi)
+
+    def _refuse_bending_that_opens_loops(self, joints: int) -> None:
+        """In a planar loop no joint can follow what bends out of the plane."""
+        rng = np.random.default_rng(0)
+        for constraint in self._structure.constraints:
+            closure = {c.name: c for c in self.description.closures}.get(constraint.name)
+            if closure is None or len(constraint.rows) == 3:
+                continue
+            sideways = scipy.linalg.null_space(constraint.rows).T
+            a, b = (self._nodes.of_link[frame] for frame in closure.frames)
+            for _ in range(4):
+                pose = kernels.poses(
+                    self.arrays, self.home + rng.uniform(-0.3, 0.3, len(self.home))
+                )
+                for node in (a, b):
+                    size = self.arrays.support_size[node]
+                    rates = np.abs(pose[2][node, :size] @ sideways.T).max(axis=1)
+                    for c in np.flatnonzero(rates > _NULL):
+                        coordinate = int(self.arrays.support[node, c])
+                        if coordinate >= joints:
+                            raise DescriptionError(
+                                self.description.file,
+                                f'flexible: {self.coordinates[coordinate]}',
+                                f'bends out of the plane of closure {closure.name!r}, where no '
+                                'joint can follow',
+                            )

@@ -1,0 +1,274 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A flexible mechanism under the efforts that move its rigid twin along a path (S3 Sec. 4)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
+from masticator_dynamics.flexible.model import FlexibleModel, FlexibleState
+from masticator_dynamics.flexible.simulation import RTOL, simulate
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.path import MotionPath
+from masticator_dynamics.results import Effort
+
+SAMPLES = 2001
+ENERGIES = ('kinetic', 'elastic', 'potential')
+
+
+@dataclasses.dataclass(frozen=True)
+class FlexibleRun:
+    """Time series of N rows; where `stopped` says why, fewer than were asked for.
+
+    Attributes
+    ----------
+    model : FlexibleModel
+        What moved; ``trajectory`` columns are its coordinates.
+    desired : Effort
+        The rigid mechanism on its path, with the efforts of the drive mode, N rows.
+    time, q, v : arrays, shapes (N,), (N, n), (N, n)
+        s; coordinates and their rates.
+    end_point_error : array, shape (N,)
+        Distance of the platform's origin from where it should be, m.
+    tip_deflection, middle_deflection : arrays, shape (N, b)
+        Of every beam and direction of bending, ``deflections`` names them: far end from the
+        tangent at the near joint, and middle from the chord, m.
+    angle_error, angular_rate, desired_rate : arrays, shape (N, b)
+        Turn of the beam's frame at its near joint from where it should be, and its rate, about
+        the axis that it bends about, rad and rad/s.
+    energy : array, shape (N, 3)
+        Kinetic, elastic, potential, J.
+    work : array, shape (N,)
+        Of the motors since the start, J.
+    closure_residual : array, shape (N,)
+        Largest gap of the loops, m.
+    stopped : str
+        Empty when complete.
+    steps, evaluations : int
+        What the integrator took.
+    """
+
+    model: FlexibleModel
+    desired: Effort
+    time: FloatArray
+    q: FloatArray
+    v: FloatArray
+    end_point_error: FloatArray
+    deflections: tuple[str, ...]
+    tip_deflection: FloatArray
+    middle_deflection: FloatArray
+    angle_error: FloatArray
+    angular_rate: FloatArray
+    desired_rate: FloatArray
+    energy: FloatArray
+    work: FloatArray
+    closure_residual: FloatArray
+    stopped: str
+    steps: int
+    evaluations: int
+
+    def energy_balance(self) -> float:
+        """Largest gap between the work done and the energy gained, of the largest energy moved."""
+        total = self.energy.sum(axis=1)
+        gained = total - total[0]
+        scale = max(np.abs(self.work).max(), np.abs(gained).max(), float(np.finfo(float).tiny))
+        return float(np.abs(gained - self.work).max() / scale)
+
+    @property
+    def rate_error(self) -> FloatArray:
+        """Angular rates (N, b) minus the desired ones, rad/s."""
+        return self.angular_rate - self.desired_rate
+
+    def error(self, coordinate: str) -> FloatArray:
+        """Deviation (N,) of a joint from the rigid mechanism, rad or m."""
+        column = self.desired.mechanism.tree_joints.index(coordinate)
+        return self.q[:, self.model.index(coordinate)] - self.desired.q[:, column]
+
+    def table(self) -> tuple[list[str], FloatArray]:
+        """Header and rows for a CSV file."""
+        names, columns = ['time', 'end_point_error'], [self.time, self.end_point_error]
+        mechanism = self.desired.mechanism
+        for name in mechanism.tree_joints:
+            index = self.model.index(name)
+            names += [f'position_{name}', f'velocity_{name}', f'error_{name}']
+            columns += [self.q[:, index], self.v[:, index], self.error(name)]
+        names += [f'effort_{name}' for name in mechanism.actuated]
+        columns += list(self.desired.actuated.T)
+        for label in ('tip_deflection', 'middle_deflection', 'angle_error', 'angular_rate'):
+            names += [f'{label}_{beam}' for beam in self.deflections]
+            columns += list(getattr(self, label).T)
+        names += [f'{name}_energy' for name in ENERGIES]
+        columns += [*self.energy.T, self.work, self.closure_residual]
+        partial = np.full(len(self.time), float(bool(self.stopped)))
+        return [*names, 'work', 'closure_residual', 'partial'], np.column_stack([*columns, partial])
+
+
+def run_flexible(
+    description: MechanismDescription,
+    path: MotionPath,
+    mode: str = 'b',
+    *,
+    samples: int = SAMPLES,
+    method: str = 'radau',
+    rtol: float = RTOL,
+    progress: Callable[[float], None] | None = None,
+) -> FlexibleRun:
+    """Drive a flexible mechanism open loop, from rest where the rigid one starts, undeformed.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+        With flexible links.
+    path : MotionPath
+        In independent coordinates. When it starts in motion, the links start with it, straight.
+    mode : str
+        Drive mode of S3: a, b or c.
+    samples : int
+        Rows, evenly spaced in time.
+    method, rtol, progress
+        As :func:`masticator_dynamics.flexible.simulation.simulate` takes them.
+
+    Raises
+    ------
+    DescriptionError, InputError
+        For a mechanism without flexible links, a wrong flexible link, mode, method or path.
+    ReachError, SingularityError, ActuationError
+        When the rigid mechanism cannot follow the path, naming the time.
+    """
+    if not description.flexible:
+        raise InputError(f'{description.name} has no flexible links: {description.file}')
+    if len(path.knots) < 2 or samples < 2:
+        raise InputError('a path of some duration and two samples or more are needed')
+    model = FlexibleModel(description)
+    mechanism, goal = driven_mechanism(description, mode)
+    times = np.linspace(path.start, path.end, samples)
+    desired = _rigid(mechanism, goal, path, times)
+    columns = [model.index(name) for name in mechanism.actuated]
+    ratios = np.array([description.actuators[name].ratio for name in mechanism.actuated])
+    motors = feedforward(mechanism, goal, path)
+
+    def effort(time: float) -> FloatArray:
+        out = np.zeros(len(model.coordinates))
+        out[columns] = ratios * motors(time)  # of motors, on joints
+        return out
+
+    trajectory = simulate(
+        model, _straight(model, mechanism, desired), effort, times,
+        method=method, rtol=rtol, progress=progress,
+    )  # fmt: skip
+    count = len(trajectory.time)
+    if count < samples:
+        desired = _rigid(mechanism, goal, path, times[:count])
+    states = [FlexibleState(q, v) for q, v in zip(trajectory.q, trajectory.v, strict=True)]
+    energies = [model.energies(state) for state in states]
+    return FlexibleRun(
+        model=model,
+        desired=desired,
+        time=trajectory.time,
+        q=trajectory.q,
+        v=trajectory.v,
+        energy=np.array([[getattr(energy, name) for name in ENERGIES] for energy in energies]),
+        work=trajectory.work,
+        closure_residual=np.array([model.closure_residual(state.q) for state in states]),
+        stopped=trajectory.stopped,
+        steps=trajectory.steps,
+        evaluations=trajectory.evaluations,
+        **_deviations(model, mechanism, desired, states),
+    )
+
+
+def rigid_coordinates(model: FlexibleModel, mechanism: Mechanism, joints: FloatArray) -> FloatArray:
+    """Coordinates (..., n) of the model with straight links from tree values (..., n_q)."""
+    out = np.zeros((*joints.shape[:-1], len(model.coordinates)))
+    out[..., [model.index(name) for name in mechanism.tree_joints]] = joints
+    return out
+
+
+def _rigid(mechanism: Mechanism, goal: str, path: MotionPath, times: FloatArray) -> Effort:
+    """The rigid mechanism on its path; errors name the time."""
+    try:
+        return mechanism.feedforward_batch(*path.sample(times), goal=goal)
+    except MasticatorError as error:
+        if error.row is None:
+            raise
+        reason = str(error).removeprefix(f'row {error.row + 1}: ')
+        raise type(error)(f'at {times[error.row]:.6g} s: {reason}') from error
+
+
+def _straight(model: FlexibleModel, mechanism: Mechanism, desired: Effort) -> FlexibleState:
+    q, v = (rigid_coordinates(model, mechanism, rows[0]) for rows in (desired.q, desired.v))
+    free = model.arrays.free
+    return model.state(q, q[free], v[free])
+
+
+def _deviations(
+    model: FlexibleModel, mechanism: Mechanism, desired: Effort, states: list[FlexibleState]
+) -> dict[str, Any]:
+    """End-point error and what the beams do: fields of a run."""
+    beams = model.beams.values()
+    names = tuple(
+        beam.link if len(beam.names) == 1 else f'{beam.link}_{d}'
+        for beam in beams
+        for d in beam.names
+    )
+    rigid_q, rigid_v = (
+        rigid_coordinates(model, mechanism, rows) for rows in (desired.q, desired.v)
+    )
+    q = np.array([state.q for state in states])
+    platform = model.description.platform
+    end_point = np.zeros(len(states))
+    turns = np.zeros((3, len(states), len(names)))  # angle error, rate, desired rate
+    for row, state in enumerate(states):
+        rigid = FlexibleState(rigid_q[row], rigid_v[row])
+        here, there = (model.frame_pose(s.q, platform)[0] for s in (state, rigid))
+        end_point[row] = np.linalg.norm(here - there)
+        turns[:, row] = _turns(model, state, rigid)
+    tip, middle = (
+        np.column_stack(
+            [
+                modal @ getattr(beam, what)()
+                for beam in beams
+                for modal in _modal(model, beam.coordinates, beam.modes, q)
+            ]
+        )
+        for what in ('tip_deflection', 'middle_deflection')
+    )
+    return {
+        'end_point_error': end_point,
+        'deflections': names,
+        'tip_deflection': tip,
+        'middle_deflection': middle,
+        'angle_error': turns[0],
+        'angular_rate': turns[1],
+        'desired_rate': turns[2],
+    }
+
+
+def _modal(
+    model: FlexibleModel, coordinates: tuple[str, ...], modes: int, q: FloatArray
+) -> list[FloatArray]:
+    """Modal coordinates (N, modes) of a beam by direction."""
+    first = model.index(coordinates[0])
+    return [q[:, k : k + modes] for k in range(first, first + len(coordinates), modes)]
+
+
+def _turns(model: FlexibleModel, state: FlexibleState, rigid: FlexibleState) -> FloatArray:
+    """Angle error, rate and desired rate (3, b) about the axes that beams bend about."""
+    columns = []
+    for beam in model.beams.values():
+        (_, here), (_, there) = (model.frame_pose(s.q, beam.link) for s in (state, rigid))
+        rate, wanted = (model.angular_velocity(s, beam.link) for s in (state, rigid))
+        vector = Rotation.from_matrix(here @ there.T).as_rotvec()
+        for direction in beam.directions:
+            axis = there @ np.cross(beam.axis, direction)
+            columns.append([vector @ axis, rate @ axis, wanted @ axis])
+    return np.array(columns).T
