@@ -19,6 +19,7 @@ SUMMARIES = {
     'coupling': 'Inertia coupling of the actuators along a motion.',
     'forward-kinematics': 'Independent coordinates from positions of the actuated joints.',
     'track-incisor': 'Motion whose incisor follows a recording.',
+    'flexible': 'Motion of flexible links under the efforts of the rigid mechanism.',
     'compare': 'Printed figures of the papers next to ours, and why they differ.',
     'workspace': 'Where a mechanism may go: reach, ranges, singularities, conditioning.',
     'load-inertia': 'What each motor feels, along a motion or over the workspace.',

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import click
 
@@ -20,3 +21,13 @@ def chunks(rows: int, size: int, label: str) -> Iterator[slice]:
         for part in parts:
             yield part
             bar.update(part.stop - part.start)
+
+
+@contextlib.contextmanager
+def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float], None]]:
+    """Give a function that shows how much of the way from start to end is behind."""
+    if not sys.stderr.isatty():
+        yield lambda now: None
+        return
+    with click.progressbar(length=1000, label=label, file=sys.stderr) as bar:
+        yield lambda now: bar.update(int(1000.0 * (now - start) / (end - start)) - bar.pos)
