@@ -20,6 +20,7 @@ SECTIONS = {
     'formulations': "The papers' own methods: agreement with the engine, and time (S0, S1).",
     'rcid': 'Generalized momentum on the RCID: agreement, spin of links, operations (S2).',
     'rrr4': 'Planar 4-RRR, links rigid: path, torques and powers of the drive modes (S3 Sec. 4).',
+    'flexible': "Flexible rods of rrr4: frequencies, drive modes, S3's claims (S3 Secs. 4-6).",
     'trimule': 'Load inertia of TriMule at the points of S4 Table 3 and over its workspace.',
     'estimators': "Estimators of the TriMule's load inertia (S4 Tables 5, 6).",
 }
