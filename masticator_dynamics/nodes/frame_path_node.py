@@ -22,10 +22,9 @@ from masticator_dynamics.nodes.declarations import (
 )
 from masticator_dynamics.nodes.frame_poses import FramePoses
 from masticator_dynamics.nodes.joint_state_input import JointReading
-from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE, JointStateStream
+from masticator_dynamics.nodes.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE
 from masticator_dynamics.nodes.managed_node import ManagedNode
-from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE
-from masticator_dynamics.nodes.status_reporter import StatusReporter
 
 DECLARATIONS = (
     MECHANISM,
@@ -61,7 +60,7 @@ class Settings:
     autostart: bool
 
 
-class FramePath:
+class FramePath(JointStateRuntime):
     """Topic ``joint_states`` to topic ``~/path``.
 
     Parameters
@@ -76,8 +75,7 @@ class FramePath:
     """
 
     def __init__(self, node: ManagedNode, settings: Settings):
-        self._node, self._settings = node, settings
-        self._mechanism = mechanism = Mechanism.load(settings.mechanism)
+        mechanism = Mechanism.load(settings.mechanism)
         self._frame = settings.frame or mechanism.description.platform
         self._poses = FramePoses(mechanism, [self._frame])
         self._points: collections.deque[tuple[int, Point]] = collections.deque()
@@ -85,41 +83,19 @@ class FramePath:
         marker.pose.orientation.w = 1.0
         marker.color.r, marker.color.g, marker.color.b, marker.color.a = _RED, _GREEN, _BLUE, 1.0
         self._base = settings.frame_prefix + mechanism.description.base
-        self._publisher = node.create_lifecycle_publisher(
-            Marker, '~/path', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
-        )
-        self._stream = JointStateStream(
-            node, 'joint_states', mechanism, settings.closure_tolerance, self._draw
-        )
-        self._reporter = StatusReporter(
-            node, mechanism.name, lambda: [self._stream.status(self._reporter)]
-        )
+        super().__init__(node, settings, mechanism, 'joint_states', '~/path', Marker)
+
+    def describe(self) -> str:
+        """Name the frame."""
+        return f'path of {self._frame}'
 
     def activate(self) -> str:
-        """Begin to draw."""
+        """Begin to draw, from nothing."""
         self._points.clear()
-        self._stream.start()
-        return f'{self._mechanism.name}: path of {self._frame}'
+        return super().activate()
 
-    def deactivate(self) -> None:
-        """Stop drawing."""
-        self._stream.stop()
-
-    def destroy(self) -> None:
-        """Give topics and thread back."""
-        self._stream.destroy()
-        self._reporter.destroy()
-        self._node.destroy_lifecycle_publisher(self._publisher)
-
-    def check(self, settings: Settings) -> None:
-        """Nothing that the ranges do not say."""
-
-    def apply(self, settings: Settings) -> None:
-        """Take over what may change."""
-        self._stream.tolerance = settings.closure_tolerance
-        self._settings = settings
-
-    def _draw(self, header: Header, reading: JointReading) -> None:
+    def answer(self, header: Header, reading: JointReading) -> None:
+        """Publish the path, 50 times a second at most."""
         now = header.stamp.sec * 10**9 + header.stamp.nanosec
         points = self._points
         if points and now < points[-1][0]:

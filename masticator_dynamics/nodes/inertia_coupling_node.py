@@ -17,10 +17,10 @@ from masticator_dynamics.nodes import process
 from masticator_dynamics.nodes.declarations import AUTOSTART, MECHANISM, Declaration
 from masticator_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from masticator_dynamics.nodes.joint_state_input import JointReading
-from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE, JointStateStream
+from masticator_dynamics.nodes.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE
 from masticator_dynamics.nodes.managed_node import ManagedNode
-from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE, doubles
-from masticator_dynamics.nodes.status_reporter import StatusReporter
+from masticator_dynamics.nodes.publishers import doubles
 
 DECLARATIONS = (
     MECHANISM,
@@ -64,7 +64,7 @@ class Settings:
             )
 
 
-class Coupling:
+class Coupling(JointStateRuntime):
     """Topic ``joint_states`` to topic ``~/mci``, and a diagnostic for every joint.
 
     Parameters
@@ -79,57 +79,36 @@ class Coupling:
     """
 
     def __init__(self, node: ManagedNode, settings: Settings):
-        self._node, self._settings = node, settings
-        self._mechanism = mechanism = Mechanism.load(settings.mechanism)
+        mechanism = Mechanism.load(settings.mechanism)
         mechanism.inertia_coupling(mechanism.home)
         self._newest: FloatArray | None = None
         self._message = Float64MultiArray()
-        self._publisher = node.create_lifecycle_publisher(
-            Float64MultiArray, '~/mci', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
-        )
-        self._stream = JointStateStream(
-            node, 'joint_states', mechanism, settings.closure_tolerance, self._answer
-        )
-        self._reporter = StatusReporter(node, mechanism.name, self._collect)
+        super().__init__(node, settings, mechanism, 'joint_states', '~/mci', Float64MultiArray)
 
-    def activate(self) -> str:
-        """Begin to answer."""
-        self._stream.start()
-        names = ', '.join(self._mechanism.actuated)
-        return f'{self._mechanism.name}: inertia coupling of {names}'
+    def describe(self) -> str:
+        """Name the actuators."""
+        return f'inertia coupling of {", ".join(self._mechanism.actuated)}'
 
     def deactivate(self) -> None:
-        """Stop answering."""
-        self._stream.stop()
+        """Stop answering and forget the last answer."""
+        super().deactivate()
         self._newest = None
 
-    def destroy(self) -> None:
-        """Give topics and thread back."""
-        self._stream.destroy()
-        self._reporter.destroy()
-        self._node.destroy_lifecycle_publisher(self._publisher)
-
-    def check(self, settings: Settings) -> None:
-        """Nothing that ranges and `Settings` do not say."""
-
-    def apply(self, settings: Settings) -> None:
-        """Take over tolerance and thresholds."""
-        self._stream.tolerance = settings.closure_tolerance
-        self._settings = settings
-
-    def _answer(self, header: Header, reading: JointReading) -> None:
+    def answer(self, header: Header, reading: JointReading) -> None:
+        """Publish the indices."""
         self._newest = self._mechanism.inertia_coupling(self._mechanism.solve(reading.y))
         self._message.data = doubles(self._newest)
         self._publisher.publish(self._message)
 
-    def _collect(self) -> list[DiagnosticStatus]:
+    def collect(self) -> list[DiagnosticStatus]:
+        """One status per joint, and that of the topic."""
         newest = self._newest
         if newest is None or self._stream.silent:
             joints = [self._status(name, STALE, 'no joint_states', {}) for name in self._joints]
         else:
             pairs = zip(self._joints, newest.tolist(), strict=True)
             joints = [self._joint(name, value) for name, value in pairs]
-        return [*joints, self._stream.status(self._reporter)]
+        return [*joints, *super().collect()]
 
     @property
     def _joints(self) -> tuple[str, ...]:

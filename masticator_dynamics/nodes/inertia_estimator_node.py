@@ -19,10 +19,10 @@ from masticator_dynamics.nodes.diagnostics import OK
 from masticator_dynamics.nodes.estimate_service import EstimateService
 from masticator_dynamics.nodes.estimator_set import EstimatorSet
 from masticator_dynamics.nodes.joint_state_input import JointReading
-from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE, JointStateStream
+from masticator_dynamics.nodes.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE
 from masticator_dynamics.nodes.managed_node import ManagedNode
-from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE, doubles
-from masticator_dynamics.nodes.status_reporter import StatusReporter
+from masticator_dynamics.nodes.publishers import doubles
 
 DECLARATIONS = (
     MECHANISM,
@@ -54,7 +54,7 @@ class Settings:
     autostart: bool
 
 
-class Estimation:
+class Estimation(JointStateRuntime):
     """Topic ``joint_states`` to topic ``~/load_inertia``, and service ``~/estimate``.
 
     Topic and service run in threads of their own, each with its own mechanism.
@@ -73,8 +73,7 @@ class Estimation:
     """
 
     def __init__(self, node: ManagedNode, settings: Settings):
-        self._node, self._settings = node, settings
-        self._mechanism = mechanism = Mechanism.load(settings.mechanism)
+        mechanism = Mechanism.load(settings.mechanism)
         self._estimators = EstimatorSet(mechanism, settings.estimator_files)
         self.check(settings)
         # Once what runs later, and what diagnostics tell.
@@ -83,12 +82,6 @@ class Estimation:
             for kind in self._estimators.kinds
         }
         self._message = Float64MultiArray()
-        self._publisher = node.create_lifecycle_publisher(
-            Float64MultiArray, '~/load_inertia', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
-        )
-        self._stream = JointStateStream(
-            node, 'joint_states', mechanism, settings.closure_tolerance, self._answer
-        )
         another = Mechanism(mechanism.description)
         self._service = EstimateService(
             node,
@@ -97,29 +90,29 @@ class Estimation:
             lambda: self._settings.estimator,
             settings.closure_tolerance,
         )
-        self._reporter = StatusReporter(node, mechanism.name, self._collect)
+        super().__init__(
+            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray
+        )
+
+    def describe(self) -> str:
+        """Name actuators and estimators."""
+        names, kinds = ', '.join(self._mechanism.actuated), ', '.join(self._estimators.kinds)
+        return f'load inertia of {names}; estimators {kinds}, using {self._settings.estimator}'
 
     def activate(self) -> str:
-        """Begin to answer."""
-        self._stream.start()
+        """Begin to answer, requests as well."""
         self._service.active = True
-        names = ', '.join(self._mechanism.actuated)
-        return (
-            f'{self._mechanism.name}: load inertia of {names}; estimators '
-            f'{", ".join(self._estimators.kinds)}, using {self._settings.estimator}'
-        )
+        return super().activate()
 
     def deactivate(self) -> None:
         """Stop answering."""
         self._service.active = False
-        self._stream.stop()
+        super().deactivate()
 
     def destroy(self) -> None:
         """Give topics, service and thread back."""
-        self._stream.destroy()
         self._service.destroy()
-        self._reporter.destroy()
-        self._node.destroy_lifecycle_publisher(self._publisher)
+        super().destroy()
 
     def check(self, settings: Settings) -> None:
         """Refuse an estimator that there is not (`InputError`)."""
@@ -127,25 +120,25 @@ class Estimation:
 
     def apply(self, settings: Settings) -> None:
         """Take over tolerance and estimator."""
-        self._stream.tolerance = self._service.tolerance = settings.closure_tolerance
-        self._settings = settings
+        super().apply(settings)
+        self._service.tolerance = settings.closure_tolerance
 
-    def _answer(self, header: Header, reading: JointReading) -> None:
+    def answer(self, header: Header, reading: JointReading) -> None:
+        """Publish the load inertia of every motor."""
         # Also where a fitted estimator would answer, the loops have to close.
         self._mechanism.solve(reading.y)
         inertia, _ = self._estimators[self._settings.estimator].estimate(reading.y)
         self._message.data = doubles(inertia)
         self._publisher.publish(self._message)
 
-    def _collect(self) -> list[DiagnosticStatus]:
+    def collect(self) -> list[DiagnosticStatus]:
+        """What is used and how well, and how the topic is doing."""
         kind = self._settings.estimator
         pairs = zip(self._mechanism.actuated, self._expected[kind].tolist(), strict=True)
         values: dict[str, object] = {f'expected error {name}': value for name, value in pairs}
         values |= {'answered': self._service.answered, 'refused': self._service.refused}
-        return [
-            self._reporter.status('estimator', OK, f'using {kind}', values),
-            self._stream.status(self._reporter),
-        ]
+        status = self._reporter.status('estimator', OK, f'using {kind}', values)
+        return [status, *super().collect()]
 
 
 class InertiaEstimatorNode(ManagedNode):

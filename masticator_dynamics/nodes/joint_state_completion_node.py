@@ -15,10 +15,10 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes import process
 from masticator_dynamics.nodes.declarations import AUTOSTART, MECHANISM
 from masticator_dynamics.nodes.joint_state_input import JointReading
-from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE, JointStateStream
+from masticator_dynamics.nodes.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE
 from masticator_dynamics.nodes.managed_node import ManagedNode
-from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE, doubles
-from masticator_dynamics.nodes.status_reporter import StatusReporter
+from masticator_dynamics.nodes.publishers import doubles
 
 DECLARATIONS = (MECHANISM, CLOSURE_TOLERANCE, AUTOSTART)
 
@@ -32,7 +32,7 @@ class Settings:
     autostart: bool
 
 
-class Completion:
+class Completion(JointStateRuntime):
     """Topic ``joint_states_in`` to topic ``joint_states``.
 
     Parameters
@@ -47,44 +47,19 @@ class Completion:
     """
 
     def __init__(self, node: ManagedNode, settings: Settings):
-        self._node, self._mechanism = node, Mechanism.load(settings.mechanism)
+        mechanism = Mechanism.load(settings.mechanism)
         topics = [node.resolve_topic_name(topic) for topic in ('joint_states_in', 'joint_states')]
         if topics[0] == topics[1]:
             raise InputError(f'joint_states_in and joint_states are both {topics[0]}')
-        self._message = JointState(name=list(self._mechanism.tree_joints))
-        self._publisher = node.create_lifecycle_publisher(
-            JointState, 'joint_states', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
-        )
-        self._stream = JointStateStream(
-            node, 'joint_states_in', self._mechanism, settings.closure_tolerance, self._complete
-        )
-        self._reporter = StatusReporter(
-            node, self._mechanism.name, lambda: [self._stream.status(self._reporter)]
-        )
+        self._message = JointState(name=list(mechanism.tree_joints))
+        super().__init__(node, settings, mechanism, 'joint_states_in', 'joint_states', JointState)
 
-    def activate(self) -> str:
-        """Begin to answer."""
-        self._stream.start()
-        return f'{self._mechanism.name}: completing joint_states_in to joint_states'
+    def describe(self) -> str:
+        """Name the topics."""
+        return 'completing joint_states_in to joint_states'
 
-    def deactivate(self) -> None:
-        """Stop answering."""
-        self._stream.stop()
-
-    def destroy(self) -> None:
-        """Give topics and thread back."""
-        self._stream.destroy()
-        self._reporter.destroy()
-        self._node.destroy_lifecycle_publisher(self._publisher)
-
-    def check(self, settings: Settings) -> None:
-        """Nothing that the ranges do not say."""
-
-    def apply(self, settings: Settings) -> None:
-        """Take over the tolerance."""
-        self._stream.tolerance = settings.closure_tolerance
-
-    def _complete(self, header: Header, reading: JointReading) -> None:
+    def answer(self, header: Header, reading: JointReading) -> None:
+        """Publish all joints of the tree."""
         motion, message = self._mechanism.solve(reading.y, reading.y_dot), self._message
         message.header = header
         message.position = doubles(motion.q)
