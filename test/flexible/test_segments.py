@@ -9,10 +9,12 @@ import pytest
 import scipy.integrate
 
 from flexible import beams
-from flexible.segment_chain import SegmentChain
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.flexible import FlexibleModel, segmented, simulate
 from masticator_dynamics.flexible.beam import frequency_roots
+
+pytest.importorskip('pinocchio', reason='Pinocchio, which moves the segments, is not installed')
+from flexible.segment_chain import SegmentChain  # noqa: E402
 
 PINNED = np.pi**2 * beams.UNIT_FREQUENCY
 CLAMPED = frequency_roots('clamped-pinned', 1)[0] ** 2 * beams.UNIT_FREQUENCY
