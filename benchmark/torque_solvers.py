@@ -15,7 +15,7 @@ from benchmark.friction_terms import FrictionTerms, torques_of_piece
 from benchmark.states import Array
 
 # Measured to serve SLSQP best: with F_Z in N, or stopped later, it takes up to ten times as long,
-# and misses no fewer optima. 100 N times a lever of a centimetre is 1 N m.
+# and misses about as many optima. 100 N times a lever of a centimetre is 1 N m.
 UNIT_OF_FORCE = 100.0  # N
 FINE = {'ftol': 1e-13, 'maxiter': 200}
 STEP = 1e-6  # of the multipliers, relative; the torques' norm then keeps about twice the digits
