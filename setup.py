@@ -75,6 +75,7 @@ EXTRAS = {
         'tqdm>=4.66,<5',
     ],
     'test': [
+        'daqp>=0.11,<0.12',
         'hypothesis>=6.98,<7',
         'jsonschema>=4.10,<5',
         'pin>=4.1,<5',

@@ -18,16 +18,18 @@ from benchmark.states import Array
 _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 
 
-def _cross(a: Array, b: Array) -> Array:
+def cross(a: Array, b: Array) -> Array:
+    """Cross product along the last axis; numpy's own takes several times as long."""
     return a[..., _NEXT] * b[..., _AFTER] - a[..., _AFTER] * b[..., _NEXT]
 
 
-def _dot(a: Array, b: Array) -> Array:
+def dot(a: Array, b: Array) -> Array:
+    """Scalar product along the last axis."""
     return np.einsum('...i,...i->...', a, b)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Platform:
+class PlatformMotion:
     """Pose and motion of the mandible; twists are linear over angular, base axes."""
 
     position: Array  # (..., 3)
@@ -35,6 +37,21 @@ class _Platform:
     twist_map: Array  # (..., 6, 4) twist per independent velocity
     twist: Array  # (..., 6)
     twist_rate: Array  # (..., 6)
+
+
+@dataclasses.dataclass(frozen=True)
+class Loads:
+    """What limbs and mandible need, but for the couplers' axial forces; base axes."""
+
+    platform: PlatformMotion
+    arm: Array  # (..., 6, 3) platform origin to M
+    lever: Array  # (..., 6, 3) derivative of the crank pin by its angle
+    coupler: Array  # (..., 6, 3) S to M
+    gain: Array  # (..., 6) coupler . lever
+    theta_dot: Array  # (..., 6)
+    on_pin: Array  # (..., 6, 3) force on the coupler at S, without axial force
+    on_crank: Array  # (..., 6) torque, likewise
+    wrench_needed: Array  # (..., 6) on the platform, likewise
 
 
 class NumpyMethod:
@@ -45,22 +62,34 @@ class NumpyMethod:
 
     def torques(self, y: Array, y_dot: Array, y_ddot: Array, wrench: Array) -> Array:
         """Efforts (..., 6); arguments (..., 4), (..., 4), (..., 4), (..., 6)."""
+        loads = self.loads(y, y_dot, y_ddot, wrench)
+        of_twist = np.concatenate([loads.coupler, cross(loads.arm, loads.coupler)], axis=-1)
+        jacobian = (of_twist / loads.gain[..., None]) @ loads.platform.twist_map
+        transposed = np.swapaxes(jacobian, -1, -2)
+        load = (
+            np.swapaxes(loads.platform.twist_map, -1, -2) @ loads.wrench_needed[..., None]
+            + transposed @ loads.on_crank[..., None]
+        )
+        return (jacobian @ np.linalg.solve(transposed @ jacobian, load))[..., 0]
+
+    def loads(self, y: Array, y_dot: Array, y_ddot: Array, wrench: Array) -> Loads:
+        """Motion and loads of the limbs and the mandible; arguments as in :meth:`torques`."""
         g = self.geometry
         platform = self._platform(y, y_dot, y_ddot)
         arm = g.joint @ np.swapaxes(platform.rotation, -1, -2)
         omega, omega_dot = platform.twist[..., None, 3:], platform.twist_rate[..., None, 3:]
-        arm_dot = _cross(omega, arm)
+        arm_dot = cross(omega, arm)
         joint_dot = platform.twist[..., None, :3] + arm_dot
         joint_ddot = (
-            platform.twist_rate[..., None, :3] + _cross(omega_dot, arm) + _cross(omega, arm_dot)
+            platform.twist_rate[..., None, :3] + cross(omega_dot, arm) + cross(omega, arm_dot)
         )
         crank, lever = self._cranks(platform.position[..., None, :] + arm - g.shaft)
         coupler = platform.position[..., None, :] + arm - g.shaft - crank
-        gain = _dot(coupler, lever)
-        theta_dot = _dot(coupler, joint_dot) / gain
+        gain = dot(coupler, lever)
+        theta_dot = dot(coupler, joint_dot) / gain
         coupler_dot = joint_dot - theta_dot[..., None] * lever
-        bend = _dot(coupler_dot, coupler_dot) + theta_dot**2 * _dot(coupler, crank)
-        theta_ddot = (_dot(coupler, joint_ddot) + bend) / gain
+        bend = dot(coupler_dot, coupler_dot) + theta_dot**2 * dot(coupler, crank)
+        theta_ddot = (dot(coupler, joint_ddot) + bend) / gain
 
         # A uniform rod: what its ends must supply, a third of the mass here, a sixth across.
         pin_ddot = theta_ddot[..., None] * lever - theta_dot[..., None] ** 2 * crank - g.gravity
@@ -70,18 +99,13 @@ class NumpyMethod:
 
         wrench_needed = self._platform_load(platform) - wrench
         wrench_needed[..., :3] += on_tip.sum(axis=-2)
-        wrench_needed[..., 3:] += _cross(arm, on_tip).sum(axis=-2)
-        of_twist = np.concatenate([coupler, _cross(arm, coupler)], axis=-1) / gain[..., None]
-        jacobian = of_twist @ platform.twist_map
-        on_crank = g.crank_inertia * theta_ddot + _dot(lever, on_pin)
-        transposed = np.swapaxes(jacobian, -1, -2)
-        load = (
-            np.swapaxes(platform.twist_map, -1, -2) @ wrench_needed[..., None]
-            + transposed @ on_crank[..., None]
+        wrench_needed[..., 3:] += cross(arm, on_tip).sum(axis=-2)
+        on_crank = g.crank_inertia * theta_ddot + dot(lever, on_pin)
+        return Loads(
+            platform, arm, lever, coupler, gain, theta_dot, on_pin, on_crank, wrench_needed
         )
-        return (jacobian @ np.linalg.solve(transposed @ jacobian, load))[..., 0]
 
-    def _platform(self, y: Array, y_dot: Array, y_ddot: Array) -> _Platform:
+    def _platform(self, y: Array, y_dot: Array, y_ddot: Array) -> PlatformMotion:
         """Close the contacts: gamma and z follow from the other four."""
         g, n = self.geometry, self.geometry.normal
         sines, cosines = np.sin(y[..., 2:]), np.cos(y[..., 2:])
@@ -99,8 +123,8 @@ class NumpyMethod:
         y_axis = cosine * second - sine * untwisted
         rotation = np.stack([x_axis, y_axis, third], axis=-1)
         along = x_axis @ n
-        gamma_a = _cross(first, y_axis) @ n / along
-        gamma_b = _cross(second, y_axis) @ n / along
+        gamma_a = cross(first, y_axis) @ n / along
+        gamma_b = cross(second, y_axis) @ n / along
         arm = rotation @ g.condyle
         position = np.stack([y[..., 0], y[..., 1], zero], axis=-1)
         position[..., 2] = -(position @ n + arm @ n + g.offset[0]) / n[2]
@@ -111,7 +135,7 @@ class NumpyMethod:
         twist_map[..., 3:, 2] = first + gamma_a[..., None] * third
         twist_map[..., 3:, 3] = second + gamma_b[..., None] * third
         for k in (2, 3):
-            twist_map[..., 2, k] = -_cross(twist_map[..., 3:, k], arm) @ n / n[2]
+            twist_map[..., 2, k] = -cross(twist_map[..., 3:, k], arm) @ n / n[2]
         twist = (twist_map @ y_dot[..., None])[..., 0]
 
         # What is left of the accelerations when y_ddot is zero.
@@ -119,20 +143,20 @@ class NumpyMethod:
         omega = twist[..., 3:]
         carried = a_dot * first + b_dot * second
         gamma_dot = a_dot * gamma_a[..., None] + b_dot * gamma_b[..., None]
-        bias = a_dot * b_dot * _cross(first, second) + gamma_dot * _cross(carried, third)
-        turned = _cross(bias, y_axis) + _cross(omega, _cross(omega, y_axis))
+        bias = a_dot * b_dot * cross(first, second) + gamma_dot * cross(carried, third)
+        turned = cross(bias, y_axis) + cross(omega, cross(omega, y_axis))
         bias = bias + (turned @ n / along)[..., None] * third
         twist_rate = (twist_map @ y_ddot[..., None])[..., 0]
         twist_rate[..., 3:] += bias
-        centripetal = _cross(bias, arm) + _cross(omega, _cross(omega, arm))
+        centripetal = cross(bias, arm) + cross(omega, cross(omega, arm))
         twist_rate[..., 2] -= centripetal @ n / n[2]
-        return _Platform(position, rotation, twist_map, twist, twist_rate)
+        return PlatformMotion(position, rotation, twist_map, twist, twist_rate)
 
     def _cranks(self, reach: Array) -> tuple[Array, Array]:
         """Vectors (..., 6, 3) from shaft to pin, and their derivatives by the crank angles."""
         g = self.geometry
-        a, b = _dot(reach, g.crank_x), _dot(reach, g.crank_y)
-        c = _dot(reach, reach) + g.crank_length**2 - g.coupler_length**2
+        a, b = dot(reach, g.crank_x), dot(reach, g.crank_y)
+        c = dot(reach, reach) + g.crank_length**2 - g.coupler_length**2
         c = c / (2.0 * g.crank_length)
         square = a * a + b * b
         root = g.branch * np.sqrt(square - c * c)
@@ -142,7 +166,7 @@ class NumpyMethod:
         crank = length * (cosine * g.crank_x + sine * g.crank_y)
         return crank, length * (cosine * g.crank_y - sine * g.crank_x)
 
-    def _platform_load(self, platform: _Platform) -> Array:
+    def _platform_load(self, platform: PlatformMotion) -> Array:
         """Wrench (..., 6) about its origin that the mandible's motion and weight need."""
         g = self.geometry
         transposed = np.swapaxes(platform.rotation, -1, -2)
@@ -151,4 +175,4 @@ class NumpyMethod:
         momentum = (inertia @ omega[..., None])[..., 0]
         change = (inertia @ platform.twist_rate[..., 3:, None])[..., 0]
         force = g.mass * (platform.twist_rate[..., :3] - g.gravity)
-        return np.concatenate([force, change + _cross(omega, momentum)], axis=-1)
+        return np.concatenate([force, change + cross(omega, momentum)], axis=-1)

@@ -8,6 +8,7 @@ The exit code says whether the methods agree, never whether they are fast.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import importlib.metadata
 import json
@@ -17,25 +18,25 @@ import platform
 import sys
 import tempfile
 
-import numpy as np
-
 from benchmark.control_loop import busy_processes, time_loop
 from benchmark.first_torque import METHODS as FRESH_METHODS
 from benchmark.first_torque import time_first_torque
 from benchmark.floor import CompilerMissingError, floor_method
+from benchmark.friction import COLUMNS as WITH_FRICTION
+from benchmark.friction import NOTES as FRICTION_NOTES
+from benchmark.friction import FrictionMethods
 from benchmark.geometry import Geometry
 from benchmark.numpy_method import NumpyMethod
 from benchmark.pinocchio_method import PinocchioMethod
-from benchmark.states import MECHANISMS, Array, random_states
+from benchmark.states import MECHANISMS, random_states
 from benchmark.table import Row, as_data, as_text
-from benchmark.timing import Method, disagreement, time_batches, time_calls
+from benchmark.timing import Method, disagreement, percentiles, time_batches, time_calls
 from masticator_dynamics import Mechanism
-from masticator_dynamics.errors import InputError
 
 OURS, PINOCCHIO, NUMPY, FLOOR = 'engine', 'Pinocchio', 'numpy', 'C++ floor'
-FRICTION = 'engine, friction'
 TOLERANCES = {PINOCCHIO: 1e-8, NUMPY: 1e-8, FLOOR: 1e-9}  # of the largest torque
-POOL, BATCH, LOOPED = 256, 5000, 250
+PACKAGES = ('numpy', 'scipy', 'numba', 'pin', 'daqp')
+POOL, CHECKED, BATCH, LOOPED = 256, 2000, 5000, 250
 NOTES = """\
 Figures in brackets are multiples of the engine's. One call: from Python, hot, scattered poses; the
 mean over a turn of about 1 ms, its median (p50) and tenth percentile (p10) over {rounds} turns.
@@ -53,7 +54,11 @@ def main() -> int:
         methods = _masticator_methods(pathlib.Path(directory))
     _tell('Checking that all methods agree')
     agreement = _check(methods, 'masticator')
+    friction = FrictionMethods(Mechanism.load('masticator'))
+    misses = friction.check(random_states('masticator', CHECKED))
     rows += _one_call(methods, options.rounds)
+    _tell('One call with friction')
+    with_friction = friction.time(random_states('masticator', POOL), options.rounds)
     rows += _batch(methods, options.rounds // 20)
     rows += _fresh_process(options.processes)
     rows += _control_loop(methods, options.loop_rounds, options.busy)
@@ -61,11 +66,19 @@ def main() -> int:
     machine = _machine()
     print('\n'.join(f'{key}: {value}' for key, value in machine.items()), end='\n\n')
     print(as_text(rows, [OURS, PINOCCHIO, NUMPY, FLOOR]), end='\n\n')
-    print(NOTES.format(rounds=options.rounds, looped=LOOPED))
+    print(NOTES.format(rounds=options.rounds, looped=LOOPED), end='\n\n')
+    print(as_text(with_friction, list(WITH_FRICTION)), end='\n\n')
+    print(FRICTION_NOTES.format(checked=CHECKED))
+    print('\n'.join(miss.as_text() for miss in misses), end='\n\n')
     differences = ', '.join(f'{name} {value:.0e}' for name, value in agreement.items())
     print(f'Largest difference from the engine, of the largest torque:\n{differences}')
     if options.json:
-        data = {'machine': machine, 'agreement': agreement, 'rows': as_data(rows, OURS)}
+        data = {
+            'machine': machine,
+            'agreement': agreement,
+            'misses': [dataclasses.asdict(miss) for miss in misses],
+            'rows': as_data(rows + with_friction, OURS),
+        }
         options.json.write_text(json.dumps(data, indent=2) + '\n', encoding='utf-8')
     return 0
 
@@ -118,47 +131,20 @@ def _check(methods: list[Method], mechanism: str) -> dict[str, float]:
     return {name: value for name, value in found.items() if name != OURS}
 
 
-def _percentiles(seconds: dict[str, Array], percentile: float, scale: float) -> dict[str, float]:
-    return {name: float(np.percentile(s, percentile)) * scale for name, s in seconds.items()}
-
-
 def _one_call(methods: list[Method], rounds: int) -> list[Row]:
     _tell('One call')
-    friction, refusal = _friction()
-    seconds = time_calls([*methods, *friction], random_states('masticator', POOL), rounds)
-    with_friction = {OURS: seconds.pop(FRICTION)} if friction else {}
-    middle, low = _percentiles(seconds, 50, 1e6), _percentiles(seconds, 10, 1e6)
+    seconds = time_calls(methods, random_states('masticator', POOL), rounds)
     return [
         Row('masticator, one call from Python', '', {}),
-        Row('pose to least-norm torques, p50', 'µs', middle, 10.0),
-        Row('pose to least-norm torques, p10', 'µs', low),
-        Row(
-            'the same with friction, goal torque, p50', 'µs',
-            _percentiles(with_friction, 50, 1e6), 15.0, refusal),
-        Row(
-            'the same with friction, goal torque, p10', 'µs',
-            _percentiles(with_friction, 10, 1e6), None, refusal),
-    ]  # fmt: skip
-
-
-def _friction() -> tuple[list[Method], str]:
-    """The engine with friction, once the mechanism takes it; else what to print instead."""
-    mechanism = Mechanism.load('masticator')
-    method = Method(
-        FRICTION,
-        lambda *state: mechanism.feedforward(*state, goal='torque', friction=True).actuated,
-    )
-    try:
-        method.torques(random_states('masticator', 1))
-    except InputError:
-        return [], 'not there yet'
-    return [method], ''
+        Row('pose to least-norm torques, p50', 'µs', percentiles(seconds, 50, 1e6), 10.0),
+        Row('pose to least-norm torques, p10', 'µs', percentiles(seconds, 10, 1e6)),
+    ]
 
 
 def _batch(methods: list[Method], rounds: int) -> list[Row]:
     _tell('Batch')
     seconds = time_batches(methods, random_states('masticator', BATCH), rounds, LOOPED)
-    figures = _percentiles(seconds, 50, 1e3)
+    figures = percentiles(seconds, 50, 1e3)
     return [
         Row('masticator, batch', '', {}),
         Row(f'{BATCH} samples, p50', 'ms', figures, 40.0),
@@ -171,7 +157,7 @@ def _fresh_process(rounds: int) -> list[Row]:
     seconds = time_first_torque(FRESH_METHODS, rounds)
     return [
         Row('masticator, fresh process, warm cache', '', {}),
-        Row('start to first torque, median', 's', _percentiles(seconds, 50, 1.0), 1.5),
+        Row('start to first torque, median', 's', percentiles(seconds, 50, 1.0), 1.5),
     ]
 
 
@@ -181,7 +167,7 @@ def _control_loop(methods: list[Method], rounds: int, busy: int) -> list[Row]:
         seconds = time_loop(methods, random_states('masticator', POOL), rounds)
     rows = [Row(f'masticator, 1 kHz loop with sleeps, {busy} busy process(es) beside it', '', {})]
     for percentile, budget in ((50, None), (99, 50.0), (99.9, None)):
-        figures = _percentiles(seconds, percentile, 1e6)
+        figures = percentiles(seconds, percentile, 1e6)
         rows.append(Row(f'one evaluation, p{percentile:g}', 'µs', figures, budget))
     return rows
 
@@ -196,8 +182,8 @@ def _per_mechanism(rounds: int, agreement: dict[str, float]) -> list[Row]:
         methods = [_engine(mechanism), Method(PINOCCHIO, pinocchio.torques)]
         agreement[f'{PINOCCHIO} on {name}'] = _check(methods, name)[PINOCCHIO]
         seconds = time_calls(methods, random_states(name, POOL), rounds)
-        rows.append(Row(f'{name}, p50', 'µs', _percentiles(seconds, 50, 1e6)))
-        rows.append(Row(f'{name}, p10', 'µs', _percentiles(seconds, 10, 1e6)))
+        rows.append(Row(f'{name}, p50', 'µs', percentiles(seconds, 50, 1e6)))
+        rows.append(Row(f'{name}, p10', 'µs', percentiles(seconds, 10, 1e6)))
     return rows
 
 
@@ -209,7 +195,7 @@ def _machine() -> dict[str, str]:
             if line.startswith('model name'):
                 model = line.split(':', 1)[1].strip()
                 break
-    versions = [f'{name} {importlib.metadata.version(name)}' for name in ('numpy', 'numba', 'pin')]
+    versions = [f'{name} {importlib.metadata.version(name)}' for name in PACKAGES]
     load = ' '.join(f'{value:.2f}' for value in os.getloadavg())
     return {
         'machine': f'{model or platform.processor()}, {os.cpu_count()} cores, {platform.machine()}',

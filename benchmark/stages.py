@@ -18,6 +18,11 @@ import numpy as np
 
 from benchmark.states import random_states
 from masticator_dynamics import Mechanism
+from masticator_dynamics.actuation.causes import find_causes
+from masticator_dynamics.actuation.distribute import report_forces, weigh
+from masticator_dynamics.actuation.layout import unpack_tables
+from masticator_dynamics.actuation.packing import pack_distribution
+from masticator_dynamics.actuation.pieces import solve_pieces
 from masticator_dynamics.engine import evaluate as engine
 from masticator_dynamics.engine.closure import close_loops
 from masticator_dynamics.engine.dynamics import (
@@ -44,6 +49,12 @@ STAGES = (
     'bodies and load of the tree',
     'least-norm efforts',
     'multipliers, force balance',
+)
+FRICTION_STAGES = (
+    'without friction',
+    'causes of forces, weights',
+    'best piece',
+    'forces of all causes',
 )
 ROUNDS, POOL = 200, 64
 
@@ -83,22 +94,78 @@ def _run_until(memory, scratch, stage, given, out):
         answer.report[4] = constraint_multipliers(model, answer.effort, answer.multipliers)
 
 
+@entry_point
+def _distribute_until(memory, scratch, block, table_memory, stage, given, out):
+    """Rows as ``actuation.distribute`` does them, stopping after a stage."""
+    model = unpack(memory, scratch)
+    tables = unpack_tables(block, table_memory)
+    asked, told = 3 * len(model.independent) + 6, model.answer[len(model.answer) - 1]
+    rows = len(given) // asked
+    width = len(out) // rows
+    for row in range(rows):
+        answer = answer_of(out[row * width : row * width + told], model.answer)
+        forces = out[row * width + told : (row + 1) * width]
+        engine.evaluate_row(model, engine.FEEDFORWARD, given[row * asked :][:asked], answer)
+        if stage < 1:
+            continue
+        find_causes(model, tables, answer)
+        weigh(model, tables, answer)
+        if stage < 2:
+            continue
+        solve_pieces(model, tables, answer, forces)
+        if stage < 3:
+            continue
+        report_forces(model, tables, answer, forces)
+
+
 def kernel_stages(mechanism: Mechanism, given: np.ndarray) -> dict[str, float]:
     """Median time of each stage per row of input, us."""
     model = pack(mechanism.description, mechanism.structure, mechanism.driving)
     out = np.empty((len(given), mechanism.slices['tangent'].stop))
     flat = given.reshape(-1), out.reshape(-1)
-    _run_until(model.memory, model.scratch, len(STAGES), *flat)
-    if not np.allclose(out[:, mechanism.slices['effort']], _efforts(mechanism, given), rtol=1e-9):
+
+    def run(stage: int) -> None:
+        _run_until(model.memory, model.scratch, stage, *flat)
+
+    run(len(STAGES))
+    _check(out[:, mechanism.slices['effort']], _efforts(mechanism, given))
+    return _own_times(run, STAGES, len(given))
+
+
+def friction_stages(mechanism: Mechanism, given: np.ndarray) -> dict[str, float]:
+    """The same for friction and goal torque."""
+    model = pack(mechanism.description, mechanism.structure, mechanism.driving)
+    description, driving = mechanism.description, len(mechanism.driving)
+    distribution = pack_distribution(
+        description, mechanism.structure, model, driving, {'torque': 1.0}, friction=True
+    )
+    out = np.empty((len(given), distribution.width))
+    flat = given.reshape(-1), out.reshape(-1)
+
+    def run(stage: int) -> None:
+        _distribute_until(*distribution.run.args, stage, *flat)
+
+    run(len(FRICTION_STAGES))
+    expected = _efforts(mechanism, given, goal='torque', friction=True)
+    _check(out[:, distribution.slices['effort']], expected)
+    return _own_times(run, FRICTION_STAGES, len(given))
+
+
+def _check(efforts: np.ndarray, expected: np.ndarray) -> None:
+    if not np.allclose(efforts, expected, rtol=1e-9):
         raise SystemExit('the stages no longer do what the engine does')
-    until = np.empty((ROUNDS, len(STAGES)))
+
+
+def _own_times(run: Callable[[int], None], stages: tuple[str, ...], rows: int) -> dict[str, float]:
+    """Differences of the medians of ``run`` up to each stage, us per row."""
+    until = np.empty((ROUNDS, len(stages)))
     for r in range(ROUNDS):
-        for stage in range(len(STAGES)):
+        for stage in range(len(stages)):
             start = perf_counter()
-            _run_until(model.memory, model.scratch, stage, *flat)
+            run(stage)
             until[r, stage] = perf_counter() - start
-    reached = np.median(until, axis=0) / len(given) * 1e6
-    return dict(zip(STAGES, np.diff(reached, prepend=0.0), strict=True))
+    reached = np.median(until, axis=0) / rows * 1e6
+    return dict(zip(stages, np.diff(reached, prepend=0.0), strict=True))
 
 
 def call_stages(mechanism: Mechanism, rows: list[tuple[Any, ...]]) -> dict[str, float]:
@@ -131,10 +198,10 @@ def call_stages(mechanism: Mechanism, rows: list[tuple[Any, ...]]) -> dict[str, 
     }
 
 
-def _efforts(mechanism: Mechanism, given: np.ndarray) -> np.ndarray:
+def _efforts(mechanism: Mechanism, given: np.ndarray, **choice: Any) -> np.ndarray:
     k = len(mechanism.independent)
     columns = (given[:, :k], given[:, k : 2 * k], given[:, 2 * k : 3 * k], given[:, 3 * k :])
-    return mechanism.feedforward_batch(*columns).actuated
+    return mechanism.feedforward_batch(*columns, **choice).actuated
 
 
 def _interleaved(
@@ -152,15 +219,20 @@ def _interleaved(
 
 
 def main() -> None:
-    """Print both tables for one mechanism."""
+    """Print all tables for one mechanism."""
     name = sys.argv[1] if len(sys.argv) > 1 else 'masticator'
     mechanism = Mechanism.load(name)
     states = random_states(name, POOL)
+    given = np.hstack(states.columns())
     for title, times in (
         (f'{name}: one call from Python, µs', call_stages(mechanism, states.rows())),
         (
             f'{name}: stages of the kernel, µs per row',
-            kernel_stages(mechanism, np.hstack(states.columns())),
+            kernel_stages(mechanism, given),
+        ),
+        (
+            f'{name}: kernel with friction and goal torque, µs per row',
+            friction_stages(mechanism, given),
         ),
     ):
         print(title)

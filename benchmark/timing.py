@@ -105,3 +105,8 @@ def time_batches(
             if r >= 0:
                 seconds[method.name][r] = scale * elapsed
     return seconds
+
+
+def percentiles(seconds: dict[str, Array], percentile: float, scale: float) -> dict[str, float]:
+    """Per method, a percentile of its times, times ``scale``."""
+    return {name: float(np.percentile(s, percentile)) * scale for name, s in seconds.items()}
