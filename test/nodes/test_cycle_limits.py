@@ -27,6 +27,19 @@ def tight(tmp_path_factory):
     return Mechanism.load(samples.tight_masticator(tmp_path_factory.mktemp('limits')))
 
 
+def urdf_joints(mechanism):
+    """Child link and axis of each joint by name, as the URDF's text says."""
+    urdf = ElementTree.fromstring(mechanism.description.urdf_xml)
+    return {
+        joint.get('name'): (
+            joint.find('child').get('link'),
+            np.array(joint.find('axis').get('xyz').split(), dtype=float),
+        )
+        for joint in urdf.findall('joint')
+        if joint.find('axis') is not None
+    }
+
+
 class Rig:
     """A cycle that holds home while somebody bites on the left."""
 
@@ -75,7 +88,11 @@ def test_what_cannot_be_driven_gives_way_and_is_counted(tight):
         assert shortfall.value == np.abs(effort.shortfall[kind]).max() > 1.0
         index = tight.independent.index(shortfall.name)
         assert abs(effort.shortfall[index]) == shortfall.value
-    # The efforts belong to the motion that is left.
+    # The efforts belong to the motion that is left, and so do the forces of the joints.
+    for name, wrench, torque in zip(
+        tight.actuated, rig.cycle.joint_forces(effort), effort.actuated, strict=True
+    ):
+        assert wrench[3:] @ urdf_joints(tight)[name][1] == pytest.approx(torque, abs=1e-9)
     left = tight.feedforward(effort.y, effort.y_dot, -effort.shortfall, effort.wrench)
     tangent = tight.jacobian_actuated_from_independent(left)
     assert tangent.T @ effort.actuated == pytest.approx(tangent.T @ left.actuated, abs=1e-9)
@@ -165,7 +182,7 @@ def test_joint_forces_carry_the_mechanism_and_turn_the_cranks(mechanism):
     rig = Rig(mechanism)
     effort = mechanism.feedforward(MOVING[0])
     urdf = ElementTree.fromstring(mechanism.description.urdf_xml)
-    joints = {joint.get('name'): joint for joint in urdf.findall('joint')}
+    joints = urdf_joints(mechanism)
     force, moment = np.zeros(3), np.zeros(3)
 
     def add(frame, wrench):
@@ -177,8 +194,8 @@ def test_joint_forces_carry_the_mechanism_and_turn_the_cranks(mechanism):
     wrenches = rig.cycle.joint_forces(effort)
     rows = zip(mechanism.actuated, rig.cycle.joint_frames, wrenches, effort.actuated, strict=True)
     for name, frame, wrench, torque in rows:
-        assert frame == joints[name].find('child').get('link')
-        axis = np.array(joints[name].find('axis').get('xyz').split(), dtype=float)
+        child, axis = joints[name]
+        assert frame == child
         assert wrench[3:] @ axis == pytest.approx(torque, abs=1e-12)
         add(frame, wrench)
     borne = force.copy()
