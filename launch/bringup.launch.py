@@ -19,6 +19,7 @@ DYNAMICS_ARGUMENTS = (
     ('rate', '', 'Control cycles per second, Hz; empty: as in config/dynamics.yaml'),
     ('goal', '', 'How redundant actuators share the load; empty: as in config/dynamics.yaml'),
     ('friction', '', 'Take friction into account (true or false); empty: as in the file'),
+    ('limits', '', 'Keep loads within limits (true or false); empty: as in the file'),
     ('namespace', '', 'Namespace of all nodes and topics'),
     ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
     ('use_sim_time', 'false', 'Follow the time on /clock'),
@@ -33,8 +34,9 @@ ARGUMENTS = (
 
 RECORDED = (
     'joint_trajectory', 'bite_force', 'feedforward_effort', 'feedforward_state',
-    'feedforward_trajectory', 'contact_force/.*', 'joint_states', 'joint_states_in',
-    'inertia_coupling/mci', 'inertia_estimator/load_inertia', 'robot_description',
+    'feedforward_trajectory', 'contact_force/.*', 'joint_force/.*', 'joint_states',
+    'joint_states_in', 'inertia_coupling/mci', 'inertia_estimator/load_inertia',
+    'robot_description',
 )  # fmt: skip
 
 

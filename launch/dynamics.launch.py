@@ -14,6 +14,7 @@ ARGUMENTS = (
     ('rate', '', 'Control cycles per second, Hz; empty: as in params_file'),
     ('goal', '', 'How redundant actuators share the load; empty: as in params_file'),
     ('friction', '', 'Take friction into account (true or false); empty: as in params_file'),
+    ('limits', '', 'Keep loads within limits (true or false); empty: as in params_file'),
     ('publish_joint_states', '', 'Publish all joints (true or false); empty: as in params_file'),
     ('namespace', '', 'Namespace of all nodes and topics'),
     ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
@@ -38,7 +39,7 @@ def start_nodes(context: LaunchContext) -> list[Node]:
         given['rate'] = float(value['rate'])
     if value['goal']:
         given['goal'] = value['goal']
-    for switch in ('friction', 'publish_joint_states'):
+    for switch in ('friction', 'limits', 'publish_joint_states'):
         if value[switch]:
             given[switch] = launching.is_true(value[switch])
     nodes = [launching.own_node('dynamics', value, given, value['params_file'])]

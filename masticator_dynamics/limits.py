@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # A hair of tolerance: a limit written in decimal must not refuse the value it names.
 _SLACK = 1e-12
+# Efforts chosen within limits keep them to a part of this size.
+LIMITS_KEPT = 1e-8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -216,7 +218,7 @@ def _ranged(
     yield Ranged(joints, 'velocity', rates, motion.v, -limits.velocity, limits.velocity)
     yield from _sockets(mechanism, motion)
     if effort is not None:
-        bound, names = mechanism.effort_limits, mechanism.effort_units
+        bound, names = mechanism.effort_limits * (1.0 + LIMITS_KEPT), mechanism.effort_units
         yield Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)
 
 

@@ -80,6 +80,17 @@ def file_of(name: str) -> pathlib.Path:
     return shipped if shipped.is_file() else OWN / f'{name}.yaml'
 
 
+def tight_masticator(folder: pathlib.Path) -> pathlib.Path:
+    """Description whose sockets carry 20 N and motors 0.4 N m, so that limits bind early."""
+    text = (SHIPPED / 'masticator.yaml').read_text(encoding='utf-8')
+    assert text.count('[-300.0, 300.0]') == 2 and text.count('../../urdf') == 1
+    text = text.replace('[-300.0, 300.0]', '[-20.0, 20.0]').replace('../../urdf', f'{ROOT}/urdf')
+    text += "\nxacro_arguments: {crank_effort: '0.4'}\n"
+    file = folder / 'tight.yaml'
+    file.write_text(text, encoding='utf-8')
+    return file
+
+
 @functools.cache
 def mechanism(name: str) -> Mechanism:
     """Load a mechanism once per test run."""

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import click
 import numpy as np
 
 from masticator_dynamics.actuation.packing import GOALS
+from masticator_dynamics.commands.limits import LimitTally
 from masticator_dynamics.commands.motion_file import MotionFile, read_motion
 from masticator_dynamics.commands.options import (
     mechanism_argument,
@@ -50,6 +52,18 @@ CHUNK = 2000  # rows; some ten milliseconds of work, between which Ctrl-C is hea
 )
 @click.option('--friction', is_flag=True, help='Include friction of joints and contacts.')
 @click.option(
+    '--limits',
+    is_flag=True,
+    help="Keep efforts, powers, bearing and contact forces within the description's limits; a row "
+    'that cannot is refused.',
+)
+@click.option(
+    '--nearest',
+    is_flag=True,
+    help='With --limits: a row that cannot is given the efforts of the nearest acceleration that '
+    'can, and is counted.',
+)
+@click.option(
     '--wrench-axes',
     metavar='FRAME',
     help="URDF link along whose axes the wrench's components are. Default: the base.",
@@ -68,6 +82,8 @@ def inverse_dynamics(
     goal: str,
     actuators: Sequence[str] | None,
     friction: bool,
+    limits: bool,
+    nearest: bool,
     wrench_axes: str | None,
     wrench_point: str | None,
     strict: bool,
@@ -79,21 +95,28 @@ def inverse_dynamics(
     of the environment on the platform, or none of these. Other columns are ignored.
 
     Rows are independent of one another. Motions outside the ranges of joints, sockets and motors
-    are computed and counted on standard error.
+    are computed and counted on standard error; with --limits, so are rows in which limits bind.
+    With --nearest the accelerations in the output are those that the efforts drive.
     """
+    if nearest and not limits:
+        raise click.UsageError('--nearest needs --limits')
     check_writable(output_file)
     loaded = Mechanism.load(mechanism, actuators=actuators)
     for frame in (wrench_axes, wrench_point):
         if frame is not None:
             check_frame(loaded, frame)
     motion = read_motion(motion_file, loaded)
-    values, ranges = [], RangeTally(loaded, motion)
+    values, ranges, loads = [], RangeTally(loaded, motion), LimitTally(loaded, motion)
+    asked = {'goal': goal, 'friction': friction, 'limits': limits, 'nearest': nearest}
     for part in chunks(len(motion.time), CHUNK, 'inverse dynamics'):
         with errors_located(motion.table, part.start):
-            effort = _efforts(loaded, motion, part, wrench_axes, wrench_point, goal, friction)
+            effort = _efforts(loaded, motion, part, wrench_axes, wrench_point, asked)
         ranges.add(effort, part.start)
+        if limits:
+            loads.add(effort, part.start)
         values.append(_rows(motion.time[part], effort))
     ranges.report(strict)
+    loads.report()
     write_table(output_file, _columns(loaded), np.vstack(values))
 
 
@@ -103,8 +126,7 @@ def _efforts(
     part: slice,
     axes: str | None,
     point: str | None,
-    goal: str,
-    friction: bool,
+    asked: dict[str, Any],
 ) -> Effort:
     """Evaluate some rows."""
     states = motion.y[part], motion.y_dot[part], motion.y_ddot[part]
@@ -113,7 +135,7 @@ def _efforts(
         # Where frames are is known when the loops are closed.
         q = mechanism.feedforward_batch(states[0]).q
         wrench = wrenches_on_platform(mechanism, q, wrench, axes, point)
-    return mechanism.feedforward_batch(*states, wrench, goal=goal, friction=friction)
+    return mechanism.feedforward_batch(*states, wrench, **asked)
 
 
 def _columns(mechanism: Mechanism) -> list[str]:

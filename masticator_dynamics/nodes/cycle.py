@@ -5,16 +5,19 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import LimitError, MasticatorError
+from masticator_dynamics.limits import LIMITS_KEPT
 from masticator_dynamics.mechanism import Goal
-from masticator_dynamics.nodes.bite_force import BiteForce
-from masticator_dynamics.nodes.executed_motion import ExecutedMotion
+from masticator_dynamics.nodes.bite_force import BiteForce, MeasuredWrench
+from masticator_dynamics.nodes.executed_motion import ExecutedMotion, State
 from masticator_dynamics.nodes.frame_poses import FramePoses
+from masticator_dynamics.nodes.load_watch import LoadWatch
 from masticator_dynamics.results import Effort
 
 
@@ -53,11 +56,10 @@ class EffortClamp:
         """Return efforts (n_u,) inside the limits."""
         limits = self._limits * self.scale
         magnitude = np.abs(effort)
-        beyond = magnitude > limits
-        if not beyond.any():
-            return effort
-        self.counts += beyond
-        np.maximum(self.largest, np.where(beyond, magnitude, 0.0), out=self.largest)
+        beyond = magnitude > limits * (1.0 + LIMITS_KEPT)
+        if beyond.any():
+            self.counts += beyond
+            np.maximum(self.largest, np.where(beyond, magnitude, 0.0), out=self.largest)
         return np.clip(effort, -limits, limits)
 
     def take_largest(self) -> FloatArray:
@@ -85,6 +87,9 @@ class FeedforwardCycle:
         How redundant actuators share the load.
     friction : bool
         Whether efforts overcome friction.
+    watch : LoadWatch, optional
+        Efforts are chosen within its limits, and where there are none, for the nearest
+        acceleration; by default nothing is limited but by the clamp.
     """
 
     def __init__(
@@ -96,8 +101,10 @@ class FeedforwardCycle:
         *,
         goal: Goal = 'torque',
         friction: bool = False,
+        watch: LoadWatch | None = None,
     ):
-        self._goal, self._friction = goal, friction
+        self._asked: dict[str, Any] = {'goal': goal, 'friction': friction}
+        self._watch = watch
         self._mechanism = mechanism
         self._motion = motion
         self._bite = bite
@@ -106,6 +113,10 @@ class FeedforwardCycle:
         self._contact_frames = tuple(contact.frame for contact in contacts)
         self._contact_normals = tuple(np.array(contact.normal) for contact in contacts)
         self._contact_poses = FramePoses(mechanism, self._contact_frames)
+        joints = mechanism.structure.tree.joints
+        self._actuated_rows = mechanism.tree_indices(mechanism.actuated)
+        self.joint_frames = tuple(joints[j].child for j in self._actuated_rows)
+        self._joint_poses = FramePoses(mechanism, self.joint_frames)
         self._last_position = mechanism.home.y
         self.failure = ''  # why the last failed cycle failed
 
@@ -117,32 +128,58 @@ class FeedforwardCycle:
         """
         state = self._motion.state(time)
         try:
-            effort = self._evaluate(state, time)
+            effort = self._evaluate(state, self._bite.fresh(time))
         except MasticatorError as error:
             self.failure = str(error)
             self._motion.hold(time, self._last_position)
-            effort = self._mechanism.feedforward(
-                self._last_position, goal=self._goal, friction=self._friction
-            )
+            rest = np.zeros_like(self._last_position)
+            effort = self._evaluate((self._last_position, rest, rest), None)
         self._last_position = effort.y
         return Answer(effort, self._clamp(effort.actuated))
 
     def contact_forces(self, effort: Effort) -> list[FloatArray]:
-        """Force (3,) of each socket on the platform in the axes of its frame, N."""
+        """Force (3,) of each socket on the platform, friction included, axes of its frame, N."""
         poses = self._contact_poses(effort.q)
         return [
-            poses[frame][0].T @ normal * multiplier
-            for frame, normal, multiplier in zip(
-                self._contact_frames, self._contact_normals, effort.contact, strict=True
+            poses[frame][0].T @ (normal * multiplier + rubbing)
+            for frame, normal, multiplier, rubbing in zip(
+                self._contact_frames,
+                self._contact_normals,
+                effort.contact,
+                effort.contact_friction,
+                strict=True,
             )
         ]
 
-    def _evaluate(self, state: tuple[FloatArray, FloatArray, FloatArray], time: int) -> Effort:
-        measured = self._bite.fresh(time)
+    def joint_forces(self, effort: Effort) -> list[FloatArray]:
+        """Force and torque (6,) of each actuated joint's parent link on its child link.
+
+        N and N m, axes of the child link's frame, torque about its origin. Some tenths of a
+        millisecond.
+        """
+        reactions, poses = effort.joint_reaction, self._joint_poses(effort.q)
+        return [
+            (reactions[row].reshape(2, 3) @ poses[frame][0]).reshape(6)
+            for row, frame in zip(self._actuated_rows, self.joint_frames, strict=True)
+        ]
+
+    def _evaluate(self, state: State, measured: MeasuredWrench | None) -> Effort:
+        """Efforts within the limits that are watched, if any."""
+        if self._watch is None:
+            return self._effort(state, measured)
+        try:
+            effort = self._effort(state, measured, limits=self._watch.limits, nearest=True)
+        except LimitError as error:
+            # Not even another motion keeps them: the clamp has the last word.
+            self._watch.fail(str(error))
+            return self._effort(state, measured)
+        self._watch.take(effort)
+        return effort
+
+    def _effort(self, state: State, measured: MeasuredWrench | None, **limited: Any) -> Effort:
+        y, y_dot, y_ddot = state
         if measured is None:
-            return self._mechanism.feedforward(*state, goal=self._goal, friction=self._friction)
-        motion = self._mechanism.solve(*state)
+            return self._mechanism.feedforward(y, y_dot, y_ddot, **self._asked, **limited)
+        motion = self._mechanism.solve(y, y_dot, y_ddot)
         wrench = self._bite.on_platform(measured, motion.q)
-        return self._mechanism.inverse_dynamics(
-            motion, wrench, goal=self._goal, friction=self._friction
-        )
+        return self._mechanism.inverse_dynamics(motion, wrench, **self._asked, **limited)

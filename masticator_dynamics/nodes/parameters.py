@@ -18,6 +18,7 @@ class Settings:
     rate: float
     goal: str
     friction: bool
+    limits: bool
     bite_force_timeout: float
     bite_force_point_frame: str
     effort_limit_scale: float
@@ -38,6 +39,12 @@ DECLARATIONS = (
         constraints=', '.join(GOALS),
     ),
     Declaration('friction', False, 'Efforts overcome the friction in joints and contacts, too.'),
+    Declaration(
+        'limits',
+        False,
+        "Efforts are chosen within the description's limits of efforts, powers, bearing and "
+        'contact forces; where none keep them, for the nearest acceleration.',
+    ),
     Declaration(
         'bite_force.timeout',
         0.1,
@@ -73,7 +80,10 @@ DECLARATIONS = (
         read_only=False,
     ),
     Declaration(
-        'visual_rate', 50.0, 'Rate of joint_states and contact_force, Hz.', interval=(0.1, 200.0)
+        'visual_rate',
+        50.0,
+        'Rate of joint_states, contact_force and joint_force, Hz.',
+        interval=(0.1, 200.0),
     ),
     FRAME_PREFIX,
     AUTOSTART,

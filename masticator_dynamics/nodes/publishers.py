@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import array
+from collections.abc import Sequence
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
@@ -44,10 +45,18 @@ class Publishers:
     node : LifecycleNode
     mechanism : Mechanism
     frame_prefix : str
-        Goes before the frames of contacts.
+        Goes before the frames of contacts and joints.
+    joint_frames : sequence of str
+        Child links of the actuated joints.
     """
 
-    def __init__(self, node: LifecycleNode, mechanism: Mechanism, frame_prefix: str):
+    def __init__(
+        self,
+        node: LifecycleNode,
+        mechanism: Mechanism,
+        frame_prefix: str,
+        joint_frames: Sequence[str],
+    ):
         def publisher(kind: type, topic: str) -> Any:
             return node.create_lifecycle_publisher(
                 kind, topic, RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
@@ -61,14 +70,22 @@ class Publishers:
         self._effort_message = Float64MultiArray()
         self._state_message = JointState(name=list(mechanism.actuated))
         self._joints_message = JointState(name=list(mechanism.tree_joints))
-        self._contacts = []
-        for contact in mechanism.description.contacts:
+
+        def wrench(topic: str, frame: str) -> tuple[Any, WrenchStamped]:
             message = WrenchStamped()
-            message.header.frame_id = frame_prefix + contact.frame
-            topic = f'contact_force/{contact.name}'
-            self._contacts.append((publisher(WrenchStamped, topic), message))
+            message.header.frame_id = frame_prefix + frame
+            return publisher(WrenchStamped, topic), message
+
+        self._contacts = [
+            wrench(f'contact_force/{contact.name}', contact.frame)
+            for contact in mechanism.description.contacts
+        ]
+        self._joint_forces = [
+            wrench(f'joint_force/{joint}', frame)
+            for joint, frame in zip(mechanism.actuated, joint_frames, strict=True)
+        ]
         self._all = [self._effort, self._state, self._trajectory, self._joint_states]
-        self._all += [contact for contact, _ in self._contacts]
+        self._all += [publisher for publisher, _ in (*self._contacts, *self._joint_forces)]
 
     def destroy(self, node: LifecycleNode) -> None:
         """Take the topics back."""
@@ -98,8 +115,20 @@ class Publishers:
         """Forces (3,) of the sockets in the axes of their frames, at a time (ns)."""
         for (publisher, message), force in zip(self._contacts, forces, strict=True):
             _stamp(message.header.stamp, time)
-            vector = message.wrench.force
-            vector.x, vector.y, vector.z = force.tolist()
+            _fill(message.wrench.force, force)
+            publisher.publish(message)
+
+    @property
+    def joint_forces_wanted(self) -> bool:
+        """Somebody listens to the force of a joint."""
+        return any(publisher.get_subscription_count() for publisher, _ in self._joint_forces)
+
+    def joint_forces(self, time: int, wrenches: list[FloatArray]) -> None:
+        """Wrenches (6,) on the child links of the actuated joints, their axes, at a time (ns)."""
+        for (publisher, message), wrench in zip(self._joint_forces, wrenches, strict=True):
+            _stamp(message.header.stamp, time)
+            _fill(message.wrench.force, wrench[:3])
+            _fill(message.wrench.torque, wrench[3:])
             publisher.publish(message)
 
     def trajectory(self, prepared: PreparedTrajectory) -> None:
@@ -108,6 +137,10 @@ class Publishers:
         rows = (samples.position, samples.velocity, samples.acceleration, samples.effort)
         names, times = self._mechanism.actuated, samples.times - samples.times[0]
         self._trajectory.publish(encode(prepared.start, names, times, rows))
+
+
+def _fill(vector: Any, numbers: FloatArray) -> None:
+    vector.x, vector.y, vector.z = numbers.tolist()
 
 
 def _stamp(message: Any, nanoseconds: int) -> None:

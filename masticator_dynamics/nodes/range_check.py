@@ -15,6 +15,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.limits import RangeViolation
+from masticator_dynamics.load_limits import LoadLimits
 from masticator_dynamics.mechanism import Goal
 from masticator_dynamics.motion import MotionPath
 
@@ -48,13 +49,14 @@ def sample_motion(
     *,
     goal: Goal = 'torque',
     friction: bool = False,
+    limits: LoadLimits | bool = False,
 ) -> SampledMotion:
     """Evaluate a path.
 
     Raises
     ------
-    ReachError, SingularityError, ActuationError
-        Naming the time.
+    ReachError, SingularityError, ActuationError, LimitError
+        Naming the time; the last only where limits are asked for and no efforts keep them.
     """
     y, y_dot, y_ddot = path.sample(times)
     count, actuated, tree = len(times), len(mechanism.actuated), len(mechanism.tree_joints)
@@ -64,7 +66,7 @@ def sample_motion(
         part = slice(first, first + _CHUNK)
         try:
             batch = mechanism.feedforward_batch(
-                y[part], y_dot[part], y_ddot[part], goal=goal, friction=friction
+                y[part], y_dot[part], y_ddot[part], goal=goal, friction=friction, limits=limits
             )
         except MasticatorError as error:
             row = error.row or 0
@@ -88,8 +90,8 @@ class RangeCheck:
         joints = mechanism.structure.tree.joints
         self._units = [joint.unit for joint in joints]
 
-    def __call__(self, motion: SampledMotion, effort_limit_scale: float) -> None:
-        """Refuse a motion that leaves a range.
+    def __call__(self, motion: SampledMotion, effort_limit_scale: float | None) -> None:
+        """Refuse a motion that leaves a range; without a scale, efforts are not looked at.
 
         Raises
         ------
@@ -102,9 +104,10 @@ class RangeCheck:
         self._check(motion, names, 'velocity', motion.v, -limits.velocity, limits.velocity, rates)
         for contact in self._mechanism.description.contacts:
             self._check_contact(motion, contact)
-        bound = self._mechanism.effort_limits * effort_limit_scale
-        names, units = self._mechanism.actuated, self._mechanism.effort_units
-        self._check(motion, names, 'effort', motion.effort, -bound, bound, units)
+        if effort_limit_scale is not None:
+            bound = self._mechanism.effort_limits * effort_limit_scale
+            names, units = self._mechanism.actuated, self._mechanism.effort_units
+            self._check(motion, names, 'effort', motion.effort, -bound, bound, units)
 
     def _check_contact(self, motion: SampledMotion, contact: Contact) -> None:
         intervals = [getattr(contact.range, axis) or (-np.inf, np.inf) for axis in 'xyz']

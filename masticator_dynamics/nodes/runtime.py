@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
@@ -16,6 +18,7 @@ from masticator_dynamics.nodes.bite_force_input import BiteForceInput
 from masticator_dynamics.nodes.cycle import Answer, EffortClamp, FeedforwardCycle
 from masticator_dynamics.nodes.cycle_scheduler import CycleScheduler
 from masticator_dynamics.nodes.executed_motion import ExecutedMotion
+from masticator_dynamics.nodes.load_watch import LoadWatch, scaled_limits
 from masticator_dynamics.nodes.parameters import Settings
 from masticator_dynamics.nodes.publishers import Publishers
 from masticator_dynamics.nodes.trajectory_cdr import Point, Trajectory
@@ -47,14 +50,17 @@ class Runtime:
         self.motion = ExecutedMotion(mechanism.home.y, mechanism.independent)
         self.bite = BiteForce(mechanism)
         self.clamp = EffortClamp(mechanism)
+        self.watch = LoadWatch(mechanism) if settings.limits else None
         self.apply(settings)
-        self.cycle = self._new_cycle(self.bite, self.clamp)
+        self.cycle = self._new_cycle(self.bite, self.clamp, self.watch)
         self.answer: Answer | None = None
         self.errors = 0  # cycles that failed
         self._node = node
         self._visual_every = max(round(settings.rate / settings.visual_rate), 1)
         self._visual_countdown = 0
-        self._publishers = Publishers(node, mechanism, settings.frame_prefix)
+        self._publishers = Publishers(
+            node, mechanism, settings.frame_prefix, self.cycle.joint_frames
+        )
         self.scheduler = CycleScheduler(
             settings.rate, self.now, self._run_cycle, self._clock_jumped, self._cycle_failed
         )
@@ -81,6 +87,8 @@ class Runtime:
         self.bite.point_frame = settings.bite_force_point_frame
         self.bite.timeout = settings.bite_force_timeout
         self.clamp.scale = settings.effort_limit_scale
+        if self.watch is not None:
+            self.watch.limits = scaled_limits(self.mechanism, settings.effort_limit_scale)
         self._settings = settings
 
     def check(self, settings: Settings) -> None:
@@ -119,7 +127,9 @@ class Runtime:
         """The control cycle is running."""
         return self.trajectory_input.active
 
-    def _new_cycle(self, bite: BiteForce, clamp: EffortClamp) -> FeedforwardCycle:
+    def _new_cycle(
+        self, bite: BiteForce, clamp: EffortClamp, watch: LoadWatch | None
+    ) -> FeedforwardCycle:
         return FeedforwardCycle(
             self.mechanism,
             self.motion,
@@ -127,6 +137,7 @@ class Runtime:
             clamp,
             goal=self._settings.goal,
             friction=self._settings.friction,
+            watch=watch,
         )
 
     def _present_settings(self) -> Settings:
@@ -141,6 +152,8 @@ class Runtime:
         if self._visual_countdown < 0:
             self._visual_countdown = self._visual_every - 1
             self._publishers.contact_forces(due, self.cycle.contact_forces(answer.effort))
+            if self._publishers.joint_forces_wanted:
+                self._publishers.joint_forces(due, self.cycle.joint_forces(answer.effort))
             if self._settings.publish_joint_states:
                 self._publishers.joint_states(due, answer.effort)
 
@@ -161,10 +174,31 @@ class Runtime:
         home = self.mechanism.home
         measured = BiteForce(self.mechanism)
         measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
-        cycle = self._new_cycle(measured, EffortClamp(self.mechanism))
-        cycle.contact_forces(cycle(1).effort)
+        clamp, watch = EffortClamp(self.mechanism), self._warm_watch()
+        cycle = self._new_cycle(measured, clamp, watch)
+        effort = cycle(1).effort
+        cycle.contact_forces(effort)
+        cycle.joint_forces(effort)
         rest, none = np.zeros(len(self.mechanism.actuated)), np.empty(0)
         points = tuple(Point(time, home.position, rest, rest, none) for time in (0.1, 0.2))
         # A home beyond a limit is no reason not to start: trajectories will be told.
         with contextlib.suppress(LimitError):
             self.trajectory_input.warm_up(Trajectory(0, self.mechanism.actuated, points))
+
+    def _warm_watch(self) -> LoadWatch | None:
+        """Limits so tight that the motion must give way; the search for the reason is run, too."""
+        if self.watch is None:
+            return None
+        mechanism, limits = self.mechanism, self.mechanism.load_limits
+        ask = functools.partial(
+            mechanism.feedforward,
+            mechanism.home.y,
+            wrench=np.ones(6),
+            goal=self._settings.goal,
+            friction=self._settings.friction,
+        )
+        largest = np.abs(ask().actuated).max(initial=1e-6)
+        tight = dataclasses.replace(limits, effort=np.full_like(limits.effort, 0.01 * largest))
+        with contextlib.suppress(LimitError):
+            ask(limits=tight)
+        return LoadWatch(mechanism, tight)

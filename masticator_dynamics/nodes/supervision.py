@@ -30,8 +30,8 @@ class Supervision:
 
     def __init__(self, node: LifecycleNode, runtime: Runtime):
         self._node, self._runtime = node, runtime
-        self._clamp_logged = -10.0
-        self._clamped: tuple[str, ...] = ()
+        self._efforts_logged = -10.0
+        self._effort_news = ''  # what happened to efforts in the second before, or nothing
         self._bite_state = 'none'
         self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect)
         self._status = self._reporter.status
@@ -42,9 +42,9 @@ class Supervision:
 
     def _collect(self) -> list[DiagnosticStatus]:
         now = time.monotonic()
-        if now - self._clamp_logged > 1.0:
-            self._clamp_logged = now
-            self._log_clamped()
+        if now - self._efforts_logged > 1.0:
+            self._efforts_logged = now
+            self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
         self._log_stale()
         return [self._cycle(), self._trajectory(), self._bite_force(), self._efforts()]
 
@@ -99,12 +99,17 @@ class Supervision:
         runtime = self._runtime
         counts = zip(runtime.mechanism.actuated, runtime.clamp.counts.tolist(), strict=True)
         values: dict[str, object] = {f'clamped cycles {name}': count for name, count in counts}
-        if self._clamped:
-            return self._status('effort', WARN, f'clamped: {", ".join(self._clamped)}', values)
+        watch = runtime.watch
+        if watch is not None:
+            values['cycles at limits'] = watch.bound
+            values['cycles in which the motion gave way'] = watch.gave_way
+            values['cycles in which nothing kept limits'] = watch.unmet
+        if self._effort_news:
+            return self._status('effort', WARN, self._effort_news, values)
         return self._status('effort', OK, 'within limits', values)
 
-    def _log_clamped(self) -> None:
-        """One line per second for all motors, so that none hides another."""
+    def _log_clamped(self) -> list[str]:
+        """One line per second for all motors, so that none hides another; in short, or nothing."""
         clamp, names, lines = self._runtime.clamp, [], []
         rows = zip(
             self._runtime.mechanism.actuated,
@@ -117,9 +122,33 @@ class Supervision:
             if wanted > 0.0:
                 names.append(name)
                 lines.append(f'{name} to {limit:.6g} {unit} ({wanted:.6g} {unit} needed)')
-        self._clamped = tuple(names)
-        if lines:
-            self._node.get_logger().warning(f'effort clamped: {"; ".join(lines)}')
+        if not lines:
+            return []
+        self._node.get_logger().warning(f'effort clamped: {"; ".join(lines)}')
+        return [f'clamped: {", ".join(names)}']
+
+    def _log_limits(self) -> list[str]:
+        """One line per second for all loads at limits and what gave way; in short, or nothing."""
+        watch, logger = self._runtime.watch, self._node.get_logger()
+        if watch is None:
+            return []
+        news, short = watch.take_news(), []
+        loads = dict(tuple(news.loads.items()))  # a cycle may just be writing
+        if loads:
+            short.append(f'at limits: {", ".join(loads)}')
+            lines = (
+                f'{name} {load.value:.6g} {load.unit} of [{load.lower:.6g}, {load.upper:.6g}]'
+                for name, load in loads.items()
+            )
+            logger.warning(f'limits bind: {"; ".join(lines)}')
+        shortfalls = watch.shortfalls(news)
+        if shortfalls:
+            short.append(f'the motion gives way: {", ".join(s.name for s in shortfalls)}')
+            logger.warning(f'the motion gives way: {", ".join(map(str, shortfalls))}')
+        if news.unmet:
+            short.append('limits cannot be kept')
+            logger.warning(f'limits cannot be kept: {news.unmet}')
+        return short
 
     def _log_stale(self) -> None:
         runtime = self._runtime

@@ -62,7 +62,10 @@ class TrajectoryInput:
         self._node, self._mechanism, self._motion = node, mechanism, motion
         self._settings, self._now, self._accepted = settings, now, accepted
         self._prepare = TrajectoryPreparation(
-            mechanism, goal=settings().goal, friction=settings().friction
+            mechanism,
+            goal=settings().goal,
+            friction=settings().friction,
+            limits=settings().limits,
         )
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix='trajectories')
         # The serialised message: rclpy would convert it in the executor's thread.

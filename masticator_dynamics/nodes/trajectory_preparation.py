@@ -14,6 +14,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Goal
 from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
 from masticator_dynamics.nodes.executed_motion import Piece, piece_at
+from masticator_dynamics.nodes.load_watch import scaled_limits
 from masticator_dynamics.nodes.range_check import RangeCheck, SampledMotion, sample_motion
 from masticator_dynamics.nodes.trajectory_points import TrajectoryPoints
 
@@ -54,11 +55,21 @@ class TrajectoryPreparation:
         Not used by any other thread: it keeps scratch memory.
     goal, friction
         As for `Mechanism.feedforward`.
+    limits : bool
+        Efforts are chosen within the limits of all loads; otherwise those of the efforts alone
+        are checked afterwards.
     """
 
-    def __init__(self, mechanism: Mechanism, *, goal: Goal = 'torque', friction: bool = False):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+        limits: bool = False,
+    ):
         self.mechanism = mechanism
-        self._goal, self._friction = goal, friction
+        self._goal, self._friction, self._limits = goal, friction, limits
         self._check = RangeCheck(mechanism)
 
     def __call__(
@@ -118,9 +129,15 @@ class TrajectoryPreparation:
             path, ramp = with_rest_ramp(path)
             times, in_message = _sample_times(path)
             samples = sample_motion(
-                self.mechanism, path, times, goal=self._goal, friction=self._friction
+                self.mechanism,
+                path,
+                times,
+                goal=self._goal,
+                friction=self._friction,
+                limits=self._limits and scaled_limits(self.mechanism, effort_limit_scale),
             )
-            self._check(samples, effort_limit_scale)
+            # Within limits efforts are as they must be, but for a hair.
+            self._check(samples, None if self._limits else effort_limit_scale)
         return PreparedTrajectory(start, path, ramp, samples.rows(in_message))
 
 

@@ -300,8 +300,9 @@ def test_goals_and_friction_reach_the_core(inverse, write, monkeypatch) -> None:
     asked = []
     original = Mechanism.feedforward_batch
 
-    def feedforward_batch(self, *arguments, goal, friction):
+    def feedforward_batch(self, *arguments, goal, friction, limits, nearest):
         asked.append((goal, friction))
+        assert not limits and not nearest
         return original(self, *arguments)
 
     monkeypatch.setattr(Mechanism, 'feedforward_batch', feedforward_batch)

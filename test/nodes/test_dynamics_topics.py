@@ -195,6 +195,7 @@ def test_parameters_are_described(client):
         'rate': True,
         'goal': True,
         'friction': True,
+        'limits': True,
         'bite_force.timeout': False,
         'bite_force.point_frame': False,
         'effort_limit_scale': False,

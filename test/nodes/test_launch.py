@@ -13,7 +13,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMON = {'mechanism', 'namespace', 'frame_prefix', 'use_sim_time'}
-CONTROL = {'rate', 'goal', 'friction'}
+CONTROL = {'rate', 'goal', 'friction', 'limits'}
 OWN = {'publish_joint_states', 'params_file', 'robot_state_publisher', 'rviz'}
 WANTED = {
     'dynamics': COMMON | CONTROL | OWN,
