@@ -220,7 +220,8 @@ def test_parameters_are_described(client):
 def test_publishers_are_reliable_and_the_bite_force_is_taken_from_any(client, mechanism):
     node = client.node
     topics = ['feedforward_effort', 'feedforward_state', 'feedforward_trajectory', 'joint_states']
-    topics += [f'contact_force/{c}' for c in mechanism.contacts] + ['/diagnostics']
+    topics += [f'contact_force/{c}' for c in mechanism.contacts]
+    topics += [f'joint_force/{j}' for j in mechanism.actuated] + ['/diagnostics']
     for topic in topics:
         (publisher,) = node.get_publishers_info_by_topic(topic)
         assert publisher.qos_profile.reliability == ReliabilityPolicy.RELIABLE, topic
