@@ -23,19 +23,31 @@ def joint_reactions(
     The engine leaves the wrenches of the open tree; the constraint forces are taken off here.
     """
     bodies = bodies_of(model.memory)
+    origins, rotations = bodies['position'], bodies['rotation']
     wrenches = np.hstack([bodies['force'][:-1], bodies['moment'][:-1]])
+    # Forces and points of the constraints, then their wrenches about the base's origin.
+    at, forces, points = [], [], []
     for constraint in structure.constraints:
         rows = structure.rows(constraint.name)
         force = multipliers[rows.start : rows.stop] @ constraint.rows
-        rubbing = friction.get(constraint.name, np.zeros(3))
+        rubbing = friction.get(constraint.name, 0.0)
         for body, point, applied in (
             (constraint.body_a, constraint.point_a, -force),
             (constraint.body_b, constraint.point_b, force + rubbing),
         ):
-            record = bodies[body]
-            point_in_base = record['position'] + record['rotation'] @ point
-            for j in structure.tree.supports(body):
-                arm = point_in_base - bodies[j]['position']
-                wrenches[j, :3] -= applied
-                wrenches[j, 3:] -= np.cross(arm, applied)
+            if body >= 0:
+                at.append(body)
+                forces.append(applied)
+                points.append(origins[body] + rotations[body] @ point)
+    if not at:
+        return wrenches
+    borne = np.zeros_like(wrenches)
+    np.add.at(borne, at, np.hstack([forces, np.cross(points, forces)]))
+    # What a body bears its parent bears, too; parents stand before children.
+    for j in range(len(wrenches) - 1, -1, -1):
+        parent = structure.tree.placements[j].body
+        if parent >= 0:
+            borne[parent] += borne[j]
+    wrenches[:, :3] -= borne[:, :3]
+    wrenches[:, 3:] -= borne[:, 3:] - np.cross(origins[:-1], borne[:, :3])
     return wrenches
