@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.limits import Ranged, RangeViolation
 
 if TYPE_CHECKING:
@@ -40,6 +41,19 @@ class LoadLimits:
     contact_low: FloatArray
     contact_high: FloatArray
 
+    def __post_init__(self) -> None:
+        """Refuse what would limit nothing, or everything (`InputError`)."""
+        for field in dataclasses.fields(self):
+            values = as_floats(getattr(self, field.name), field.name)
+            if values.ndim != 1 or np.isnan(values).any():
+                raise InputError(f'limit {field.name} is {values}, needed are numbers in a row')
+            if not field.name.startswith('contact') and not (values > 0.0).all():
+                raise InputError(f'limit {field.name} is {values.min():g}; above 0 is needed')
+            object.__setattr__(self, field.name, values)
+        low, high = self.contact_low, self.contact_high
+        if low.shape != high.shape or not ((low <= high) & (low < np.inf) & (high > -np.inf)).all():
+            raise InputError(f'contact_low {low} and contact_high {high} are no ranges')
+
     @classmethod
     def of(cls, mechanism: Mechanism) -> LoadLimits:
         """From the description: ``actuators.<joint>.limits``, ``contacts[].force_range``, URDF."""
@@ -63,6 +77,27 @@ class LoadLimits:
         with np.errstate(divide='ignore'):
             by_power = self.power / np.abs(motor_velocity)
         return np.fmin(self.effort, by_power)
+
+
+def limits_for(mechanism: Mechanism, limits: LoadLimits | bool) -> LoadLimits:
+    """Limits to keep: the description's for True, or others that fit the mechanism.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    if limits is True:
+        return mechanism.load_limits
+    if not isinstance(limits, LoadLimits):
+        raise InputError(f'limits is {limits!r}; True, False or LoadLimits is needed')
+    for field in dataclasses.fields(limits):
+        contact = field.name.startswith('contact')
+        needed = len(mechanism.contacts if contact else mechanism.actuated)
+        given = len(getattr(limits, field.name))
+        if given != needed:
+            raise InputError(f'limit {field.name} has {given} values, {needed} are needed')
+    return limits
 
 
 def load_ranges(mechanism: Mechanism, effort: Effort, limits: LoadLimits) -> Iterator[Ranged]:

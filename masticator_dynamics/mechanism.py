@@ -30,7 +30,7 @@ from masticator_dynamics.errors import ActuationError, InputError, LimitError
 from masticator_dynamics.failures import failure, in_row
 from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
 from masticator_dynamics.limits import Limits, RangeViolation, find_violations
-from masticator_dynamics.load_limits import LoadLimits, binding_loads
+from masticator_dynamics.load_limits import LoadLimits, binding_loads, limits_for
 from masticator_dynamics.results import Attempts, Effort, Motion
 from masticator_dynamics.within_limits import keep_limits
 
@@ -244,7 +244,7 @@ class Mechanism:
         """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path."""
         # Kept free of everything that a single call can do without.
         given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
-        if limits is not False:
+        if limits is not False or nearest:
             return self._effort(engine.FEEDFORWARD, given, goal, friction, limits, nearest)
         if goal == 'torque' and not friction:
             run, width, slices = self._run, self._width, self.slices
@@ -468,15 +468,18 @@ class Mechanism:
         motion: Motion | None = None,
     ) -> Effort:
         """Efforts for a goal, with friction or without, within limits or not."""
+        if nearest and limits is False:
+            raise InputError('nearest=True needs limits')
         if goal == 'torque' and not friction and limits is False:
             return Effort(self, given, self._evaluate(task, given, motion=motion), self.slices)
         chosen = self._distribution(goal, friction)
         rows = self._evaluate(task, given, chosen.run, chosen.width, motion)
         if limits is not False:
-            kept = self.load_limits if limits is True else limits
+            kept = limits_for(self, limits)
             table = rows.reshape(-1, chosen.width)
+            asked = given.reshape(-1, given.shape[-1])
             try:
-                keep_limits(self, chosen, given.reshape(len(table), -1), table, kept, nearest)
+                keep_limits(self, chosen, asked, table, kept, nearest)
             except LimitError as error:
                 raise in_row(error, error.row, given.ndim > 1) from None
         return Effort(self, given, rows, chosen.slices)

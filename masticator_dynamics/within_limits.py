@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-9  # of a limit
 NEAR = 5e-9  # of a limit; the nearest motion alone keeps them, rounding must not shut it out
+SMALLEST_SCALE = 1e-3  # N; ranges of contacts may be narrower, rounding is not
 STEP_WEIGHT = 1e-8  # of steps in the free efforts beside the shortfall
 
 
@@ -163,7 +164,8 @@ class _OneRow:
         )  # fmt: skip
         rubs = tables['friction'][: 3 * contacts].reshape(-1, 3).any(axis=1)
         low, high = limits.contact_low, limits.contact_high
-        at_contacts = np.vstack([rubs.astype(float), low, high, half_width(low, high)])
+        scale = np.maximum(half_width(low, high), SMALLEST_SCALE)
+        at_contacts = np.vstack([rubs.astype(float), low, high, scale])
         sizes = np.array([actuators, free, contacts, len(joint_forces)])
         goal = np.array([*self._distribution.goals[2:], 0.0])
         return Problem(sizes, causes, at_actuators, at_contacts, goal)

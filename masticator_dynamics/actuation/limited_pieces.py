@@ -25,7 +25,7 @@ ITERATIONS = 40
 SMALL_STEP = 1e-10  # relative
 SLACK = 1e-12  # of a limit
 MET = 1e-9  # likewise, at the end
-STEP_WEIGHT = 1e-2  # of the length of steps beside the excess
+STEP_WEIGHT = 1e-4  # of the length of steps beside the excess
 
 
 class Problem(NamedTuple):
@@ -165,7 +165,7 @@ def _best_of(problem, work, pattern, relaxed):
     # Nothing but this one point keeps the limits.
     for m in range(free):
         point[m] = start[m]
-    return _derivatives(problem, work, free, 0), 0.0
+    return _derivatives(problem, work, free), math.nan
 
 
 @leaf
@@ -185,11 +185,16 @@ def _minimise(problem, work, pattern, relaxed, widening):
         open_by = 0.0
         for k in range(count):
             open_by = max(open_by, work.values[k])
-        value = _derivatives(problem, work, size, count)
+        _derivatives(problem, work, size)
         if widening:
-            _seek_excess(work, size, STEP_WEIGHT / max(value, 1e-300))
-        if not _invert(work.hessian, inverse, size):
+            _seek_excess(work, free, count)
+        _bend_limits(work, free, count)
+        if not _invert(work.hessian, inverse, free):
             return math.inf, 0.0
+        if widening:
+            inverse[free, :] = 0.0
+            inverse[:, free] = 0.0
+            inverse[free, free] = 1.0
         if (
             solve_quadratic_program(
                 inverse, gradient, normals, work.values, count, SLACK, step, active, work.small
@@ -211,7 +216,7 @@ def _minimise(problem, work, pattern, relaxed, widening):
     for k in range(count):
         if not work.values[k] <= MET:
             return math.inf, 0.0
-    value = _derivatives(problem, work, size, count)
+    value = _derivatives(problem, work, size)
     if widening:
         return point[free], 0.0
     return value, _slope(work, size, count, value)
@@ -300,8 +305,8 @@ def _linear(work, count, row, factor, value, free):
 
 
 @leaf
-def _derivatives(problem, work, size, count):
-    """Half the square of the goal at the point, its gradient, and the Lagrangian's Hessian."""
+def _derivatives(problem, work, size):
+    """Half the square of the goal at the point, its gradient and Hessian."""
     actuators, free, contacts = problem.sizes[0], problem.sizes[1], problem.sizes[2]
     terms, hessian = work.terms, work.hessian
     gradient, point = work.vectors[0], work.vectors[1]
@@ -335,13 +340,19 @@ def _derivatives(problem, work, size, count):
                 )
     for m in range(free):
         hessian[m, m] += problem.goal[2]
+    return 0.5 * total
+
+
+@leaf
+def _bend_limits(work, free, count):
+    """Add what the limits that bind have of the Lagrangian's Hessian."""
+    terms, point = work.terms, work.vectors[1]
     for k in range(count):
-        if work.curved[k, 0] * work.curved[k, 2] != 0.0:
+        factor = work.curved[k, 0] * work.curved[k, 2]
+        if factor != 0.0:
             row = int(work.curved[k, 1])
             x, y = _affine(terms, row, point, free), _affine(terms, row + 1, point, free)
-            factor = work.curved[k, 0] * work.curved[k, 2]
             _bend(work, row, x, y, math.sqrt(x * x + y * y), factor, free)
-    return 0.5 * total
 
 
 @leaf
@@ -371,15 +382,20 @@ def _bend(work, row, x, y, length, factor, free):
 
 
 @leaf
-def _seek_excess(work, size, weight):
-    """Half the square of the excess instead of the goal, whose Hessian only shortens the steps."""
-    last = size - 1
+def _seek_excess(work, free, count):
+    """Half the square of the excess instead of the goal, and a little for the length of steps.
+
+    A step costs by how much it changes the limits, so that units do not matter.
+    """
     gradient, hessian = work.vectors[0], work.hessian
-    for m in range(last):
-        gradient[m] = 0.0
-        for n in range(last):
-            hessian[m, n] *= weight
-    gradient[last], hessian[last, last] = work.vectors[1, last], 1.0
+    gradient[: free + 1] = 0.0
+    gradient[free] = work.vectors[1, free]
+    hessian[:free, :free] = 0.0
+    for m in range(free):
+        square = 0.0
+        for k in range(count):
+            square = max(square, work.normals[k, m] ** 2)
+        hessian[m, m] = STEP_WEIGHT * square if square > 0.0 else 1.0
 
 
 @leaf

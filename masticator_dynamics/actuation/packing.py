@@ -17,6 +17,7 @@ from masticator_dynamics.engine.packing import Model
 from masticator_dynamics.engine.structure import Structure, moving_joints
 from masticator_dynamics.errors import ActuationError, InputError
 
+MOST_CONTACTS = 5  # with friction; patterns of signs are kept as bits
 GOALS = ('torque', 'power', 'joint-force', 'contact-force')
 
 
@@ -59,6 +60,11 @@ def pack_distribution(
         raise ActuationError(
             f'{description.name}: friction with {driving} of {len(description.actuated)} actuators '
             'driving is not covered: idle joints would have to be dragged along'
+        )
+    if friction and len(description.contacts) > MOST_CONTACTS:
+        raise ActuationError(
+            f'{description.name}: friction of {len(description.contacts)} contacts is not covered, '
+            f'at most {MOST_CONTACTS} are: their signs make too many patterns'
         )
     observed = [*description.actuated]
     if goals.get('joint-force'):

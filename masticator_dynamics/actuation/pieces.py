@@ -24,7 +24,8 @@ ITERATIONS = 30
 HALVINGS = 30
 SMALL_STEP = 1e-7  # of the free efforts; what is left is about its square
 SIGN_SLACK = 1e-9  # of the largest multiplier
-WIDE_SLACK = 0.1  # likewise, after one step
+CLEARLY = 0.1  # likewise, on the assumed side of zero
+STILL_TO_COME = 3.0  # of the last step; Newton's remaining steps together are shorter
 ROUNDING = 1e-14
 
 
@@ -55,7 +56,7 @@ def solve_pieces(model, tables, answer, forces):
             if not combine(model, tables, tables.goal[0] + tables.goal[1] > 0.0):
                 continue
             value, slope = minimise(model, tables, pattern)
-            if not (value < np.inf and consistent(tables, SIGN_SLACK)):
+            if not (value < np.inf and consistent(tables, SIGN_SLACK, 0.0)):
                 continue
             if zeros == 0:
                 inside |= 1 << pattern
@@ -115,8 +116,8 @@ def rubs(tables, i):
 
 
 @kernel
-def consistent(tables, slack):
-    """Whether the multipliers have the signs assumed, within a part of the largest."""
+def consistent(tables, part, amount):
+    """Whether multipliers have the signs assumed, within a part of the largest and an amount."""
     free = tables.sizes[0]
     largest, lowest = 1e-300, 0.0
     for i in range(len(tables.contacts)):
@@ -124,19 +125,22 @@ def consistent(tables, slack):
         largest = max(largest, abs(multiplier))
         if rubs(tables, i):
             lowest = min(lowest, tables.signs[i] * multiplier)
-    return lowest >= -slack * largest
+    return lowest >= -part * largest - amount
 
 
 @kernel
-def note_stays(tables, pattern):
-    """Note for which contacts the minimum of a pattern is clearly on the assumed side of zero."""
+def note_stays(tables, pattern, uncertain):
+    """Note for which contacts the minimum of a pattern is clearly on the assumed side of zero.
+
+    ``uncertain`` is by how much the multipliers (N) may differ from those at the minimum.
+    """
     free = tables.sizes[0]
     largest = 1e-300
     for i in range(len(tables.contacts)):
         largest = max(largest, abs(affine(tables.contact, i, tables.free, free)))
     for i in range(len(tables.contacts)):
         multiplier = affine(tables.contact, i, tables.free, free)
-        if tables.signs[i] * multiplier > WIDE_SLACK * largest:
+        if tables.signs[i] * multiplier > CLEARLY * largest + uncertain:
             tables.stays[i] |= 1 << pattern
 
 
@@ -147,9 +151,8 @@ def minimise(model, tables, pattern):
     Returns
     -------
     value : float
-        Half the square of the goal reached; infinite where the piece has no minimum, or has it
-        far from the signs assumed: friction bends the objective so little that the first step
-        tells.
+        Half the square of the goal reached; infinite where the piece has no minimum, or when the
+        steps still to come can no longer lead to the signs assumed.
     slope : float
         Of the goal's norm along the piece, per unit of free effort, relative: 0 at a minimum.
     """
@@ -176,11 +179,12 @@ def minimise(model, tables, pattern):
         if last:
             break
         last = newton_step(tables, size) or not curved
-        if iteration == 0:
-            if zeros == 0:
-                note_stays(tables, pattern)
-            if not consistent(tables, WIDE_SLACK):
+        if iteration > 0 and not last:
+            uncertain = STILL_TO_COME * largest_change(tables)
+            if not consistent(tables, 0.0, uncertain):
+                note_stays(tables, pattern, uncertain)
                 return np.inf, 0.0
+    note_stays(tables, pattern, 0.0)
     square = 0.0
     for m in range(free):
         square += tables.gradient[m] * tables.newton[m, size]
@@ -197,6 +201,18 @@ def newton_step(tables, size):
         step = max(step, abs(tables.step[m]))
         reach = max(reach, abs(tables.free[m]))
     return step <= SMALL_STEP * reach
+
+
+@kernel
+def largest_change(tables):
+    """Largest change of a multiplier in the last step, N."""
+    largest = 0.0
+    for i in range(len(tables.contacts)):
+        change = 0.0
+        for m in range(tables.sizes[0]):
+            change += tables.contact[i, 1 + m] * tables.step[m]
+        largest = max(largest, abs(change))
+    return largest
 
 
 @kernel

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Goals with friction against forces worked out by hand and a brute-force search."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 import samples
 from oracles import rss_oracle as rss
 
+from actuation import jaw_forces
 from actuation.jaw_forces import JawForces, least_norm
+from masticator_dynamics import Mechanism
 
 GOALS = {
     'torque': {'torque': 1.0},
@@ -162,3 +165,33 @@ def test_reproduces_the_reference_samples() -> None:
         )
         assert samples.relative_error(other.actuated, wanted['rss6']['tau_friction']) < 1e-8
         assert samples.relative_error(other.friction, wanted['rss6']['tau_f']) < 1e-8
+
+
+@pytest.mark.parametrize('coefficient', [0.15, 0.3])
+def test_much_friction_hides_no_optimum(
+    coefficient: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten times the friction of S1 bends the objective much; the best is found all the same."""
+    description = samples.mechanism('masticator').description
+    actuators = {
+        name: type(old)(friction={**dict(old.friction), 'coulomb': coefficient})
+        for name, old in description.actuators.items()
+    }
+    contacts = tuple(
+        type(old)(**{**dict(old), 'friction': {**dict(old.friction), 'coulomb': coefficient}})
+        for old in description.contacts
+    )
+    mechanism = Mechanism(dataclasses.replace(description, actuators=actuators, contacts=contacts))
+    monkeypatch.setattr(jaw_forces, 'COULOMB', coefficient)
+    monkeypatch.setattr(jaw_forces, 'CONTACT_COULOMB', coefficient)
+    for seed in (23, 28, 83, *range(30, 40)):
+        state = samples.random_state('masticator', np.random.default_rng(seed))
+        hand = JawForces('masticator', tuple(state), friction=True)
+        for goal in ('torque', 'power'):
+            effort = mechanism.feedforward(*state, goal=goal, friction=True)
+            scale = max(np.abs(effort.contact).max(), 1.0)
+            best = least_norm(lambda f, g=goal, h=hand: h.terms(f, {g: 1.0}), scale)
+            assert hand.norm(effort.contact, {goal: 1.0}) <= best * (1.0 + 1e-8) + 1e-9, (
+                seed,
+                goal,
+            )

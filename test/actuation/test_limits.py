@@ -18,7 +18,7 @@ from hypothesis import strategies as some
 
 from actuation.jaw_forces import CRANK_MASS, JawForces
 from masticator_dynamics import Mechanism
-from masticator_dynamics.errors import LimitError
+from masticator_dynamics.errors import InputError, LimitError
 from masticator_dynamics.load_limits import LoadLimits
 
 GRAVITY = np.array([0.0, 0.0, -9.8])
@@ -263,3 +263,36 @@ def test_limits_come_from_the_description() -> None:
     assert [str(load) for load in mechanism.binding_loads(kept)] == [
         'condyle_left force 30 N is outside [-inf, 30] N'
     ]
+
+
+@pytest.mark.parametrize(
+    ('change', 'complaint'),
+    [
+        ({'effort': np.full(6, np.nan)}, 'limit effort'),
+        ({'effort': [0.0, 1.0, 1.0, 1.0, 1.0, 1.0]}, 'limit effort is 0; above 0'),
+        ({'power': np.full(6, -1.0)}, 'limit power is -1'),
+        ({'radial_force': np.ones((1, 6))}, 'limit radial_force'),
+        ({'contact_low': np.full(2, 1.0), 'contact_high': np.zeros(2)}, 'are no ranges'),
+        ({'contact_high': np.full(2, -np.inf)}, 'are no ranges'),
+        ({'effort': np.ones(5)}, 'limit effort has 5 values, 6 are needed'),
+        ({'contact_low': [-1.0], 'contact_high': [1.0]}, 'limit contact_low has 1 values'),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(change: dict[str, object], complaint: str) -> None:
+    mechanism = samples.mechanism('masticator')
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        mechanism.feedforward(mechanism.home.y, limits=dataclasses.replace(OPEN, **change))
+
+
+@pytest.mark.parametrize('limits', [None, 1, 'yes', {}])
+def test_only_limits_are_limits(limits: object) -> None:
+    mechanism = samples.mechanism('masticator')
+    with pytest.raises(InputError, match='limits is'):
+        mechanism.feedforward(mechanism.home.y, limits=limits)
+
+
+def test_nearest_needs_limits_and_no_rows_are_no_error() -> None:
+    mechanism = samples.mechanism('masticator')
+    with pytest.raises(InputError, match='nearest'):
+        mechanism.feedforward(mechanism.home.y, nearest=True)
+    assert mechanism.feedforward_batch(np.empty((0, 4)), limits=True).actuated.shape == (0, 6)
