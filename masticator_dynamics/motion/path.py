@@ -8,7 +8,7 @@ from math import factorial
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import make_interp_spline
+from scipy.interpolate import KroghInterpolator, make_interp_spline
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion.checks import checked_end, checked_rows, checked_times, shown
@@ -115,12 +115,17 @@ class MotionPath:
         p = checked_rows(positions, 'position', t, names)
         if len(t) == 1:
             return cls.constant(p[0], time=t[0], names=names)
-        degree = min(5, len(t) - 1)
-        spline = make_interp_spline(t, p, k=degree)
-        knots = np.unique(spline.t)
+        if len(t) <= 6:  # one polynomial; the splines of scipy before 1.12 have no even degree
+            knots, degree = t[[0, -1]], len(t) - 1
+            derivatives = KroghInterpolator(t, p).derivatives(t[0], degree + 1)[:, None]
+        else:
+            degree = 5
+            spline = make_interp_spline(t, p, k=degree)
+            knots = np.unique(spline.t)
+            derivatives = [spline(knots[:-1], nu=k) for k in range(degree + 1)]
         coefficients = np.zeros((len(knots) - 1, 6, p.shape[1]))
         for k in range(degree + 1):
-            coefficients[:, k] = spline(knots[:-1], nu=k) / factorial(k)
+            coefficients[:, k] = derivatives[k] / factorial(k)
         return cls(knots, coefficients, hold=p[-1], names=names)
 
     @classmethod

@@ -131,7 +131,8 @@ def test_single_call_and_vector_sampling_agree():
     times = np.concatenate([np.linspace(path.start - 1, path.end + 1, 200), path.knots])
     together = np.stack(path.sample(times), axis=1)
     one_by_one = np.array([path(t) for t in times])
-    assert np.allclose(together, one_by_one, rtol=0, atol=1e-12)
+    # Summed in another order: rounding of the largest acceleration.
+    assert np.allclose(together, one_by_one, rtol=0, atol=1e-14 * np.abs(together).max())
 
 
 def test_outside_the_path_holds_at_rest():
