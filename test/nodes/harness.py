@@ -209,7 +209,7 @@ class Sender(Peer):
         self._stamps = itertools.count(1)
         wait_for(self._publisher.get_subscription_count, topic)
         wait_for(lambda: self.node.count_publishers(answers[1]), answers[1])
-        wait_for(lambda: self.status(topic), 'diagnostics')
+        wait_for(lambda: self.status(topic), 'diagnostics', 4.0 * PATIENCE)
 
     def send(self, names, position, velocity=(), stamp=None):
         """Publish one state; the stamps count seconds unless given (ns)."""
@@ -257,7 +257,7 @@ class Client(Peer):
     def connect(self):
         """Wait until messages flow both ways."""
         wait_for(lambda: self.states, 'feedforward_state')
-        wait_for(lambda: self.status('cycle'), 'diagnostics')
+        wait_for(lambda: self.status('cycle'), 'diagnostics', 4.0 * PATIENCE)
         wait_for(self._trajectory.get_subscription_count, 'joint_trajectory')
         wait_for(self._bite.get_subscription_count, 'bite_force')
 
