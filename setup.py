@@ -68,6 +68,11 @@ INTERFACES = [
 EXTRAS = {
     'ros': ROS,
     'interfaces': INTERFACES,
+    'drives': [
+        'canopen>=2.2,<3',
+        'msgpack>=1.0,<2',
+        'python-can>=4.3,<5',
+    ],
     'demo': [
         'matplotlib>=3.6,<4',
         'mcap>=1.1,<2',
