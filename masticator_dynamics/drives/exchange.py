@@ -108,6 +108,7 @@ class CyclicExchange:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
             self.real_time = True
         with self._network.receiving_by_caller() as network:
+            assert network.bus is not None
             self._canopen, self._bus = network, network.bus
             self._pass_on = canopen.network.MessageListener(network)
             try:

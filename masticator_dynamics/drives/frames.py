@@ -140,10 +140,8 @@ class DriveFrames:
         self._homing = goal is Goal.HOMING
         for i, message in enumerate(self._messages):
             word = control_word(state_of(self._status[i]), goal, pulse)
-            if self._with_position:
-                message.data = self._layout.pack(word, counts[i], per_mille[i])
-            else:
-                message.data = self._layout.pack(word, per_mille[i])
+            position = (counts[i],) if self._with_position else ()
+            self._layout.pack_into(message.data, 0, word, *position, per_mille[i])
         return self._messages
 
     def _advance(self) -> None:
