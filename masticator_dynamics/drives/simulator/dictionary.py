@@ -11,6 +11,7 @@ import re
 import struct
 from collections.abc import Callable
 
+from masticator_dynamics.drives.objects import Object
 from masticator_dynamics.errors import DescriptionError
 
 Key = tuple[int, int]
@@ -32,6 +33,11 @@ FORMATS = {
 }
 _REAL32, _STRING = 8, 9
 _VARIABLE, _ARRAY, _RECORD = 7, 8, 9
+
+
+def key_of(entry: Object) -> Key:
+    """Index and subindex."""
+    return entry.index, entry.subindex
 
 
 class AbortError(Exception):

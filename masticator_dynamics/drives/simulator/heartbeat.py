@@ -13,10 +13,11 @@ from masticator_dynamics.drives.simulator.dictionary import (
     AbortError,
     ObjectDictionary,
     Value,
+    key_of,
 )
 
 _CONSUMER = 0x1016
-_PRODUCER = PRODUCER_HEARTBEAT[:2]
+_PRODUCER = key_of(PRODUCER_HEARTBEAT)
 
 
 class Heartbeats:

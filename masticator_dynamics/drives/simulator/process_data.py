@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary
+from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary, key_of
 from masticator_dynamics.drives.simulator.errors import ErrorLog
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.pdo import Pdo
 
 SYNC_LOST, RPDO_TOO_SHORT, RPDO_LOST = 0x8700, 0x8210, 0x8250
-_MISSED = 5  # SYNCs in a row that are a loss
+_MISSED = 50  # SYNCs in a row that are a loss
 _PDOS = 4
 
 
@@ -24,7 +24,7 @@ class ProcessData:
 
     TPDOs of types 1 to 240 are sampled and sent at SYNC, before the RPDOs that waited for it are
     taken; type 0 is sent at a SYNC after a change; 254 and 255 after a change, not before the
-    inhibit time, and when the event timer has run out. An RPDO whose event timer runs out, or five
+    inhibit time, and when the event timer has run out. An RPDO whose event timer runs out, or 50
     missing SYNCs in a row where 0x1006 is set, are a lost connection (0x6007).
 
     Parameters
@@ -130,7 +130,7 @@ class ProcessData:
             if time - pdo.last_time > pdo.event_time:
                 pdo.last_time = math.inf
                 self._device.lose_connection(RPDO_LOST)
-        limit = _MISSED * 1e-6 * self._objects.get(*names.SYNC_PERIOD[:2])
+        limit = _MISSED * 1e-6 * self._objects.get(*key_of(names.SYNC_PERIOD))
         if limit and time - self._sync_time > limit:
             self._sync_time = math.inf
             self._device.lose_connection(SYNC_LOST)

@@ -17,6 +17,7 @@ from masticator_dynamics.drives.simulator.dictionary import (
     Key,
     ObjectDictionary,
     Value,
+    key_of,
 )
 from masticator_dynamics.drives.simulator.servo import Servo
 from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
@@ -45,11 +46,11 @@ def defaults(drive: Drive, simulated: SimulatedDrive) -> dict[Key, Value]:
     motor = drive.motor
     return {
         (0x1018, 4): drive.node_id,
-        names.RATED_TORQUE[:2]: round(1000.0 * motor.rated_torque),
-        names.MAX_TORQUE[:2]: round(1000.0 * motor.peak_torque / motor.rated_torque),
+        key_of(names.RATED_TORQUE): round(1000.0 * motor.rated_torque),
+        key_of(names.MAX_TORQUE): round(1000.0 * motor.peak_torque / motor.rated_torque),
         (_ENCODER, 1): motor.counts_per_turn,
-        names.POSITION_GAIN[:2]: simulated.gains.position,
-        names.VELOCITY_GAIN[:2]: simulated.gains.velocity,
+        key_of(names.POSITION_GAIN): simulated.gains.position,
+        key_of(names.VELOCITY_GAIN): simulated.gains.velocity,
     }
 
 
@@ -62,19 +63,19 @@ def connect(
 ) -> None:
     """Let objects read and write what they stand for; those that the EDS lacks are left out."""
     readers: dict[Key, Callable[[], Value]] = {
-        names.STATUS_WORD[:2]: lambda: device.status,
-        names.MODE_DISPLAY[:2]: lambda: device.mode,
+        key_of(names.STATUS_WORD): lambda: device.status,
+        key_of(names.MODE_DISPLAY): lambda: device.mode,
         (_POSITION_DEMAND, 0): lambda: _integer(servo.demand),
-        names.POSITION[:2]: lambda: _integer(servo.position),
-        names.VELOCITY[:2]: lambda: _integer(servo.velocity),
-        names.TORQUE[:2]: lambda: _integer(servo.torque, 16),
-        names.FOLLOWING_ERROR[:2]: lambda: _integer(servo.following_error),
-        names.MOTOR_TEMPERATURE[:2]: lambda: _integer(10.0 * temperature(), 16),
+        key_of(names.POSITION): lambda: _integer(servo.position),
+        key_of(names.VELOCITY): lambda: _integer(servo.velocity),
+        key_of(names.TORQUE): lambda: _integer(servo.torque, 16),
+        key_of(names.FOLLOWING_ERROR): lambda: _integer(servo.following_error),
+        key_of(names.MOTOR_TEMPERATURE): lambda: _integer(10.0 * temperature(), 16),
     }
     writers: dict[Key, Callable[[Value], None]] = {
-        names.CONTROL_WORD[:2]: lambda value: device.control(int(value)),
-        names.MODE[:2]: lambda value: device.set_mode(int(value)),
-        names.TARGET_POSITION[:2]: lambda value: servo.command(float(value)),
+        key_of(names.CONTROL_WORD): lambda value: device.control(int(value)),
+        key_of(names.MODE): lambda value: device.set_mode(int(value)),
+        key_of(names.TARGET_POSITION): lambda value: servo.command(float(value)),
         **_numbers(servo, counts_per_turn),
     }
     objects.readers.update({k: r for k, r in readers.items() if k in objects.entries})
@@ -82,10 +83,10 @@ def connect(
         if key in objects.entries:
             objects.writers[key] = writer
     for option, known in _OPTIONS.items():
-        key = option[:2]
+        key = key_of(option)
         if key in objects.entries:
             objects.writers[key] = _only(known, objects.writers.get(key))
-    for key in (names.CYCLE_TIME[:2], names.CYCLE_TIME_INDEX[:2]):
+    for key in (key_of(names.CYCLE_TIME), key_of(names.CYCLE_TIME_INDEX)):
         if key in objects.entries:
             objects.writers[key] = _period(objects, servo, key)
 
@@ -98,8 +99,8 @@ def apply(objects: ObjectDictionary) -> None:
         names.TORQUE_OFFSET, names.VELOCITY_OFFSET, names.MIN_POSITION_LIMIT,
         names.MAX_POSITION_LIMIT, names.CYCLE_TIME,
     ):  # fmt: skip
-        if key[:2] in objects.entries:
-            objects.put(key[:2], objects.values[key[:2]])
+        if key_of(key) in objects.entries:
+            objects.put(key_of(key), objects.values[key_of(key)])
 
 
 def _numbers(servo: Servo, counts_per_turn: int) -> dict[Key, Callable[[Value], None]]:
@@ -125,7 +126,7 @@ def _numbers(servo: Servo, counts_per_turn: int) -> dict[Key, Callable[[Value], 
     def setter(name: str, convert: Callable[[float], float]) -> Callable[[Value], None]:
         return lambda value: setattr(servo, name, convert(float(value)))
 
-    return {entry[:2]: setter(name, convert) for entry, name, convert in table}
+    return {key_of(entry): setter(name, convert) for entry, name, convert in table}
 
 
 def _only(known: tuple[int, ...], then: Callable[[Value], None] | None) -> Callable[[Value], None]:
@@ -145,8 +146,8 @@ def _period(objects: ObjectDictionary, servo: Servo, key: Key) -> Callable[[Valu
 
     def write(value: Value) -> None:
         halves = {
-            names.CYCLE_TIME[:2]: objects.get(*names.CYCLE_TIME[:2], 1),
-            names.CYCLE_TIME_INDEX[:2]: objects.get(*names.CYCLE_TIME_INDEX[:2], -3),
+            key_of(names.CYCLE_TIME): objects.get(*key_of(names.CYCLE_TIME), 1),
+            key_of(names.CYCLE_TIME_INDEX): objects.get(*key_of(names.CYCLE_TIME_INDEX), -3),
         }
         halves[key] = int(value)
         number, exponent = halves.values()

@@ -24,7 +24,7 @@ from masticator_dynamics.drives.simulator.heartbeat import Heartbeats
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.process_data import ProcessData
 from masticator_dynamics.drives.simulator.sdo import SdoServer
-from masticator_dynamics.drives.simulator.servo import Servo
+from masticator_dynamics.drives.simulator.servo import Control, Servo
 from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
 
 HEARTBEAT_LOST, BUS_OFF, NMT_STOPPED = 0x8130, 0x8140, 0x8100
@@ -148,8 +148,7 @@ class Slave:
             self._enter(NmtState.OPERATIONAL)
             self.device.regain_connection(NMT_STOPPED)
         elif command == Nmt.STOP:
-            if self.nmt is not NmtState.STOPPED:
-                self.device.lose_connection(NMT_STOPPED)
+            self._leave_operation()
             self._enter(NmtState.STOPPED)
         elif command == Nmt.PRE_OPERATIONAL:
             self._enter(NmtState.PRE_OPERATIONAL)
@@ -159,7 +158,13 @@ class Slave:
             self.device.restart()
             self._reset(0xFFFF)
         elif command == Nmt.RESET_COMMUNICATION:
+            self._leave_operation()
             self._reset(_COMMUNICATION)
+
+    def _leave_operation(self) -> None:
+        """React as to a lost connection, unless there is no torque anyway."""
+        if self.servo.control is not Control.OFF:
+            self.device.lose_connection(NMT_STOPPED)
 
     def _reset(self, last: int) -> None:
         """Defaults up to an index, and boot."""
