@@ -81,3 +81,7 @@ class ActuationError(MasticatorError):
 
 class LimitError(MasticatorError):
     """A range of a socket, a joint or an actuator is exceeded where ranges are enforced."""
+
+
+class SimulationError(MasticatorError):
+    """A simulated mechanism got where its equations of motion cannot be evaluated."""
