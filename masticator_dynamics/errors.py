@@ -97,3 +97,7 @@ class DriveError(MasticatorError):
     def __init__(self, drive: str, reason: str):
         self.drive, self.reason = drive, reason
         super().__init__(f'{drive}: {reason}')
+
+
+class SimulationError(MasticatorError):
+    """A simulated mechanism got where its equations of motion cannot be evaluated."""
