@@ -123,7 +123,7 @@ def controllers_for(
     if hardware == 'canopen':
         own['command_interfaces'] = ['position']
     if rate is not None:
-        if rate <= 0 or rate != int(rate):
+        if not (rate > 0.0 and float(rate).is_integer()):
             raise InputError(
                 f'rate {rate:g} Hz: the controller manager takes whole numbers above 0'
             )
