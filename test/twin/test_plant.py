@@ -106,15 +106,15 @@ def test_torque_free_jaw_comes_to_rest_at_the_stops(friction: bool) -> None:
         deep = [v for v in mechanism.range_violations(motion) if v.quantity != 'velocity']
         for violation in deep:
             excess = max(violation.lower - violation.value, violation.value - violation.upper)
-            assert excess < 2e-3, violation
+            assert excess < (1e-3 if violation.unit == 'm' else 2e-2), violation
         for frame, height in heights.items():
             assert mechanism.frame_pose(motion, frame).position[2] < height + 1e-4
         peak = max(peak, sum(plant.energy) - start)
     assert plant.state[0][3] > 0.15, 'gravity opens the jaw'
     assert peak < 1e-6, 'stops give no energy'
     assert max(kinetic) > 0.01
-    # Without friction the condyles roll on in the sockets for long.
-    assert max(kinetic[-200:]) < (1e-8 if friction else 1e-4) * max(kinetic) * 100.0
+    # Without friction only the stops take energy, and the jaw slides on in the sockets for long.
+    assert max(kinetic[-200:]) < (1e-6 if friction else 1e-2) * max(kinetic)
     assert sum(plant.energy) < start - 0.02
 
 
@@ -137,7 +137,7 @@ def test_bad_input_is_named() -> None:
         ({'step': float('nan')}, 'step'),
         ({'start': np.zeros(3)}, 'start has shape'),
         ({'start': [0.0, 0.0, 0.0, np.inf]}, 'not finite'),
-        ({'start': [0.0, 0.0, 0.1, 0.0]}, 'molar_.* inside its stop'),
+        ({'start': [0.0, 0.0, 0.03, 0.0]}, 'molar_.* inside its stop'),
     ):
         with pytest.raises(InputError, match=match):
             MechanismPlant(mechanism, **words)
