@@ -40,7 +40,7 @@ class MechanismPlant:
     food : Food, optional
         Between the molars; for mechanisms with such frames.
     stops : bool or Stops
-        At the ends of joint and socket ranges, and teeth on teeth.
+        At the ends of joint and socket ranges, before dead points of limbs, and teeth on teeth.
     start : array_like, shape (n_y,) or (2, n_y), optional
         Independent positions, and velocities; home at rest unless told.
     longest_substep : float
@@ -124,8 +124,8 @@ class MechanismPlant:
     def _run(self, efforts: FloatArray, steps: int) -> None:
         try:
             self._dynamics.run(
-                self._state, efforts, self._none, self._stops.points, self._stops.joints,
-                self._food, steps, self.step / self.substeps,
+                self._state, efforts, self._none, self._stops, self._food,
+                steps, self.step / self.substeps,
             )  # fmt: skip
         except MasticatorError as error:
             raise SimulationError(
