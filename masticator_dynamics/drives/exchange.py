@@ -26,7 +26,7 @@ from masticator_dynamics.drives.frames import DriveFrames
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.timing import Statistics, Timing
 
-_SWITCH = 0.0002  # s; how long another thread may keep Python's lock
+_SWITCH = 0.00005  # s; how long another thread may keep Python's lock
 _PRIORITY = 40  # of the real-time scheduler, where it is permitted
 _ANSWER = 0.6  # of a period; PDOs that come later are missed (at 500 Hz they take 0.5 of it)
 _LATEST = 0.5  # of a period; a cycle that is later is left out, lest two follow closely
