@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Do the measured angles close the loops, and if not, which drive is off and by how much?
+"""Whether measured angles close the loops, and if not, which drive is off and by how much.
 
 With more drives than degrees of freedom the angles must agree with one another. Each drive in turn
 is left out of the fit: the one without which the others agree is the one that is off.

@@ -12,23 +12,17 @@ import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal
+from masticator_dynamics.drives.status import BoolArray, faulted, in_operation, in_words
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.mechanism import Mechanism
 
 # PDOs missing in a row that count as a lost drive.
 LOST_AFTER = 5
-_FAULT = 0x0008  # bits of the status word, 0x6041
-_POWERED = 0x0004
-_STATE = 0x006F
-_OPERATION_ENABLED = 0x0027
 _BUS = 'bus'
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +58,7 @@ class Guard:
     ----------
     drives : Drives
     mechanism : Mechanism
-        Its actuated joints, in this order, must be those of the drives.
+        Its actuated joints, in this order, must be those of the drives; see :func:`in_order`.
 
     Raises
     ------
@@ -75,10 +69,7 @@ class Guard:
     def __init__(self, drives: Drives, mechanism: Mechanism):
         self.names = tuple(drives.drives)
         if self.names != mechanism.actuated:
-            raise DescriptionError(
-                'drives', 'drives', f'are {", ".join(self.names)}; the actuated joints of '
-                f'{mechanism.name} are {", ".join(mechanism.actuated)}'
-            )  # fmt: skip
+            raise _other_joints(self.names, mechanism)
         indices = mechanism.tree_indices(mechanism.actuated)
         ranges = mechanism.limits
         self.units = tuple(mechanism.structure.tree.joints[j].unit for j in indices)
@@ -92,7 +83,7 @@ class Guard:
         self.temperature = self._column(drives, 'temperature')
         self.period = 1.0 / drives.cycle_rate
         self._timeout = drives.heartbeat.timeout
-        for k in np.flatnonzero(self.lower >= self.upper):
+        for k in _where(self.lower >= self.upper):
             raise DescriptionError(
                 'drives', f'drives.{self.names[k]}.limits.position_margin', f'{margin[k]:g} leaves '
                 f'nothing of the range [{self.range_lower[k]:g}, {self.range_upper[k]:g}]'
@@ -117,14 +108,12 @@ class Guard:
         """
         silent = feedback.heartbeat_age > self._timeout
         missing = feedback.missed >= LOST_AFTER
-        faulty = (feedback.status_word & _FAULT) != 0
+        faulty = faulted(feedback)
         if grace:
             silent = silent & np.isfinite(feedback.heartbeat_age)
         if acknowledging:
             faulty = faulty & False
-        if not (
-            feedback.bus_error or feedback.emergencies or (silent | missing | faulty).any()
-        ):
+        if not (feedback.bus_error or feedback.emergencies or (silent | missing | faulty).any()):
             return []
         return [
             Finding(drive, kind, text, Goal.TORQUE_FREE)
@@ -139,14 +128,18 @@ class Guard:
             yield _BUS, 'bus', feedback.bus_error
         for emergency in feedback.emergencies:
             if emergency.code:
-                yield emergency.drive, 'emergency', f'{emergency.text} (EMCY 0x{emergency.code:04X})'
-        for k in np.flatnonzero(faulty):
-            yield self.names[k], 'fault', f'is in fault (status 0x{feedback.status_word[k]:04X})'
-        for k in np.flatnonzero(silent):
+                yield (
+                    emergency.drive,
+                    'emergency',
+                    f'{emergency.text} (EMCY 0x{emergency.code:04X})',
+                )
+        for k in _where(faulty):
+            yield self.names[k], 'fault', f'is in {in_words(int(feedback.status_word[k]))}'
+        for k in _where(silent):
             age = feedback.heartbeat_age[k]
             told = f'no heartbeat for {age:.3g} s' if np.isfinite(age) else 'has sent no heartbeat'
             yield self.names[k], 'heartbeat', f'{told} (timeout {self._timeout:g} s)'
-        for k in np.flatnonzero(missing):
+        for k in _where(missing):
             yield self.names[k], 'lost', f'{feedback.missed[k]} PDOs missing in a row'
 
     def overheated(self, temperature: FloatArray) -> list[Finding]:
@@ -156,7 +149,7 @@ class Guard:
                 self.names[k], 'temperature', f'{temperature[k]:.3g} degrees Celsius are above '
                 f'the limit of {self.temperature[k]:g}', Goal.STOPPED,
             )
-            for k in np.flatnonzero(temperature > self.temperature)
+            for k in _where(temperature > self.temperature)
         ]  # fmt: skip
 
     # While the drives move the mechanism
@@ -166,33 +159,39 @@ class Guard:
 
         ``expected`` (n,) are the positions that were sent, None when drives follow efforts.
         """
-        dropped = (feedback.status_word & _STATE) != _OPERATION_ENABLED
+        dropped = ~in_operation(feedback)
         fast = np.abs(feedback.velocity) > self.velocity
-        outside = (feedback.position < self.range_lower) | (feedback.position > self.range_upper)
+        # What is not a number is not within.
+        outside = ~(
+            (feedback.position >= self.range_lower) & (feedback.position <= self.range_upper)
+        )
         behind = outside & False
         if expected is not None:
             behind = np.abs(expected - feedback.position) > self.following_error
-        # What is not a number is out of range.
-        outside |= feedback.position != feedback.position
         if not (dropped | fast | outside | behind).any():
             return []
         found = []
-        for k in np.flatnonzero(dropped):
-            text = f'left operation by itself (status 0x{feedback.status_word[k]:04X})'
+        for k in _where(dropped):
+            text = f'left operation by itself, now in {in_words(int(feedback.status_word[k]))}'
             found.append(Finding(self.names[k], 'dropped out', text, Goal.TORQUE_FREE))
-        for k in np.flatnonzero(behind):
+        for k in _where(behind):
             assert expected is not None
             text = (
                 f'following error {expected[k] - feedback.position[k]:.3g} {self.units[k]} is '
                 f'beyond {self.following_error[k]:g} {self.units[k]}'
             )
             found.append(Finding(self.names[k], 'following error', text, Goal.TORQUE_FREE))
-        for k in np.flatnonzero(fast):
+        for k in _where(fast):
             found.append(self._too_fast(k, 'measured velocity', feedback.velocity[k]))
-        for k in np.flatnonzero(outside):
-            range_ = (self.range_lower[k], self.range_upper[k])
-            found.append(self._outside(k, 'measured position', feedback.position[k], *range_))
-        return found
+        return [*found, *self.out_of_range(feedback)]
+
+    def out_of_range(self, feedback: Feedback) -> list[Finding]:
+        """Joints that are measured outside their ranges: quick stop."""
+        position, lower, upper = feedback.position, self.range_lower, self.range_upper
+        return [
+            self._outside(k, 'measured position', position[k], lower[k], upper[k])
+            for k in _where(~((position >= lower) & (position <= upper)))
+        ]
 
     # Commands
 
@@ -221,9 +220,9 @@ class Guard:
             return []
         found = [
             self._outside(k, 'commanded position', sent[k], self.lower[k], self.upper[k])
-            for k in np.flatnonzero(outside)
+            for k in _where(outside)
         ]
-        for k in np.flatnonzero(fast):
+        for k in _where(fast):
             rate = implied[k]
             if velocity is not None and abs(velocity[k]) > abs(rate):
                 rate = velocity[k]
@@ -261,16 +260,29 @@ class Guard:
         return Finding(self.names[k], what, text, Goal.STOPPED)
 
 
-def powered(feedback: Feedback) -> BoolArray:
-    """Which drives (n,) give torque: operation enabled or slowing down."""
-    return (feedback.status_word & _POWERED) != 0
+def in_order(drives: Drives, mechanism: Mechanism) -> Drives:
+    """The same drives in the mechanism's actuated order.
+
+    Raises
+    ------
+    DescriptionError
+        When they are not the drives of its actuated joints.
+    """
+    if set(drives.drives) != set(mechanism.actuated):
+        raise _other_joints(tuple(drives.drives), mechanism)
+    fields = dict(drives)
+    fields['schema'] = fields.pop('schema_')
+    fields['drives'] = {name: drives.drives[name] for name in mechanism.actuated}
+    return Drives(**fields)
 
 
-def enabled(feedback: Feedback) -> BoolArray:
-    """Which drives (n,) are in operation enabled."""
-    return (feedback.status_word & _STATE) == _OPERATION_ENABLED
+def _other_joints(names: tuple[str, ...], mechanism: Mechanism) -> DescriptionError:
+    return DescriptionError(
+        'drives', 'drives', f'are for {", ".join(names)}; the actuated joints of '
+        f'{mechanism.name} are {", ".join(mechanism.actuated)}'
+    )  # fmt: skip
 
 
-def faulted(feedback: Feedback) -> BoolArray:
-    """Which drives (n,) are in fault."""
-    return (feedback.status_word & _FAULT) != 0
+def _where(mask: BoolArray) -> list[int]:
+    indices: list[int] = np.flatnonzero(mask).tolist()
+    return indices
