@@ -112,7 +112,6 @@ class Supervisor:
         self._add(self.guard.faults(feedback, grace, acknowledging))
         if self._phase in _MOVING:
             self._add(self.guard.motion(feedback, self._following.expected))
-        if self._phase is Phase.FOLLOWING:
             self._add(self._following.overdue(feedback.time))
         ended = self._goal in (Goal.TORQUE_FREE, Goal.STOPPED)
         if ended and feedback.time - self._since > _STOPPING:

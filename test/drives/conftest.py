@@ -1,10 +1,19 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The masticator and its drives file."""
+import socket
 
 import pytest
 
 from masticator_dynamics import Mechanism
+
+
+@pytest.fixture
+def free_port():
+    """A UDP port that nobody uses now, nor the one above it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(('', 0))
+        port = probe.getsockname()[1]
+    return port if port < 65535 else port - 2
 
 
 @pytest.fixture(scope='session')
