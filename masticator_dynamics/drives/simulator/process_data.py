@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary, key_of
+from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary, Value, key_of
 from masticator_dynamics.drives.simulator.errors import ErrorLog
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.pdo import Pdo
@@ -48,6 +48,8 @@ class ProcessData:
         self._objects, self._device, self._errors, self._link = objects, device, errors, link
         self._rerouted = rerouted
         self._running, self._time, self._sync_time = False, 0.0, math.inf
+        objects.writers[key_of(names.SYNC_PERIOD)] = self._set_sync_period
+        self._set_sync_period(objects.get(*key_of(names.SYNC_PERIOD)))
         self._pdos: list[Pdo] = []
         for parameters, mapping, transmit in (
             (names.RPDO_PARAMETERS, names.RPDO_MAPPING, False),
@@ -68,6 +70,7 @@ class ProcessData:
 
     def restart(self) -> None:
         """Take all parameters as they are stored."""
+        self._set_sync_period(self._objects.get(*key_of(names.SYNC_PERIOD)))
         for pdo in self._pdos:
             pdo.restart()
         self._sort()
@@ -130,10 +133,12 @@ class ProcessData:
             if time - pdo.last_time > pdo.event_time:
                 pdo.last_time = math.inf
                 self._device.lose_connection(RPDO_LOST)
-        limit = _MISSED * 1e-6 * self._objects.get(*key_of(names.SYNC_PERIOD))
-        if limit and time - self._sync_time > limit:
+        if time - self._sync_time > self._sync_limit:
             self._sync_time = math.inf
             self._device.lose_connection(SYNC_LOST)
+
+    def _set_sync_period(self, value: Value) -> None:
+        self._sync_limit = _MISSED * 1e-6 * float(value) or math.inf
 
     def _send(self, pdo: Pdo, data: bytes) -> None:
         pdo.last, pdo.last_time, pdo.syncs = data, self._time, 0

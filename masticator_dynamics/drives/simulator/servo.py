@@ -231,11 +231,10 @@ class Servo:
         self._left = periods * self.period
 
     def _slow_down(self) -> None:
-        change = self.deceleration * self.step
-        self._demand_rate = math.copysign(
-            max(abs(self._demand_rate) - change, 0.0), self._demand_rate
-        )
-        self.demand += self._demand_rate * self.step
+        before = self._demand_rate
+        speed = max(abs(before) - self.deceleration * self.step, 0.0)
+        self._demand_rate = math.copysign(speed, before)
+        self.demand += 0.5 * (before + self._demand_rate) * self.step
 
     def _watch(self, error: float) -> None:
         if self._control is Control.POSITION and abs(error) > self.following_window:

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import math
+import os
 import pathlib
 import queue
 import time
@@ -25,6 +28,8 @@ from masticator_dynamics.errors import DriveError, InputError
 
 # Behind by more than this, time is given up instead of made good (s).
 _FORGIVEN = 0.05
+_REPORTS = 1.0  # s between two reports of that
+_PRIORITY = 30  # of the real-time scheduler, where it is permitted; below that of the master
 # Frames taken at a time before the plant has its turn.
 _BURST = 200
 
@@ -92,6 +97,7 @@ class DriveSimulator:
         self._answer, self._report = answer, report
         self.axes = Axes(drives, simulation, plant)
         self.real_time = RealTime()
+        self._reported = -math.inf
         self.slaves: dict[str, Slave] = {}
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
@@ -147,6 +153,9 @@ class DriveSimulator:
             The bus cannot be read or written any more.
         """
         length = self.axes.plant.step
+        # Thread 0 is the calling one. Without the right to it the simulator runs all the same.
+        with contextlib.suppress(OSError, AttributeError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
         try:
             start = time.monotonic() - self.time
             while go_on():
@@ -159,11 +168,17 @@ class DriveSimulator:
                 self.real_time.late += late > length
                 if late > _FORGIVEN:
                     start += late
-                    self.real_time.given_up += late
-                    self._report(f'too slow: gave up {1000.0 * late:.0f} ms')
+                    self._give_up(late)
                 self.step()
         except can.CanError as error:
             raise DriveError(self._title, ' '.join(str(error).split())) from error
+
+    def _give_up(self, late: float) -> None:
+        clock = self.real_time
+        clock.given_up += late
+        if time.monotonic() - self._reported > _REPORTS:
+            self._reported = time.monotonic()
+            self._report(f'too slow: the plant stood still for {clock.given_up:.2f} s so far')
 
     def _act(self, line: str) -> None:
         try:
