@@ -228,8 +228,7 @@ class Supervisor:
                 return Outcome(False, _UNHEARD)
             if self._phase in _PASSING:
                 return Outcome(False, f'drives are {self._phase.value}; not yet')
-            slowing = powered(self._feedback) & self._feedback.fresh
-            if self._latch and self._latch.goal is Goal.STOPPED and slowing.any():
+            if self._goal is Goal.STOPPED and self._slowing():
                 return Outcome(False, 'drives are still slowing down')
             self._latch.clear()
             self._emergencies = [''] * len(self.joints)
@@ -263,7 +262,7 @@ class Supervisor:
     def met(self) -> Outcome | None:
         """How the request under way ended; None while it has not."""
         with self._lock:
-            if self._phase in _PASSING:
+            if self._phase in _PASSING or (self._goal is Goal.STOPPED and self._slowing()):
                 return None
             if self._phase is Phase.LATCHED:
                 return Outcome(False, self._latch.text)
@@ -335,6 +334,11 @@ class Supervisor:
         if self._phase is not Phase.OFF or powered(self._feedback).any():
             return f'drives are {self._phase.value}; they must be torque-free to be homed'
         return ''
+
+    def _slowing(self) -> bool:
+        """Drives that have been told to stop still give torque."""
+        feedback = self._feedback
+        return feedback is not None and bool((powered(feedback) & feedback.fresh).any())
 
     # Phases
 
