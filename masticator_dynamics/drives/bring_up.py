@@ -56,13 +56,14 @@ def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
     Raises
     ------
     DriveError
-        The drive's rated torque is another one, or it refuses or alters what is written.
+        The drive's rated torque or encoder is another one, or it refuses or alters what is written.
     """
     channel.command(objects.CONTROL_WORD, 0)
     _check_rated_torque(channel, drive)
+    _check_encoder(channel, drive)
     _set_heartbeats(channel, drives)
     _set_reactions(channel, drive)
-    _set_limits(channel, drive)
+    channel.write(objects.MAX_TORQUE, largest_per_mille(drive))
     if drive.gains is not None:
         channel.write(objects.POSITION_GAIN, drive.gains.position)
         channel.write(objects.VELOCITY_GAIN, drive.gains.velocity)
@@ -109,6 +110,20 @@ def _check_rated_torque(channel: SdoChannel, drive: Drive) -> None:
         )
 
 
+def _check_encoder(channel: SdoChannel, drive: Drive) -> None:
+    if not (channel.has(objects.ENCODER_INCREMENTS) and channel.has(objects.ENCODER_TURNS)):
+        return
+    increments, turns = (
+        int(channel.read(entry)) for entry in (objects.ENCODER_INCREMENTS, objects.ENCODER_TURNS)
+    )
+    if increments != drive.motor.counts_per_turn * turns:
+        raise DriveError(
+            channel.title,
+            f'{objects.ENCODER_INCREMENTS} are {increments} in {turns} turns, the drives file '
+            f'says {drive.motor.counts_per_turn} per turn',
+        )
+
+
 def _set_heartbeats(channel: SdoChannel, drives: Drives) -> None:
     heartbeat = drives.heartbeat
     timeout = round(1000.0 * heartbeat.timeout)
@@ -127,10 +142,6 @@ def _set_reactions(channel: SdoChannel, drive: Drive) -> None:
     channel.write_where_present(objects.QUICK_STOP_DECELERATION, deceleration)
     window = round(drive.limits.following_error * counts)
     channel.write_where_present(objects.FOLLOWING_ERROR_WINDOW, window)
-
-
-def _set_limits(channel: SdoChannel, drive: Drive) -> None:
-    channel.write(objects.MAX_TORQUE, largest_per_mille(drive))
 
 
 def _set_cycle_time(channel: SdoChannel, rate: float) -> None:

@@ -27,7 +27,7 @@ class Goal(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Emergency:
-    """An EMCY message, decoded."""
+    """An EMCY message, decoded; code 0 says that an error has gone."""
 
     drive: str
     code: int
@@ -46,7 +46,8 @@ class Feedback:
     status_word : int array
         0x6041.
     position, velocity, effort : float arrays
-        rad, rad/s, N m at the joints; velocity is derived from positions.
+        rad, rad/s, N m at the joints. Position is NaN before a drive's first PDO; velocity is
+        derived from positions, 0 before the second PDO and during homing.
     fresh : bool array
         Whether the PDO of this cycle came.
     missed : int array
@@ -58,7 +59,7 @@ class Feedback:
     emergencies : tuple of Emergency
         That came since the last cycle.
     bus_error : str
-        Empty while the bus works.
+        Bus-off, no acknowledgement, frames that cannot be sent; empty while the bus works.
     lateness : float
         s that this cycle began after it was due.
     """

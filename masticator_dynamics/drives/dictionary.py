@@ -92,3 +92,15 @@ def _fault(
     if mapped and not variable.pdo_mappable:
         return 'cannot be mapped into a PDO'
     return ''
+
+
+def tells_temperature(dictionary: canopen.ObjectDictionary) -> bool:
+    """Whether 0x2002, which is the manufacturer's to use, is what it is in the generic EDS."""
+    variable = dictionary.get_variable(
+        objects.MOTOR_TEMPERATURE.index, objects.MOTOR_TEMPERATURE.subindex
+    )
+    return (
+        variable is not None
+        and variable.data_type == datatypes.INTEGER16
+        and 'temperature' in variable.name.lower()
+    )

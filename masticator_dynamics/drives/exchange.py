@@ -9,9 +9,7 @@ threads) is passed on to canopen from here.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import sys
 import threading
 import time
@@ -19,7 +17,7 @@ import time
 import can
 import canopen
 
-from masticator_dynamics.drives import objects
+from masticator_dynamics.drives import objects, real_time
 from masticator_dynamics.drives.can_bus import error_frame_words
 from masticator_dynamics.drives.cycle import Cycle, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.frames import DriveFrames
@@ -27,7 +25,6 @@ from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.timing import Statistics, Timing
 
 _SWITCH = 0.00005  # s; how long another thread may keep Python's lock
-_PRIORITY = 40  # of the real-time scheduler, where it is permitted
 _ANSWER = 0.6  # of a period; PDOs that come later are missed (at 500 Hz they take 0.5 of it)
 _LATEST = 0.5  # of a period; a cycle that is later is left out, lest two follow closely
 _RELEASE = 5  # cycles in which drives are told to be torque-free at the end
@@ -70,7 +67,7 @@ class CyclicExchange:
             is_extended_id=False, data=bytes((objects.NmtState.OPERATIONAL,)),
         )  # fmt: skip
         self._heartbeat_due = 0.0
-        self._bus_off = self._send_error = ''
+        self._error = ''
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._canopen: canopen.Network
@@ -103,10 +100,7 @@ class CyclicExchange:
             self._thread = None
 
     def _run(self) -> None:
-        # Thread 0 is the calling one. Without the right to it the exchange runs all the same.
-        with contextlib.suppress(OSError, AttributeError):
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
-            self.real_time = True
+        self.real_time = real_time.request(real_time.EXCHANGE)
         with self._network.receiving_by_caller() as network:
             assert network.bus is not None
             self._canopen, self._bus = network, network.bus
@@ -152,12 +146,13 @@ class CyclicExchange:
         self._timing.add(begin - due, answered - begin, time.monotonic() - begin)
 
     def _feedback(self, begin: float, lateness: float) -> Feedback:
-        error = self._send_error or self._bus_off
-        self._send_error = ''
         waiting = self._network.emergencies
         emergencies = tuple(waiting.popleft() for _ in range(len(waiting)))
         age = begin - self._network.heard
-        return self._frames.feedback(age, emergencies, error, lateness)
+        feedback = self._frames.feedback(age, emergencies, self._error, lateness)
+        if feedback.fresh.any():  # told at least once, and the bus works again
+            self._error = ''
+        return feedback
 
     def _collect(self, end: float) -> float:
         """Receive until all drives have answered this SYNC; the time when the last one did."""
@@ -184,16 +179,14 @@ class CyclicExchange:
         try:
             message = self._bus.recv(timeout)
         except (can.CanError, OSError) as error:
-            self._send_error = f'cannot receive: {error}'
+            self._error = f'cannot receive: {error}'
             time.sleep(timeout)  # it would fail again at once
             return False
         if message is None:
             return False
         if message.is_error_frame:
-            self._bus_off = error_frame_words(message) or self._bus_off
-        elif self._frames.take(message):
-            self._bus_off = ''
-        else:
+            self._error = error_frame_words(message) or self._error
+        elif not self._frames.take(message):
             self._pass_on(message)
         return True
 
@@ -202,4 +195,4 @@ class CyclicExchange:
             with self._canopen.send_lock:
                 self._bus.send(message)
         except (can.CanError, OSError) as error:
-            self._send_error = f'cannot send: {error}'
+            self._error = f'cannot send: {error}'

@@ -10,17 +10,17 @@ import logging
 import pathlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import can
 import canopen
 import numpy as np
 
-from masticator_dynamics.drives import bring_up, emergency, objects
+from masticator_dynamics.drives import bring_up, emergency, objects, real_time
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Emergency
-from masticator_dynamics.drives.dictionary import load_dictionary
+from masticator_dynamics.drives.dictionary import load_dictionary, tells_temperature
 from masticator_dynamics.drives.objects import Nmt, NmtState, Object
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.sdo import SdoChannel
@@ -54,6 +54,8 @@ class DriveNetwork:
         Newest last; whoever reads them takes them out.
     heard : array (n,)
         s, of ``time.monotonic()``, when each drive's last heartbeat came; -inf before.
+    nmt_states : list of int
+        What it said (`objects.NmtState`); -1 before.
 
     Raises
     ------
@@ -67,7 +69,7 @@ class DriveNetwork:
         self.scaling = Scaling([drive.motor for drive in drives.drives.values()])
         self.emergencies: collections.deque[Emergency] = collections.deque(maxlen=1000)
         self.heard: FloatArray = np.full(len(self.names), -np.inf)
-        self._states = [-1] * len(self.names)
+        self.nmt_states = [-1] * len(self.names)
         self._dictionaries = [
             load_dictionary(name, drive, drives.mode, file) for name, drive in drives.drives.items()
         ]
@@ -92,9 +94,8 @@ class DriveNetwork:
         self._network.connect()
         try:
             self._add_nodes()
-            self._find()
-            self._set_up()
-            self._start_nodes()
+            self._find(range(len(self.names)))
+            self._set_up(range(len(self.names)))
         except BaseException:
             self._disconnect()
             raise
@@ -103,6 +104,20 @@ class DriveNetwork:
             target=self._read_temperatures, name='temperatures', daemon=True
         )
         self._reader.start()
+
+    def restore(self) -> None:
+        """Set those drives up again that are not operational, after a loss of power or bus.
+
+        Blocks; the exchange may go on meanwhile. Raises `DriveError`.
+        """
+        age = time.monotonic() - self.heard
+        lost = [
+            index
+            for index, state in enumerate(self.nmt_states)
+            if state != NmtState.OPERATIONAL or age[index] > self.drives.heartbeat.timeout
+        ]
+        self._find(lost)
+        self._set_up(lost)
 
     def close(self) -> None:
         """Leave the drives pre-operational and torque-free, and close the bus."""
@@ -197,69 +212,63 @@ class DriveNetwork:
     def _heartbeat_listener(self, index: int) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:
             self.heard[index] = time.monotonic()
-            self._states[index] = data[0] & 0x7F
+            self.nmt_states[index] = data[0] & 0x7F
 
         return take
 
-    def _find(self) -> None:
-        """All drives answer, and are what the EDS files say."""
+    def _find(self, indices: Sequence[int]) -> None:
+        """Whether these drives answer; they are sent to pre-operational."""
+        settings = list(self.drives.drives.values())
+        channels = list(self._channels.values())
         absent = []
-        for drive, channel in zip(
-            self.drives.drives.values(), self._channels.values(), strict=True
-        ):
-            self._manage(Nmt.PRE_OPERATIONAL, drive.node_id)
+        for i in indices:
+            self._manage(Nmt.PRE_OPERATIONAL, settings[i].node_id)
             try:
-                channel.read(objects.DEVICE_TYPE)
+                channels[i].read(objects.DEVICE_TYPE)
             except DriveError:
-                absent.append(channel.title)
+                absent.append(channels[i].title)
         if absent:
             verb = 'does' if len(absent) == 1 else 'do'
             raise DriveError(
                 ', '.join(absent), f'{verb} not answer on {bus_title(self.drives.bus)}'
             )
 
-    def _set_up(self) -> None:
-        channels = self._channels.values()
-        drives = self.drives.drives.values()
-        for dictionary, drive, channel in zip(self._dictionaries, drives, channels, strict=True):
-            information = dictionary.device_information
-            bring_up.check_identity(
-                channel, information.vendor_number or 0, information.product_number or 0,
-                self.drives.mode,
-            )  # fmt: skip
-            bring_up.set_up(channel, drive, self.drives)
-
-    def _start_nodes(self) -> None:
-        self._states = [-1] * len(self.names)
-        for drive in self.drives.drives.values():
-            self._manage(Nmt.START, drive.node_id)
+    def _set_up(self, indices: Sequence[int]) -> None:
+        """Check these drives, write to them, and wait until they are operational."""
+        settings = list(self.drives.drives.values())
+        channels = list(self._channels.values())
+        for i in indices:
+            information = self._dictionaries[i].device_information
+            vendor, product = information.vendor_number or 0, information.product_number or 0
+            bring_up.check_identity(channels[i], vendor, product, self.drives.mode)
+            bring_up.set_up(channels[i], settings[i], self.drives)
+        for i in indices:
+            self.nmt_states[i] = -1
+            self._manage(Nmt.START, settings[i].node_id)
         end = time.monotonic() + _START
-        for index, channel in enumerate(self._channels.values()):
-            while self._states[index] != NmtState.OPERATIONAL:
+        for i in indices:
+            while self.nmt_states[i] != NmtState.OPERATIONAL:
                 if time.monotonic() > end:
                     raise DriveError(
-                        channel.title, f'sends no heartbeat as operational within {_START:g} s'
+                        channels[i].title, f'sends no heartbeat as operational within {_START:g} s'
                     )
                 time.sleep(0.002)
 
     def _read_temperatures(self) -> None:
+        real_time.request(real_time.SERVICE)
         pause = _TEMPERATURES / len(self.names)
         while True:
             for index, channel in enumerate(self._channels.values()):
                 if self._closing.wait(pause):
                     return
-                self._temperatures[index] = _temperature(channel)
+                if tells_temperature(self._dictionaries[index]):
+                    try:
+                        value = 0.1 * channel.read(objects.MOTOR_TEMPERATURE)
+                    except DriveError:  # a drive that is lost is noticed elsewhere
+                        value = np.nan
+                    self._temperatures[index] = value
 
     def _disconnect(self) -> None:
         network, self._network = self._connected, None
         with contextlib.suppress(can.CanError, OSError):
             network.disconnect()
-
-
-def _temperature(channel: SdoChannel) -> float:
-    if not channel.has(objects.MOTOR_TEMPERATURE):
-        return np.nan
-    try:
-        return 0.1 * channel.read(objects.MOTOR_TEMPERATURE)
-    except DriveError:
-        return np.nan
