@@ -24,7 +24,7 @@ FILTER = 1.0 / (2.0 * math.pi * 300.0)
 
 def test_gains_are_those_of_a_spring_and_a_damper_at_the_joint():
     """Against J a = K (target - q) + D (target rate - v), lags and all, integrated elsewhere."""
-    axis = Axis(motor=FINE, step=2e-5)
+    axis = Axis(motor=FINE, step=5e-6)
     servo = axis.servo
     servo.period, servo.position_gain, servo.velocity_gain = 0.01, 3.0, 0.02
     servo.control = Control.POSITION
@@ -52,7 +52,7 @@ def test_gains_are_those_of_a_spring_and_a_damper_at_the_joint():
                 rate, (first, last - 1e-12), state, rtol=1e-9, atol=1e-12
             )
             state = found.y[:, -1]
-        assert axis.position == pytest.approx(state[0], abs=2e-3 * goal)
+        assert axis.position == pytest.approx(state[0], abs=1e-3 * goal)
         assert axis.velocity == pytest.approx(state[1], abs=2e-3 * goal / 0.01)
 
 

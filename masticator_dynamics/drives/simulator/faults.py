@@ -55,8 +55,8 @@ def _clear(slave: Slave) -> None:
     slave.heartbeats.silent = False
     slave.added_heat = 0.0
     slave.servo.stuck = False
-    slave.link.clear()
     slave.come_back()
+    slave.link.clear()
 
 
 _PLAIN: dict[str, Callable[[Slave], None]] = {

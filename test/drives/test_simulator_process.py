@@ -1,0 +1,233 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command simulate-drives as a process of its own, and a client made of frames on its bus."""
+
+import contextlib
+import math
+import pathlib
+import queue
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+import can
+import pytest
+import yaml
+
+from drives.cia_client import (
+    BOOTED,
+    OPERATIONAL_STATE,
+    PATIENCE,
+    PRE_OPERATIONAL_STATE,
+    START,
+    SYNC,
+    Client,
+)
+from drives.test_can_bus import has_socketcan
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONFIG = ROOT / 'config'
+VCAN = 'vcan0'
+
+
+def vcan_missing():
+    if not has_socketcan():
+        return 'this kernel has no SocketCAN (AF_CAN)'
+    if not pathlib.Path('/sys/class/net', VCAN).exists():
+        return f'there is no device {VCAN} (ip link add {VCAN} type vcan; ip link set {VCAN} up)'
+    return ''
+
+
+class Process:
+    """simulate-drives, its lines in and out."""
+
+    def __init__(self, folder, bus):
+        data = yaml.safe_load((CONFIG / 'drives.yaml').read_text())
+        data['bus'] = bus
+        file = folder / 'drives.yaml'
+        file.write_text(yaml.safe_dump(data))
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', 'masticator_dynamics', 'simulate-drives', '--drives', file],
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+        self._lines = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self._lines.put(line.rstrip('\n'))
+
+    def line(self):
+        return self._lines.get(timeout=PATIENCE)
+
+    def tell(self, line):
+        self.process.stdin.write(line + '\n')
+        self.process.stdin.flush()
+        return self.line()
+
+    def end(self, number):
+        """Last line, and what was said on standard error."""
+        self.process.send_signal(number)
+        assert self.process.wait(PATIENCE) == 0
+        return self.line(), self.process.stderr.read()
+
+
+@contextlib.contextmanager
+def simulator_on(folder, bus, **options):
+    with can.Bus(interface=bus['interface'], channel=bus['channel'], **options) as listener:
+        process = Process(folder, bus)
+        try:
+            yield process, Client(listener)
+        finally:
+            process.process.kill()
+            process.process.wait()
+
+
+@pytest.fixture(scope='module', params=['udp_multicast', 'socketcan'])
+def running(request, tmp_path_factory, unused_port):
+    """The process, ready, and a client that was there before it."""
+    if request.param == 'socketcan':
+        if reason := vcan_missing():
+            pytest.skip(reason)
+        bus, options = {'interface': 'socketcan', 'channel': VCAN}, {}
+    else:
+        bus = {'interface': 'udp_multicast', 'channel': '239.74.163.2', 'port': unused_port}
+        options = {'port': unused_port, 'hop_limit': 0}
+    with simulator_on(tmp_path_factory.mktemp('drives'), bus, **options) as found:
+        assert found[0].line().startswith('ready: 6 drives on bus')
+        yield found
+
+
+@pytest.fixture(scope='module')
+def unused_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(('', 0))
+        return probe.getsockname()[1]
+
+
+def test_drives_boot_and_answer(running):
+    _, client = running
+    for node in range(1, 7):
+        assert client.wait(0x700 + node) == bytes([BOOTED])
+        assert client.read(node, 0x1018, 4) == node
+        assert client.status(node) == 0x0250
+        assert client.read(node, 0x6077, 0, 'h') == 0
+    assert client.upload(3, 0x1008) == b'Generic CiA 402 servo drive'
+
+
+def test_heartbeats_tell_nmt_states(running):
+    _, client = running
+    client.write(1, 0x1017, 0, 'H', 50)
+    assert client.wait(0x701) == bytes([PRE_OPERATIONAL_STATE])
+    client.nmt(START, 1)
+    client.wait(0x701, lambda data: data[0] == OPERATIONAL_STATE)
+
+
+def test_abort_codes(running):
+    _, client = running
+    for index, subindex, data, code in (
+        (0x5000, 0, b'\x00', 0x06020000),
+        (0x1018, 7, b'\x00', 0x06090011),
+        (0x6064, 0, bytes(4), 0x06010002),
+        (0x607A, 0, bytes(2), 0x06070013),
+    ):
+        with client.aborts(code):
+            client.download(1, index, subindex, data)
+
+
+def test_torque_moves_a_free_motor_as_its_inertia_lets_it(running):
+    """J a = tau, integrated over the way, so that no clock but the drive's own matters.
+
+    J w^2 / 2 is the work of the torque, less the losses that simulated_drives.yaml states.
+    """
+    _, client = running
+    client.map_pdo(2, 0x1400, 0x1600, 0x202, [0x60710010])
+    client.map_pdo(2, 0x1800, 0x1A00, 0x182, [0x60640020, 0x606C0020])
+    client.nmt(START, 2)
+    client.enable(2, 10)
+
+    def exchange(torque):
+        client.forget()
+        client.send(0x202, struct.pack('<h', torque))
+        client.send(SYNC)
+        position, speed = struct.unpack('<ii', client.wait(0x182))
+        return position / 4096 * 2.0 * math.pi, speed / 4096 * 2.0 * math.pi
+
+    start, _ = exchange(0)
+    while True:
+        position, speed = exchange(100)
+        turned = position - start
+        if turned > 12.0:
+            break
+    assert client.read(2, 0x6077, 0, 'h') == 100
+    client.control(2, 0)
+    motor = 0.1 * 0.0882 - 0.002  # N m, less Coulomb's friction
+    viscous = 1e-6 * speed * turned * 2.0 / 3.0  # speed grows as the root of the way
+    work = 0.8 * (motor * turned - viscous)
+    assert 0.5 * 1.0e-4 / 4.8**2 * speed**2 == pytest.approx(work, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ('line', 'code'), [('fault crank_3 0x2310', 0x2310), ('over-temperature crank_4', 0x4310)]
+)
+def test_faults_come_by_lines(running, line, code):
+    process, client = running
+    node = int(line.split()[1][-1])
+    assert process.tell(line) == f'ok: {line}'
+    data = client.wait(0x80 + node)
+    assert struct.unpack_from('<H', data) == (code,)
+    assert client.state(node) == 'fault'
+    assert process.tell('clear all') == 'ok: clear all'
+    client.control(node, 0x80)
+    client.wait_state(node, 'switch on disabled')
+
+
+def test_bus_off_and_back(running):
+    process, client = running
+    assert process.tell('bus-off crank_5') == 'ok: bus-off crank_5'
+    client.forget()
+    client.send(0x605, struct.pack('<BHB4x', 0x40, 0x6041, 0))
+    client.status(6)  # another answers, and so does not this one
+    assert not client.data_of(0x585)
+    process.tell('clear crank_5')
+    assert struct.unpack_from('<H', client.wait(0x85)) == (0x8140,)
+    client.control(5, 0x80)
+    client.wait_state(5, 'switch on disabled')
+
+
+def test_lines_that_make_no_sense_change_nothing(running):
+    process, client = running
+    assert process.tell('explode crank_1').startswith("error: 'explode' is none of heartbeat")
+    assert process.tell('drop crank_7 0.1').startswith('error: there is no drive crank_7')
+    assert client.state(1) == 'switch on disabled'
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_in_good_order(tmp_path, free_port, number):
+    bus = {'interface': 'udp_multicast', 'channel': '239.74.163.2', 'port': free_port}
+    with simulator_on(tmp_path, bus, port=free_port, hop_limit=0) as (process, client):
+        process.line()
+        process.process.stdin.close()  # nobody has to talk to it
+        assert client.state(1) == 'switch on disabled'
+        last, errors = process.end(number)
+        assert last.startswith('ended: ')
+        assert 'Traceback' not in errors
+
+
+@pytest.mark.parametrize(
+    ('bus', 'message'),
+    [
+        ({'interface': 'udp_multicast', 'channel': '10.0.0.1'}, 'is no multicast address'),
+        ({'interface': 'socketcan', 'channel': 'can77'}, 'bus socketcan can77'),
+    ],
+)
+def test_a_bus_that_is_not_there(tmp_path, bus, message):
+    process = Process(tmp_path, bus).process
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert errors.startswith('masticator: error: ') and message in errors
+    assert errors.count('\n') == 1
