@@ -56,8 +56,8 @@ def forward_kinematics(
     for name, value in zip(mechanism.actuated, target, strict=True):
         if not np.isfinite(value):
             raise InputError(f'{name} is {value}, not a finite number')
-    motion = _closest(mechanism, target)
-    residual = _gap(mechanism, motion, target)
+    motion = closest_motion(mechanism, target)
+    residual = gap(mechanism, motion, target)
     if residual > tolerance:
         worst = int(np.argmax(np.abs(motion.position - target)))
         raise ClosureError(
@@ -109,20 +109,28 @@ def independent_velocity(mechanism: Mechanism, motion: Motion, u_dot: npt.ArrayL
     return np.asarray(answer[0], dtype=np.float64)
 
 
-def _closest(mechanism: Mechanism, target: FloatArray) -> Motion:
-    """Closed motion whose actuated positions fit the target best."""
-    scale = _scales(mechanism)
+def closest_motion(
+    mechanism: Mechanism, target: FloatArray, used: npt.NDArray[np.bool_] | None = None
+) -> Motion:
+    """Closed motion whose actuated positions fit a target (n_u,) best, all of them or some.
+
+    Raises
+    ------
+    ReachError
+        When nothing is found that fits best.
+    """
+    rows = slice(None) if used is None else used
+    scale = _scales(mechanism)[rows]
     motion = mechanism.home
-    error = target - motion.position
     for _ in range(ITERATIONS):
-        jacobian = mechanism.jacobian_actuated_from_independent(motion) / scale[:, None]
+        error = target[rows] - motion.position[rows]
+        jacobian = mechanism.jacobian_actuated_from_independent(motion)[rows] / scale[:, None]
         step = np.asarray(np.linalg.lstsq(jacobian, error / scale, rcond=None)[0], dtype=float)
         change = float(np.abs(jacobian @ step).max())
         step = step * min(1.0, LARGEST_CHANGE / max(change, 1e-300))
         if change < CONVERGED:
             return motion
         motion = _reachable_step(mechanism, motion, step)
-        error = target - motion.position
     raise ReachError(
         'no closed configuration found near '
         + ', '.join(f'{n} = {v:.6g}' for n, v in zip(mechanism.actuated, target, strict=True))
@@ -139,8 +147,8 @@ def _reachable_step(mechanism: Mechanism, motion: Motion, step: FloatArray) -> M
     return motion
 
 
-def _gap(mechanism: Mechanism, motion: Motion, target: FloatArray) -> float:
-    """Largest gap when the actuated joints of a closed motion are moved to the target, m."""
+def gap(mechanism: Mechanism, motion: Motion, target: FloatArray) -> float:
+    """Largest gap when the actuated joints of a closed motion are moved to a target (n_u,), m."""
     q = motion.q.copy()
     q[mechanism.tree_indices(mechanism.actuated)] = target
     return mechanism.largest_gap(q)

@@ -4,6 +4,8 @@ import socket
 
 import pytest
 
+from masticator_dynamics import Mechanism
+
 
 @pytest.fixture
 def free_port():
@@ -12,3 +14,8 @@ def free_port():
         probe.bind(('', 0))
         port = probe.getsockname()[1]
     return port if port < 65535 else port - 2
+
+
+@pytest.fixture(scope='session')
+def mechanism():
+    return Mechanism.load('masticator')

@@ -1,0 +1,136 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A command for all drives, out of names and numbers in any order."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+
+
+class NotFiniteError(InputError):
+    """A command with numbers that are none: ros2_control's first ones are such."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """What all joints are to do, in actuated order, (n,).
+
+    Attributes
+    ----------
+    position, velocity, effort : float arrays, optional
+        rad, rad/s, N m.
+    time : float
+        s, ``time.monotonic()`` when it came.
+    stamp : float
+        s, of its sender's clock; only differences between stamps count. ``time`` without a stamp.
+    age : float
+        s, from its stamp to when it came; 0 without a stamp.
+    """
+
+    position: FloatArray | None
+    velocity: FloatArray | None
+    effort: FloatArray | None
+    time: float
+    stamp: float
+    age: float = 0.0
+
+
+class CommandReader:
+    """Matches names with joints; the match is remembered.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        In actuated order.
+    mode : str
+        'position' needs positions, 'effort' needs efforts.
+    """
+
+    def __init__(self, joints: Sequence[str], mode: str):
+        self._joints, self._mode = tuple(joints), mode
+        self._names: tuple[str, ...] = self._joints
+        self._order: list[int] | None = None  # None: as it is
+
+    def read(
+        self,
+        names: Sequence[str],
+        position: Sequence[float],
+        velocity: Sequence[float],
+        effort: Sequence[float],
+        time: float,
+        stamp: float | None = None,
+        age: float = 0.0,
+    ) -> Command:
+        """Command from the fields of a joint state; empty ones are not given.
+
+        Velocities that are all NaN are not given either, nor are such efforts beside positions: a
+        controller that claims positions only leaves them so.
+
+        Raises
+        ------
+        InputError
+            For joints missing, unknown or named twice, and for a wrong count of numbers.
+        NotFiniteError
+            For NaN and infinity.
+        """
+        self._match(names)
+        positions = self._row('positions', position)
+        velocities = _unless_all_nan(self._row('velocities', velocity))
+        efforts = self._row('efforts', effort)
+        if self._mode == 'position':
+            efforts = _unless_all_nan(efforts)
+            self._need('positions', positions)
+        else:
+            positions = _unless_all_nan(positions)
+            self._need('efforts', efforts)
+        for what, row in (('position', positions), ('velocity', velocities), ('effort', efforts)):
+            if row is not None:
+                self._check(what, row)
+        return Command(positions, velocities, efforts, time, time if stamp is None else stamp, age)
+
+    def _match(self, names: Sequence[str]) -> None:
+        given = tuple(names)
+        if given == self._names:
+            return
+        twice = [name for name in given if given.count(name) > 1]
+        missing = [name for name in self._joints if name not in given]
+        unknown = [name for name in given if name not in self._joints]
+        if twice:
+            raise InputError(f'{twice[0]} is named {given.count(twice[0])} times')
+        if missing:
+            raise InputError(
+                f'command is for {len(given)} joints, needed are {len(self._joints)}; '
+                f'missing: {", ".join(missing)}'
+            )
+        if unknown:
+            raise InputError(f'unknown joints: {", ".join(unknown)}')
+        order = [given.index(name) for name in self._joints]
+        self._names = given
+        self._order = None if order == list(range(len(order))) else order
+
+    def _row(self, what: str, values: Sequence[float]) -> FloatArray | None:
+        if not len(values):
+            return None
+        if len(values) != len(self._joints):
+            raise InputError(f'there are {len(values)} {what} for {len(self._joints)} joints')
+        row = np.array(values, dtype=float)
+        return row if self._order is None else row[self._order]
+
+    def _need(self, what: str, row: FloatArray | None) -> None:
+        if row is None:
+            raise InputError(f'there are no {what}; the drives are in {self._mode} mode')
+
+    def _check(self, what: str, row: FloatArray) -> None:
+        if not np.isfinite(row).all():
+            worst = int(np.flatnonzero(~np.isfinite(row))[0])
+            raise NotFiniteError(f'{what} of {self._joints[worst]} is {row[worst]}')
+
+
+def _unless_all_nan(row: FloatArray | None) -> FloatArray | None:
+    return None if row is None or np.isnan(row).all() else row

@@ -1,0 +1,54 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reasons to stop that hold until they are reset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.safety import Finding
+
+_TOLD = 3  # consequences that are told beside the cause
+
+
+class Latch:
+    """Findings in the order they came, each kind once for each drive; the first is the cause."""
+
+    def __init__(self) -> None:
+        self._findings: dict[tuple[str, str], Finding] = {}
+
+    def __bool__(self) -> bool:
+        """Something is latched."""
+        return bool(self._findings)
+
+    def add(self, findings: Iterable[Finding]) -> bool:
+        """Take over findings; whether there was a new one."""
+        before = len(self._findings)
+        for finding in findings:
+            self._findings.setdefault((finding.drive, finding.kind), finding)
+        return len(self._findings) > before
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._findings.clear()
+
+    @property
+    def goal(self) -> Goal:
+        """Torque-free if any finding demands it, else the quick stop."""
+        goals = {finding.goal for finding in self._findings.values()}
+        return Goal.TORQUE_FREE if Goal.TORQUE_FREE in goals else Goal.STOPPED
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All of them, the cause first."""
+        return tuple(self._findings.values())
+
+    @property
+    def text(self) -> str:
+        """The cause and what followed, in a line; empty when nothing is latched."""
+        cause, *rest = [str(finding) for finding in self._findings.values()] or ['']
+        if not rest:
+            return cause
+        more = f' and {len(rest) - _TOLD} more' if len(rest) > _TOLD else ''
+        return f'{cause} (then {"; ".join(rest[:_TOLD])}{more})'

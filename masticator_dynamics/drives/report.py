@@ -1,0 +1,70 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the supervisor of the drives has to tell."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from masticator_dynamics.drives.cycle import Feedback, Goal
+from masticator_dynamics.drives.safety import Finding
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+
+
+class Phase(enum.Enum):
+    """Where the drives are together; values are words for people."""
+
+    OFF = 'torque-free'
+    ENABLING = 'being enabled'
+    HOLDING = 'enabled, holding until the first command'
+    FOLLOWING = 'enabled, following commands'
+    STOPPING = 'stopping'
+    RESETTING = 'being reset'
+    HOMING = 'being homed'
+    LATCHED = 'stopped until reset'
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """A snapshot; arrays are (n,), in actuated order.
+
+    Attributes
+    ----------
+    phase : Phase
+    goal : Goal
+    causes : tuple of Finding
+        Latched, the first is the cause of all.
+    text : str
+        The causes in a line.
+    feedback : Feedback or None
+        Newest; None before the first cycle.
+    following_error : float array
+        rad, sent minus measured; zero while nothing is followed.
+    emergencies : tuple of str
+        Latest EMCY of each drive in words, empty without one.
+    temperature : float array
+        Of the motors, degrees Celsius; NaN where not known.
+    clamped, held_back : int arrays
+        Cycles in which an effort was beyond its bound, or changed faster than its rate.
+    accepted, refused, not_finite, ignored : int
+        Commands followed; refused for what they ask; not numbers; come while not enabled.
+    refusal : str
+        Why the latest one was refused.
+    """
+
+    phase: Phase
+    goal: Goal
+    causes: tuple[Finding, ...]
+    text: str
+    feedback: Feedback | None
+    following_error: FloatArray
+    emergencies: tuple[str, ...]
+    temperature: FloatArray
+    clamped: IntArray
+    held_back: IntArray
+    accepted: int
+    refused: int
+    not_finite: int
+    ignored: int
+    refusal: str

@@ -1,0 +1,288 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What stops the drives: feedback and commands of one cycle against limits.
+
+Decided here and not in a planner. A fault makes all drives torque-free at once, since a parallel
+mechanism must not be pulled by all but one; a command or a motion beyond limits stops all quickly.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.cycle import Feedback, Goal
+from masticator_dynamics.drives.status import BoolArray, faulted, in_operation, in_words
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.mechanism import Mechanism
+
+# PDOs missing in a row that count as a lost drive.
+LOST_AFTER = 5
+_BUS = 'bus'
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A reason to stop all drives.
+
+    Attributes
+    ----------
+    drive : str
+        The drive it was found at; ``bus``, ``commands`` or ``loops`` where it is no single one.
+    kind : str
+        What it is, in a word or two; a kind is reported once for each drive.
+    text : str
+        Cause with the amount.
+    goal : Goal
+        The reaction: TORQUE_FREE or STOPPED.
+    """
+
+    drive: str
+    kind: str
+    text: str
+    goal: Goal
+
+    def __str__(self) -> str:
+        """E.g. ``crank_3: no heartbeat for 0.151 s (timeout 0.15 s)``."""
+        return f'{self.drive}: {self.text}'
+
+
+class Guard:
+    """Limits of all drives as arrays (n,), and the checks against them.
+
+    Parameters
+    ----------
+    drives : Drives
+    mechanism : Mechanism
+        Its actuated joints, in this order, must be those of the drives; see :func:`in_order`.
+
+    Raises
+    ------
+    DescriptionError
+        For a range that the margins leave empty, or drives that are not the mechanism's joints.
+    """
+
+    def __init__(self, drives: Drives, mechanism: Mechanism):
+        self.names = tuple(drives.drives)
+        if self.names != mechanism.actuated:
+            raise _other_joints(self.names, mechanism)
+        indices = mechanism.tree_indices(mechanism.actuated)
+        ranges = mechanism.limits
+        self.units = tuple(mechanism.structure.tree.joints[j].unit for j in indices)
+        margin = self._column(drives, 'position_margin')
+        self.range_lower, self.range_upper = ranges.lower[indices], ranges.upper[indices]
+        self.lower, self.upper = self.range_lower + margin, self.range_upper - margin
+        self.velocity = np.minimum(self._column(drives, 'velocity'), ranges.velocity[indices])
+        self.effort = np.minimum(self._column(drives, 'effort'), mechanism.effort_limits)
+        self.effort_rate = self._column(drives, 'effort_rate')
+        self.following_error = self._column(drives, 'following_error')
+        self.temperature = self._column(drives, 'temperature')
+        self.period = 1.0 / drives.cycle_rate
+        self._timeout = drives.heartbeat.timeout
+        for k in _where(self.lower >= self.upper):
+            raise DescriptionError(
+                'drives', f'drives.{self.names[k]}.limits.position_margin', f'{margin[k]:g} leaves '
+                f'nothing of the range [{self.range_lower[k]:g}, {self.range_upper[k]:g}]'
+            )  # fmt: skip
+
+    @staticmethod
+    def _column(drives: Drives, name: str) -> FloatArray:
+        return np.array([float(getattr(drive.limits, name)) for drive in drives.drives.values()])
+
+    # Drives and bus, in whatever state
+
+    def faults(self, feedback: Feedback, grace: bool, acknowledging: bool) -> list[Finding]:
+        """Lost, silent and faulty drives, emergency messages, a broken bus: all torque-free.
+
+        Parameters
+        ----------
+        feedback : Feedback
+        grace : bool
+            The exchange has only begun: drives that have sent no heartbeat yet may still do.
+        acknowledging : bool
+            Faults are being reset: a fault bit is none of news.
+        """
+        silent = feedback.heartbeat_age > self._timeout
+        missing = feedback.missed >= LOST_AFTER
+        faulty = faulted(feedback)
+        if grace:
+            silent = silent & np.isfinite(feedback.heartbeat_age)
+        if acknowledging:
+            faulty = faulty & False
+        if not (feedback.bus_error or feedback.emergencies or (silent | missing | faulty).any()):
+            return []
+        return [
+            Finding(drive, kind, text, Goal.TORQUE_FREE)
+            for drive, kind, text in self._tell_faults(feedback, silent, missing, faulty)
+        ]
+
+    def _tell_faults(
+        self, feedback: Feedback, silent: BoolArray, missing: BoolArray, faulty: BoolArray
+    ) -> Iterator[tuple[str, str, str]]:
+        """Causes before their consequences."""
+        if feedback.bus_error:
+            yield _BUS, 'bus', feedback.bus_error
+        for emergency in feedback.emergencies:
+            if emergency.code:
+                yield (
+                    emergency.drive,
+                    'emergency',
+                    f'{emergency.text} (EMCY 0x{emergency.code:04X})',
+                )
+        for k in _where(faulty):
+            yield self.names[k], 'fault', f'is in {in_words(int(feedback.status_word[k]))}'
+        for k in _where(silent):
+            age = feedback.heartbeat_age[k]
+            told = f'no heartbeat for {age:.3g} s' if np.isfinite(age) else 'has sent no heartbeat'
+            yield self.names[k], 'heartbeat', f'{told} (timeout {self._timeout:g} s)'
+        for k in _where(missing):
+            yield self.names[k], 'lost', f'{feedback.missed[k]} PDOs missing in a row'
+
+    def overheated(self, temperature: FloatArray) -> list[Finding]:
+        """Motors (n,), degrees Celsius, NaN where not known, that are too hot: quick stop."""
+        return [
+            Finding(
+                self.names[k], 'temperature', f'{temperature[k]:.3g} degrees Celsius are above '
+                f'the limit of {self.temperature[k]:g}', Goal.STOPPED,
+            )
+            for k in _where(temperature > self.temperature)
+        ]  # fmt: skip
+
+    # While the drives move the mechanism
+
+    def motion(self, feedback: Feedback, expected: FloatArray | None) -> list[Finding]:
+        """Drives that dropped out, do not follow, are too fast or out of range.
+
+        ``expected`` (n,) are the positions that were sent, None when drives follow efforts.
+        """
+        dropped = ~in_operation(feedback)
+        fast = np.abs(feedback.velocity) > self.velocity
+        # What is not a number is not within.
+        outside = ~(
+            (feedback.position >= self.range_lower) & (feedback.position <= self.range_upper)
+        )
+        behind = outside & False
+        if expected is not None:
+            behind = np.abs(expected - feedback.position) > self.following_error
+        if not (dropped | fast | outside | behind).any():
+            return []
+        found = []
+        for k in _where(dropped):
+            text = f'left operation by itself, now in {in_words(int(feedback.status_word[k]))}'
+            found.append(Finding(self.names[k], 'dropped out', text, Goal.TORQUE_FREE))
+        for k in _where(behind):
+            assert expected is not None
+            text = (
+                f'following error {expected[k] - feedback.position[k]:.3g} {self.units[k]} is '
+                f'beyond {self.following_error[k]:g} {self.units[k]}'
+            )
+            found.append(Finding(self.names[k], 'following error', text, Goal.TORQUE_FREE))
+        for k in _where(fast):
+            found.append(self._too_fast(k, 'measured velocity', feedback.velocity[k]))
+        return [*found, *self.out_of_range(feedback)]
+
+    def out_of_range(self, feedback: Feedback) -> list[Finding]:
+        """Joints that are measured outside their ranges: quick stop."""
+        position, lower, upper = feedback.position, self.range_lower, self.range_upper
+        return [
+            self._outside(k, 'measured position', position[k], lower[k], upper[k])
+            for k in _where(~((position >= lower) & (position <= upper)))
+        ]
+
+    # Commands
+
+    def command(
+        self, sent: FloatArray, velocity: FloatArray | None, before: FloatArray, elapsed: float
+    ) -> list[Finding]:
+        """Commands that would leave ranges: quick stop.
+
+        Parameters
+        ----------
+        sent : float array (n,)
+            Positions as they would go to the drives.
+        velocity : float array (n,), optional
+            As commanded.
+        before : float array (n,)
+            Positions of the command before, as sent.
+        elapsed : float
+            s between the two commands.
+        """
+        implied = (sent - before) / max(elapsed, self.period)
+        outside = (sent < self.lower) | (sent > self.upper)
+        fast = np.abs(implied) > self.velocity
+        if velocity is not None:
+            fast |= np.abs(velocity) > self.velocity
+        if not (outside | fast).any():
+            return []
+        found = [
+            self._outside(k, 'commanded position', sent[k], self.lower[k], self.upper[k])
+            for k in _where(outside)
+        ]
+        for k in _where(fast):
+            rate = implied[k]
+            if velocity is not None and abs(velocity[k]) > abs(rate):
+                rate = velocity[k]
+            found.append(self._too_fast(k, 'commanded velocity', rate))
+        return found
+
+    def far(self, sent: FloatArray, measured: FloatArray) -> str:
+        """Why a first command is too far from where the drives are; empty when it is not."""
+        away = np.abs(sent - measured)
+        excess = away - self.following_error
+        worst = int(np.argmax(excess))
+        if excess[worst] <= 0.0:
+            return ''
+        unit = self.units[worst]
+        return (
+            f'first command for {self.names[worst]} is {away[worst]:.3g} {unit} away from the '
+            f'measured position (at most {self.following_error[worst]:g} {unit})'
+        )
+
+    def limit_effort(
+        self, wanted: FloatArray, before: FloatArray, elapsed: float
+    ) -> tuple[FloatArray, BoolArray, BoolArray]:
+        """Efforts within their bounds and rates; which were clamped, which held back."""
+        clamped = np.clip(wanted, -self.effort, self.effort)
+        step = self.effort_rate * elapsed
+        given = np.clip(clamped, before - step, before + step)
+        return given, clamped != wanted, given != clamped
+
+    def _too_fast(self, k: int, what: str, value: float) -> Finding:
+        text = f'{what} {value:.3g} {self.units[k]}/s is beyond {self.velocity[k]:g}'
+        return Finding(self.names[k], what, text, Goal.STOPPED)
+
+    def _outside(self, k: int, what: str, value: float, lower: float, upper: float) -> Finding:
+        text = f'{what} {value:.4g} {self.units[k]} is outside [{lower:.4g}, {upper:.4g}]'
+        return Finding(self.names[k], what, text, Goal.STOPPED)
+
+
+def in_order(drives: Drives, mechanism: Mechanism) -> Drives:
+    """The same drives in the mechanism's actuated order.
+
+    Raises
+    ------
+    DescriptionError
+        When they are not the drives of its actuated joints.
+    """
+    if set(drives.drives) != set(mechanism.actuated):
+        raise _other_joints(tuple(drives.drives), mechanism)
+    fields = dict(drives)
+    fields['schema'] = fields.pop('schema_')
+    fields['drives'] = {name: drives.drives[name] for name in mechanism.actuated}
+    return Drives(**fields)
+
+
+def _other_joints(names: tuple[str, ...], mechanism: Mechanism) -> DescriptionError:
+    return DescriptionError(
+        'drives', 'drives', f'are for {", ".join(names)}; the actuated joints of '
+        f'{mechanism.name} are {", ".join(mechanism.actuated)}'
+    )  # fmt: skip
+
+
+def _where(mask: BoolArray) -> list[int]:
+    indices: list[int] = np.flatnonzero(mask).tolist()
+    return indices

@@ -1,0 +1,44 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Status words of all drives at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.objects import Status
+from masticator_dynamics.drives.state_machine import State, state_of
+
+BoolArray = npt.NDArray[np.bool_]
+
+_FAULT = 0x0008  # of the status word, 0x6041: in fault, and on the way there
+_POWERED = 0x0004  # operation enabled, and on the way out of it
+_STATE, _OPERATION_ENABLED = State.OPERATION_ENABLED.value
+_HOMED = int(Status.HOMING_ATTAINED)
+
+
+def faulted(feedback: Feedback) -> BoolArray:
+    """Which drives (n,) are in fault."""
+    return (feedback.status_word & _FAULT) != 0
+
+
+def powered(feedback: Feedback) -> BoolArray:
+    """Which drives (n,) give torque: operation enabled or slowing down."""
+    return (feedback.status_word & _POWERED) != 0
+
+
+def in_operation(feedback: Feedback) -> BoolArray:
+    """Which drives (n,) are in operation enabled."""
+    return (feedback.status_word & _STATE) == _OPERATION_ENABLED
+
+
+def homed(feedback: Feedback) -> BoolArray:
+    """Which drives (n,) say that homing is attained."""
+    return (feedback.status_word & _HOMED) != 0
+
+
+def in_words(status_word: int) -> str:
+    """State and number: ``fault (status word 0x0208)``."""
+    return f'{state_of(status_word).words} (status word 0x{status_word:04X})'

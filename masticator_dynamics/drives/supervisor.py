@@ -1,0 +1,356 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What all drives are to do, cycle by cycle: requests met, commands let through, faults latched.
+
+Time comes with the feedback, so the same feedback and commands give the same setpoints.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from masticator_dynamics.drives.command import Command
+from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.following import Following
+from masticator_dynamics.drives.latch import Latch
+from masticator_dynamics.drives.reference import check_reference
+from masticator_dynamics.drives.report import Phase, Report
+from masticator_dynamics.drives.safety import Finding, Guard
+from masticator_dynamics.drives.status import BoolArray, faulted, homed, in_operation, powered
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.mechanism import Mechanism
+
+# s of feedback; drives that have not got there by then are named.
+_ENABLING, _STOPPING, _RESETTING, _HOMING = 3.0, 1.0, 2.0, 3.0
+_SETTLED = 5  # cycles until status words tell of what was just asked for
+
+_GOALS = {
+    Phase.OFF: Goal.TORQUE_FREE,
+    Phase.ENABLING: Goal.ENABLED,
+    Phase.HOLDING: Goal.ENABLED,
+    Phase.FOLLOWING: Goal.ENABLED,
+    Phase.STOPPING: Goal.STOPPED,
+    Phase.RESETTING: Goal.RESET,
+    Phase.HOMING: Goal.HOMING,
+}
+_MOVING = (Phase.HOLDING, Phase.FOLLOWING)
+_ON = (Phase.ENABLING, *_MOVING)
+_PASSING = (Phase.ENABLING, Phase.STOPPING, Phase.RESETTING, Phase.HOMING)
+_UNHEARD = 'drives have not been heard of yet'
+
+
+class Outcome(NamedTuple):
+    """Of a request: whether it was taken up or met, and a sentence."""
+
+    success: bool
+    message: str
+
+
+class Supervisor:
+    """The cycle of all drives; requests and commands come from other threads.
+
+    Requests begin something and return at once; :meth:`met` tells how it ended.
+
+    Parameters
+    ----------
+    drives : Drives
+        In the mechanism's actuated order.
+    mechanism : Mechanism
+        For the thread that makes requests; the cycle does not touch it.
+
+    Raises
+    ------
+    DescriptionError
+        When the two do not fit.
+    """
+
+    def __init__(self, drives: Drives, mechanism: Mechanism):
+        self.guard = Guard(drives, mechanism)
+        self.joints = mechanism.actuated
+        self._mechanism, self._drives = mechanism, drives
+        self._lock = threading.Lock()
+        self._latch = Latch()
+        self._following = Following(self.guard, drives)
+        self._feedback: Feedback | None = None
+        self._mail: Command | None = None
+        self._phase, self._since, self._cycles, self._begun = Phase.OFF, 0.0, 0, 0.0
+        self._temperature = np.full(len(self.joints), np.nan)
+        self._emergencies = [''] * len(self.joints)
+        self._not_finite = self._ignored = 0
+
+    # The cycle
+
+    def __call__(self, feedback: Feedback) -> Setpoint:
+        """One cycle."""
+        with self._lock:
+            before, self._feedback = self._feedback, feedback
+            if before is None:
+                self._begun = self._since = feedback.time
+            self._cycles += 1
+            self._take_emergencies(feedback)
+            self._look(feedback)
+            self._advance(feedback)
+            self._take_command(feedback)
+            elapsed = 0.0 if before is None else feedback.time - before.time
+            return self._setpoint(feedback, elapsed)
+
+    def _take_emergencies(self, feedback: Feedback) -> None:
+        for emergency in feedback.emergencies:
+            if emergency.drive in self.joints:
+                text = emergency.text if emergency.code else ''
+                self._emergencies[self.joints.index(emergency.drive)] = text
+
+    def _look(self, feedback: Feedback) -> None:
+        """Latch what stops the drives."""
+        grace = feedback.time - self._begun < self._drives.heartbeat.timeout
+        acknowledging = self._phase is Phase.RESETTING
+        self._add(self.guard.faults(feedback, grace, acknowledging))
+        if self._phase in _MOVING:
+            self._add(self.guard.motion(feedback, self._following.expected))
+            self._add(self._following.overdue(feedback.time))
+        ended = self._goal in (Goal.TORQUE_FREE, Goal.STOPPED)
+        if ended and feedback.time - self._since > _STOPPING:
+            text = f'still gives torque {_STOPPING:g} s after it was told to stop'
+            self._give_up('torque', powered(feedback) & feedback.fresh, text)
+
+    def _advance(self, feedback: Feedback) -> None:
+        """Next phase, when the present one has got where it leads."""
+        age, settled = feedback.time - self._since, self._cycles > _SETTLED
+        if self._phase is Phase.ENABLING:
+            there = in_operation(feedback)
+            held = np.where(there, self._following.sent, feedback.position)
+            self._following.begin(held)
+            self._end_of_phase(there, True, Phase.HOLDING, age, _ENABLING, 'not enabled')
+        elif self._phase is Phase.STOPPING:
+            self._end_of_phase(~powered(feedback), settled, Phase.OFF, age, np.inf, '')
+        elif self._phase is Phase.RESETTING:
+            there = ~(faulted(feedback) | powered(feedback))
+            self._end_of_phase(there, settled, Phase.OFF, age, _RESETTING, 'not out of fault')
+        elif self._phase is Phase.HOMING:
+            there = homed(feedback)
+            self._end_of_phase(there, settled, Phase.OFF, age, _HOMING, 'not homed')
+
+    def _end_of_phase(
+        self, there: BoolArray, settled: bool, then: Phase, age: float, limit: float, what: str
+    ) -> None:
+        if settled and there.all():
+            self._enter(then)
+        elif age > limit:
+            self._give_up('request', ~there, f'{what} within {limit:g} s')
+
+    def _give_up(self, kind: str, which: BoolArray, text: str) -> None:
+        if which.any():
+            names = [self.joints[k] for k in np.flatnonzero(which)]
+            self._add(Finding(name, kind, text, Goal.TORQUE_FREE) for name in names)
+
+    def _take_command(self, feedback: Feedback) -> None:
+        command, self._mail = self._mail, None
+        if command is None:
+            return
+        if self._phase not in _MOVING:
+            self._ignored += 1
+            return
+        self._add(self._following.consider(command, feedback))
+        if self._phase is Phase.HOLDING and self._following.command is not None:
+            self._enter(Phase.FOLLOWING)
+
+    def _setpoint(self, feedback: Feedback, elapsed: float) -> Setpoint:
+        following, goal = self._following, self._goal
+        if goal is not Goal.ENABLED:
+            following.rest()
+            return Setpoint(goal, feedback.position, following.effort)
+        return Setpoint(goal, following.sent, following.next_effort(elapsed))
+
+    # Commands
+
+    def submit(self, command: Command) -> None:
+        """Put a command into the mailbox; the next cycle takes the newest."""
+        with self._lock:
+            self._mail = command
+
+    def not_finite(self) -> None:
+        """Count a command that is no number, once there have been good ones: never forwarded."""
+        with self._lock:
+            if self._phase is Phase.FOLLOWING:
+                self._not_finite += 1
+
+    def add_effort(self, extra: FloatArray) -> None:
+        """Efforts (n,) to add to those of commands from now on, N m; refused unless finite."""
+        if np.isfinite(extra).all():
+            with self._lock:
+                self._following.extra = extra
+
+    # Requests
+
+    def enable(self) -> Outcome:
+        """Enable all drives, if nothing speaks against it.
+
+        They then hold their measured positions, or give no torque in effort mode, until the
+        first command.
+        """
+        with self._lock:
+            feedback, on, reason = self._feedback, self._phase in _ON, self._why_not()
+        if on:
+            return Outcome(True, 'already enabled')
+        if reason or feedback is None:
+            return Outcome(False, reason)
+        # Milliseconds of calculation, which the cycle does not wait for.
+        reference = self.check_reference()
+        if not reference.success:
+            return Outcome(False, f'drives are not referenced: {reference.message}')
+        with self._lock:
+            reason = self._why_not()
+            if not reason:
+                self._following.begin(feedback.position)
+                self._enter(Phase.ENABLING)
+        return Outcome(not reason, reason or reference.message)
+
+    def disable(self) -> Outcome:
+        """Slow all drives down until they are torque-free."""
+        with self._lock:
+            if self._phase in _ON:
+                self._enter(Phase.STOPPING)
+            elif self._phase is Phase.LATCHED:
+                return Outcome(True, f'already stopped: {self._latch.text}')
+            return Outcome(True, f'drives are {self._phase.value}')
+
+    def reset(self) -> Outcome:
+        """Acknowledge faults and forget what is latched; drives stay torque-free."""
+        with self._lock:
+            if self._phase in _ON:
+                return Outcome(True, 'nothing to reset: drives are enabled')
+            if self._feedback is None:
+                return Outcome(False, _UNHEARD)
+            if self._phase in _PASSING:
+                return Outcome(False, f'drives are {self._phase.value}; not yet')
+            if self._goal is Goal.STOPPED and self._slowing():
+                return Outcome(False, 'drives are still slowing down')
+            self._latch.clear()
+            self._emergencies = [''] * len(self.joints)
+            self._enter(Phase.RESETTING)
+        return Outcome(True, 'resetting')
+
+    def may_home(self) -> Outcome:
+        """Whether drives may be brought into homing mode now."""
+        with self._lock:
+            reason = self._why_not_home()
+        return Outcome(not reason, reason)
+
+    def home(self) -> Outcome:
+        """Make the present positions home; drives must be in homing mode already."""
+        with self._lock:
+            reason = self._why_not_home()
+            if not reason:
+                self._enter(Phase.HOMING)
+        return Outcome(not reason, reason or 'homing')
+
+    def emergency_stop(self) -> Outcome:
+        """Stop all drives quickly, until reset."""
+        self.stop(Finding('operator', 'emergency stop', 'emergency stop', Goal.STOPPED))
+        return Outcome(True, 'emergency stop: all drives stop quickly, until reset')
+
+    def stop(self, finding: Finding) -> None:
+        """Stop all drives for a reason found elsewhere, until reset."""
+        with self._lock:
+            self._add([finding])
+
+    def met(self) -> Outcome | None:
+        """How the request under way ended; None while it has not."""
+        with self._lock:
+            if self._phase in _PASSING or (self._goal is Goal.STOPPED and self._slowing()):
+                return None
+            if self._phase is Phase.LATCHED:
+                return Outcome(False, self._latch.text)
+            return Outcome(True, f'drives are {self._phase.value}')
+
+    def check_reference(self) -> Outcome:
+        """Whether the measured positions close the loops; for the thread that makes requests."""
+        feedback = self._feedback
+        if feedback is None:
+            return Outcome(False, _UNHEARD)
+        tolerance = self._drives.closure_tolerance
+        reference = check_reference(self._mechanism, feedback.position, tolerance)
+        return Outcome(reference.closed, reference.text)
+
+    # What is known, and told
+
+    def set_temperature(self, temperature: FloatArray) -> None:
+        """Motor temperatures (n,), degrees Celsius, NaN: not known; too hot stops the drives."""
+        with self._lock:
+            self._temperature = temperature
+            if self._phase in _ON:
+                self._add(self.guard.overheated(temperature))
+
+    def report(self) -> Report:
+        """A snapshot of everything there is to tell."""
+        following = self._following
+        with self._lock:
+            error = np.zeros(len(self.joints))
+            if self._feedback is not None and self._phase in _MOVING:
+                error = following.sent - self._feedback.position
+            return Report(
+                self._phase,
+                self._goal,
+                self._latch.findings,
+                self._latch.text,
+                self._feedback,
+                error,
+                tuple(self._emergencies),
+                self._temperature,
+                following.clamped.copy(),
+                following.held_back.copy(),
+                following.accepted,
+                following.refused,
+                self._not_finite,
+                self._ignored,
+                following.refusal,
+            )
+
+    def _why_not(self) -> str:
+        """What speaks against enabling at once; empty when nothing does."""
+        feedback, guard = self._feedback, self.guard
+        if self._latch:
+            return f'stopped until reset: {self._latch.text}'
+        if self._phase is not Phase.OFF:
+            return f'drives are {self._phase.value}'
+        if feedback is None:
+            return _UNHEARD
+        silent = ~np.isfinite(feedback.heartbeat_age) | ~np.isfinite(feedback.position)
+        if silent.any():
+            return f'{self.joints[int(np.argmax(silent))]} is not answering'
+        found = [*guard.out_of_range(feedback), *guard.overheated(self._temperature)]
+        return str(found[0]) if found else ''
+
+    def _why_not_home(self) -> str:
+        if self._latch:
+            return f'stopped until reset: {self._latch.text}'
+        if self._feedback is None:
+            return _UNHEARD
+        if self._phase is not Phase.OFF or powered(self._feedback).any():
+            return f'drives are {self._phase.value}; they must be torque-free to be homed'
+        return ''
+
+    def _slowing(self) -> bool:
+        """Drives that have been told to stop still give torque."""
+        feedback = self._feedback
+        return feedback is not None and bool((powered(feedback) & feedback.fresh).any())
+
+    # Phases
+
+    @property
+    def _goal(self) -> Goal:
+        return self._latch.goal if self._phase is Phase.LATCHED else _GOALS[self._phase]
+
+    def _enter(self, phase: Phase) -> None:
+        self._phase, self._cycles = phase, 0
+        self._since = 0.0 if self._feedback is None else self._feedback.time
+
+    def _add(self, findings: Iterable[Finding]) -> None:
+        goal = self._goal
+        if self._latch.add(findings) and (self._phase is not Phase.LATCHED or goal != self._goal):
+            self._enter(Phase.LATCHED)

@@ -1,0 +1,164 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Services of node ``servo_drives``: each answers when the drives have got there, or not."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.lifecycle import LifecycleNode
+from rclpy.task import Future
+from std_srvs.srv import Trigger
+
+from masticator_dynamics.drives.exchange import CyclicExchange
+from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.supervisor import Outcome, Supervisor
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import DriveError
+
+_POLL = 0.005  # s
+_PATIENCE = 10.0  # s; the supervisor gives up earlier by itself
+_INACTIVE = Outcome(False, 'the node is not active')
+
+Request = Callable[[], Outcome]
+
+
+class DriveRequests:
+    """Services ``~/enable``, ``~/disable``, ``~/reset``, ``~/home`` and ``~/emergency_stop``.
+
+    Requests wait for one another in threads of their own; an emergency stop waits for nobody.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    supervisor : Supervisor
+    network : DriveNetwork
+    exchange : CyclicExchange
+    home : float array (n,)
+        Joint positions, rad, at the mechanism's home.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        supervisor: Supervisor,
+        network: DriveNetwork,
+        exchange: CyclicExchange,
+        home: FloatArray,
+    ):
+        self.active = False
+        self._node, self._supervisor = node, supervisor
+        self._network, self._exchange, self._home = network, exchange, home
+        self._one_at_a_time = threading.Lock()
+        group = MutuallyExclusiveCallbackGroup()
+        requests: dict[str, Request] = {
+            'enable': self.enable,
+            'disable': self.disable,
+            'reset': self.reset,
+            'home': self.home,
+        }
+        self._services = [
+            node.create_service(
+                Trigger, f'~/{name}', self._callback(name, request), callback_group=group
+            )
+            for name, request in requests.items()
+        ]
+        self._services.append(
+            node.create_service(Trigger, '~/emergency_stop', self._emergency_stop)
+        )
+
+    def destroy(self) -> None:
+        """Give the services back."""
+        for service in self._services:
+            self._node.destroy_service(service)
+
+    def enable(self) -> Outcome:
+        """Enable all drives; blocks until they are, or why not."""
+        return self._begin(self._supervisor.enable)
+
+    def disable(self) -> Outcome:
+        """Slow all drives down until they are torque-free; blocks."""
+        return self._begin(self._supervisor.disable)
+
+    def reset(self) -> Outcome:
+        """Acknowledge faults and forget what is latched; blocks."""
+        return self._begin(self._supervisor.reset)
+
+    def home(self) -> Outcome:
+        """Make the present positions the mechanism's home; blocks."""
+        allowed = self._supervisor.may_home()
+        if not allowed.success:
+            return allowed
+        try:
+            self._network.begin_homing(self._home)
+            try:
+                outcome = self._begin(self._supervisor.home)
+            finally:
+                self._network.end_homing()
+        except DriveError as error:
+            return Outcome(False, str(error))
+        if not outcome.success:
+            return outcome
+        time.sleep(2.0 * self._supervisor.guard.period)  # until positions are the new ones
+        reference = self._supervisor.check_reference()
+        return Outcome(reference.success, f'homed; {reference.message}')
+
+    def run(self, request: Request) -> Outcome:
+        """Run a request when those before it have ended."""
+        with self._one_at_a_time:
+            if not self.active:
+                return _INACTIVE
+            return request()
+
+    def _begin(self, request: Request) -> Outcome:
+        """Make a request and wait for its end."""
+        begun = request()
+        if not begun.success:
+            return begun
+        end = time.monotonic() + _PATIENCE
+        while self._exchange.running and time.monotonic() < end:
+            met = self._supervisor.met()
+            if met is not None:
+                texts = dict.fromkeys((begun.message, met.message))
+                return Outcome(met.success, '; '.join(texts))
+            time.sleep(_POLL)
+        failure = self._exchange.failure
+        return Outcome(False, f'the exchange with the drives has ended: {failure or "stopped"}')
+
+    def _callback(self, name: str, request: Request) -> Callable[..., Any]:
+        async def answer(_: Any, response: Any) -> Any:
+            done = Future()
+            threading.Thread(
+                target=self._work, args=(request, done), name=name, daemon=True
+            ).start()
+            outcome = await done
+            return self._fill(name, response, outcome)
+
+        return answer
+
+    def _work(self, request: Request, done: Future) -> None:
+        try:
+            outcome = self.run(request)
+        except Exception as error:  # the node survives whatever a request does
+            outcome = Outcome(False, f'{type(error).__name__}: {error}')
+        done.set_result(outcome)
+        executor = self._node.executor
+        if executor is not None:
+            executor.wake()  # or it would wait for something to happen before going on
+
+    def _emergency_stop(self, _: Any, response: Any) -> Any:
+        outcome = self._supervisor.emergency_stop() if self.active else _INACTIVE
+        return self._fill('emergency_stop', response, outcome)
+
+    def _fill(self, name: str, response: Any, outcome: Outcome) -> Any:
+        logger = self._node.get_logger()
+        if outcome.success:
+            logger.info(f'{name}: {outcome.message}')
+        else:
+            logger.error(f'{name}: {outcome.message}')
+        response.success, response.message = outcome
+        return response

@@ -1,0 +1,198 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that exists while node ``servo_drives`` is configured."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from typing import Any
+
+from rclpy.lifecycle import LifecycleNode
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.configuration import Bus, Drives, find_file, load_drives
+from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.exchange import CyclicExchange
+from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.objects import CONSUMER_HEARTBEAT
+from masticator_dynamics.drives.reference import check_reference
+from masticator_dynamics.drives.report import Phase, Report
+from masticator_dynamics.drives.safety import Finding, in_order
+from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.errors import DescriptionError, DriveError
+from masticator_dynamics.nodes.added_effort import AddedEffortInput
+from masticator_dynamics.nodes.drive_diagnostics import DriveDiagnostics
+from masticator_dynamics.nodes.drive_requests import DriveRequests
+from masticator_dynamics.nodes.drive_topics import CommandInput, StateOutput
+
+_HEARD = 5.0  # s to wait for the first feedback before drives are enabled by themselves
+
+
+class DriveRuntime:
+    """Drives, their cycle, topics and services.
+
+    The exchange's thread runs the cycle, takes commands and publishes states; the executor's does
+    the rest of ROS and checks loops; requests have threads of their own.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    settings : Settings
+
+    Raises
+    ------
+    DescriptionError
+        For a mechanism or drives file that cannot be used, or that do not fit.
+    DriveError
+        For a bus that is not there and drives that are not, or not as the file says.
+    """
+
+    def __init__(self, node: LifecycleNode, settings: Any):
+        mechanism = Mechanism.load(settings.mechanism)
+        drives = in_order(with_bus(load_drives(settings.drives), settings), mechanism)
+        self._node, self._settings, self._drives = node, settings, drives
+        self._mechanism = mechanism  # for the executor's thread
+        self._active = False
+        self._supervisor = Supervisor(drives, Mechanism(mechanism.description))
+        check_reference(mechanism, mechanism.home.position, drives.closure_tolerance)
+        self._supervisor.check_reference()
+        self._network = DriveNetwork(drives, find_file(settings.drives))
+        self._network.connect()
+        self._exchange = CyclicExchange(self._network, self._cycle)
+        self._command = CommandInput(node, self._supervisor, drives.mode)
+        self._state = StateOutput(node, mechanism.actuated)
+        self._added: AddedEffortInput | None = None
+        if settings.add_bite_effort:
+            timeout = settings.added_effort_timeout
+            self._added = AddedEffortInput(node, mechanism.actuated, timeout)
+        self._requests = DriveRequests(
+            node, self._supervisor, self._network, self._exchange, mechanism.home.position
+        )
+        self._diagnostics = DriveDiagnostics(
+            node, mechanism.name, drives, self._exchange, self._command.rejections,
+            self._look_after, lambda: self._active,
+        )  # fmt: skip
+        self._loops_checked = 0.0
+        self._watched = True  # the drives watch this side's heartbeat
+
+    def activate(self) -> str:
+        """Begin the cyclic exchange."""
+        if not self._watched:
+            self._watch(True)
+        self._command.discard()
+        self._active = self._requests.active = True
+        self._exchange.start()
+        if self._settings.auto_enable:
+            threading.Thread(target=self._enable, name='auto_enable', daemon=True).start()
+        names, rate = ', '.join(self._supervisor.joints), self._drives.cycle_rate
+        return f'{self._mechanism.name}: drives of {names} at {rate:g} Hz'
+
+    def deactivate(self) -> None:
+        """Slow the drives down, make them torque-free, and end the exchange."""
+        if not self._active:
+            return
+        self._requests.disable()
+        self._active = self._requests.active = False
+        # Drives that went on watching for a heartbeat would be in fault from now on.
+        self._watch(False)
+        self._exchange.stop()
+
+    def destroy(self) -> None:
+        """Give topics and bus back; drives are pre-operational then."""
+        self.deactivate()
+        self._diagnostics.destroy()
+        self._requests.destroy()
+        self._command.destroy()
+        self._state.destroy()
+        if self._added is not None:
+            self._added.destroy()
+        self._network.close()
+
+    def check(self, settings: Any) -> None:
+        """Nothing can be wrong that the parameters' ranges let pass."""
+
+    def apply(self, settings: Any) -> None:
+        """Take over parameters that may change."""
+        self._settings = settings
+        if self._added is not None:
+            self._added.added.timeout = settings.added_effort_timeout
+
+    def _cycle(self, feedback: Feedback) -> Setpoint:
+        self._command.poll()
+        if self._added is not None:
+            now = self._node.get_clock().now().nanoseconds
+            self._supervisor.add_effort(self._added.poll(now))
+        setpoint = self._supervisor(feedback)
+        self._state.publish(feedback)
+        return setpoint
+
+    def _look_after(self) -> Report:
+        """What needs no haste; returns the supervisor's report."""
+        if self._active:
+            self._supervisor.set_temperature(self._network.temperatures())
+        report, rate = self._supervisor.report(), self._settings.loop_check_rate
+        moving = report.phase in (Phase.HOLDING, Phase.FOLLOWING)
+        now = time.monotonic()
+        if moving and rate and now - self._loops_checked >= 1.0 / rate:
+            self._loops_checked = now
+            self._check_loops(report)
+        return report
+
+    def _check_loops(self, report: Report) -> None:
+        """An encoder that slips or sticks shows in loops that do not close."""
+        assert report.feedback is not None
+        reference = check_reference(
+            self._mechanism, report.feedback.position, self._drives.closure_tolerance
+        )
+        if not reference.closed:
+            drive = reference.suspects[0].drive if len(reference.suspects) == 1 else 'loops'
+            self._supervisor.stop(Finding(drive, 'loops', reference.text, Goal.TORQUE_FREE))
+
+    def _enable(self) -> None:
+        end = time.monotonic() + _HEARD
+        while not self._heard() and time.monotonic() < end:
+            time.sleep(0.01)
+        outcome = self._requests.run(self._requests.enable)
+        logger = self._node.get_logger()
+        (logger.info if outcome.success else logger.error)(f'auto_enable: {outcome.message}')
+
+    def _heard(self) -> bool:
+        feedback = self._supervisor.report().feedback
+        return feedback is not None and bool((feedback.position == feedback.position).all())
+
+    def _watch(self, on: bool) -> None:
+        """Have the drives watch this side's heartbeat, or not."""
+        heartbeat = self._drives.heartbeat
+        value = heartbeat.master << 16 | round(1000.0 * heartbeat.timeout) if on else 0
+        for name in self._network.names:
+            with contextlib.suppress(DriveError):  # a drive that has gone
+                self._network.write(name, CONSUMER_HEARTBEAT, value)
+        self._watched = on
+
+
+def with_bus(drives: Drives, settings: Any) -> Drives:
+    """The same drives on the bus that parameters name.
+
+    Raises
+    ------
+    DescriptionError
+        For a bus that there cannot be.
+    """
+    given = {
+        'interface': settings.bus_interface,
+        'channel': settings.bus_channel,
+        'port': settings.bus_port,
+    }
+    changes = {key: value for key, value in given.items() if value}
+    if not changes:
+        return drives
+    try:
+        bus = Bus(**dict(drives.bus) | changes)
+    except ValueError as error:
+        reason = ' '.join(str(error).split())
+        raise DescriptionError('parameters', 'bus', reason) from None
+    fields = dict(drives)
+    fields['schema'] = fields.pop('schema_')
+    return Drives(**fields | {'bus': bus})

@@ -1,0 +1,91 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Six measured angles: do they close the loops, and if not, which drive is off by how much?"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.reference import check_reference
+
+TOLERANCE = 1e-3
+RESOLUTION = 2.0 * np.pi / 4096 / 4.8  # rad, of the encoder at the crank
+
+
+@pytest.fixture(scope='module')
+def mechanism():
+    return Mechanism.load('masticator')
+
+
+POSES = st.tuples(
+    st.floats(-0.002, 0.003), st.floats(-0.001, 0.001), st.floats(-0.03, 0.03),
+    st.floats(0.0, 0.35),
+)  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None)
+@given(pose=POSES, seed=st.integers(0, 99))
+def test_angles_of_any_pose_close_the_loops(mechanism, pose, seed):
+    angles = mechanism.solve(pose).position
+    noise = RESOLUTION * np.random.default_rng(seed).uniform(-1.0, 1.0, 6)
+    reference = check_reference(mechanism, angles + noise, TOLERANCE)
+    assert reference.closed and reference.checkable and not reference.suspects
+    assert reference.residual < 0.05e-3
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    pose=POSES, crank=st.integers(0, 5), amount=st.floats(0.15, 0.4), sign=st.sampled_from([-1, 1])
+)
+def test_a_drive_that_is_off_is_named_with_the_amount(mechanism, pose, crank, amount, sign):
+    angles = mechanism.solve(pose).position.copy()
+    angles[crank] += sign * amount
+    reference = check_reference(mechanism, angles, TOLERANCE)
+    if reference.residual <= TOLERANCE:
+        assert amount < 0.25  # loops need not open by 1 mm for less
+        return
+    (suspect,) = reference.suspects
+    assert suspect.drive == mechanism.actuated[crank]
+    assert suspect.error == pytest.approx(sign * amount, abs=1e-6)
+    assert f'{suspect.drive} is off by {sign * amount:.3g} rad' in reference.text
+
+
+def test_a_turn_of_the_motor_is_found_in_spite_of_quantised_angles(mechanism):
+    """A reference one turn of the motor off: too far for the loops to close at all."""
+    noise = RESOLUTION * np.random.default_rng(0).uniform(-0.5, 0.5, 6)
+    for crank in range(6):
+        angles = mechanism.home.position + noise
+        angles[crank] += 2.0 * np.pi / 4.8
+        reference = check_reference(mechanism, angles, TOLERANCE)
+        assert [s.drive for s in reference.suspects] == [mechanism.actuated[crank]]
+        assert reference.suspects[0].error == pytest.approx(2.0 * np.pi / 4.8, abs=0.01)
+
+
+def test_two_drives_that_are_off_are_not_blamed_on_one(mechanism):
+    angles = mechanism.home.position + [0.3, 0.0, 0.0, -0.3, 0.0, 0.0]
+    reference = check_reference(mechanism, angles, TOLERANCE)
+    assert not reference.closed and not reference.suspects
+    assert 'more than one is off' in reference.text
+
+
+def test_one_redundant_drive_shows_that_but_not_which():
+    mechanism = Mechanism.load('rrr4')  # four motors, three degrees of freedom
+    angles = mechanism.home.position + [0.05, 0.0, 0.0, 0.0]
+    reference = check_reference(mechanism, angles, TOLERANCE)
+    assert not reference.closed
+    assert {s.drive for s in reference.suspects} == set(mechanism.actuated)
+    errors = {s.drive: s.error for s in reference.suspects}
+    assert errors['motor_1'] == pytest.approx(0.05, abs=1e-9)
+    assert reference.text.count(' or ') == 3
+
+
+@pytest.mark.parametrize('name', ['rcid', 'rss6'])
+def test_as_many_drives_as_freedoms_cannot_be_checked_and_that_is_said(name):
+    mechanism = Mechanism.load(name)
+    positions = mechanism.home.position.copy()
+    positions[0] += 0.02
+    reference = check_reference(mechanism, positions, TOLERANCE)
+    assert reference.closed and not reference.checkable
+    assert 'cannot be told from their positions' in reference.text
