@@ -40,8 +40,9 @@ def on_simulated_bus(path: str | pathlib.Path, port: int) -> str:
     if bus.interface != 'udp_multicast' and not virtual_device:
         content['bus'] = {'interface': 'udp_multicast', 'channel': GROUP, 'port': port}
     for drive in content['drives'].values():
-        if 'eds' in drive:  # the text may end up in another folder
-            drive['eds'] = str(find_file(drive['eds'], file))
+        beside = file.parent / str(drive.get('eds', ''))
+        if beside.is_file():  # the text may end up in another folder
+            drive['eds'] = str(beside.absolute())
     return yaml.safe_dump(content, sort_keys=False)
 
 
