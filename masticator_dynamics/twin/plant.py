@@ -164,6 +164,11 @@ class MechanismPlant:
         return self._dynamics.tree('q').copy()
 
     @property
+    def tree_velocities(self) -> FloatArray:
+        """Velocities (n_q,) of all joints."""
+        return self._dynamics.tree('v').copy()
+
+    @property
     def contact(self) -> FloatArray:
         """Multipliers (n_c,) of the contacts under the last efforts, N."""
         return self._dynamics.tree('multipliers')[self.mechanism.contact_rows]
