@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The robot itself, or its twin: drives, ros2_control, feedforward, and its measured states."""
 
-from launch.actions import OpaqueFunction
+from launch.actions import OpaqueFunction, RegisterEventHandler
 from launch_ros.actions import Node
+from launch_ros.event_handlers import OnStateTransition
 
 from launch import LaunchContext, LaunchDescription
 from masticator_dynamics import launching, ros2_control
@@ -44,7 +45,7 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([*launching.declare(ARGUMENTS), OpaqueFunction(function=start_nodes)])
 
 
-def start_nodes(context: LaunchContext) -> list[Node]:
+def start_nodes(context: LaunchContext) -> list[Node | RegisterEventHandler]:
     """Nodes for the values that the arguments have at launch."""
     value = launching.values(context, ARGUMENTS)
     # Drives keep real time, and so does the twin; joint states are the measured ones.
@@ -72,7 +73,10 @@ def start_nodes(context: LaunchContext) -> list[Node]:
 
 
 def feedforward(value: launching.Values) -> list[tuple[str, str]]:
-    """The one topic that the controller listens to; none with canopen, which takes no efforts."""
+    """The one topic that the controller listens to, and servo_drives for the bite force.
+
+    None with canopen, which takes no efforts.
+    """
     return [] if value['hardware'] == 'canopen' else [FEEDFORWARD[value['controller']]]
 
 
@@ -114,16 +118,24 @@ def spawner(value: launching.Values, controller: str, *options: str) -> Node:
     )
 
 
-def drives(value: launching.Values, simulate: bool) -> list[Node]:
+def drives(value: launching.Values, simulate: bool) -> list[Node | RegisterEventHandler]:
     """Node servo_drives on the robot's bus, or with the twin on a bus of this machine."""
     file = value['drives']
     ros2_control.require_mode(file, value['controller'])
     if simulate:
         file = str(launching.temporary_file(on_simulated_bus(file, free_port()), '.yaml'))
     # A trajectory's efforts know nothing of the bite force; on top of them comes what it adds.
-    bite = {'add_bite_effort': value['controller'] == 'trajectory'}
-    nodes = [launching.own_node('servo_drives', value, {'drives': file, **bite})]
-    if simulate:
-        food = {'food': value['food']} if value['food'] else {}
-        nodes.append(launching.own_node('twin', value, {'drives': file, **food}))
-    return nodes
+    given = {'drives': file, 'add_bite_effort': value['controller'] == 'trajectory'}
+    given['auto_enable'] = simulate  # nobody can get hurt
+    servo_drives = launching.own_node('servo_drives', value, given, remappings=feedforward(value))
+    if not simulate:
+        return [servo_drives]
+    given = {'drives': file, 'frame_prefix': value['frame_prefix']}
+    if value['food']:
+        given['food'] = value['food']
+    twin = launching.own_node('twin', value, given)
+    # Drives that do not answer are a fault: first the twin.
+    then = OnStateTransition(
+        target_lifecycle_node=twin, goal_state='active', entities=[servo_drives]
+    )
+    return [RegisterEventHandler(then), twin]

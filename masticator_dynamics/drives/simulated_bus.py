@@ -36,11 +36,13 @@ def on_simulated_bus(path: str | pathlib.Path, port: int) -> str:
     bus = load_drives(path).bus
     file = find_file(path)
     content: dict[str, Any] = yaml.safe_load(file.read_text(encoding='utf-8'))
-    if bus.interface != 'udp_multicast' and not bus.channel.startswith('vcan'):
+    virtual_device = bus.interface == 'socketcan' and bus.channel.startswith('vcan')
+    if bus.interface != 'udp_multicast' and not virtual_device:
         content['bus'] = {'interface': 'udp_multicast', 'channel': GROUP, 'port': port}
     for drive in content['drives'].values():
-        if 'eds' in drive:  # the text may end up in another folder
-            drive['eds'] = str(find_file(drive['eds'], file))
+        beside = file.parent / str(drive.get('eds', ''))
+        if beside.is_file():  # the text may end up in another folder
+            drive['eds'] = str(beside.absolute())
     return yaml.safe_dump(content, sort_keys=False)
 
 

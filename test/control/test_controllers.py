@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import configparser
 import math
 import os
 import pathlib
@@ -227,6 +228,11 @@ def test_ros2_canopen_maps_what_its_driver_moves() -> None:
             mapped.setdefault(direction, []).extend(objects)
     assert sorted(mapped['tpdo']) == [0x6041, 0x6061, 0x6064, 0x606C, 0x6077]
     assert sorted(mapped['rpdo']) == [0x6040, 0x6060, 0x6071, 0x607A]
+    eds = configparser.ConfigParser()
+    eds.read(BUS.parent / defaults['dcf'], encoding='utf-8')
+    written = [f'{e["index"]:X}sub{e["sub_index"]}' for e in defaults['sdo']]
+    objects = [f'{index:X}' for pdos in mapped.values() for index in pdos]
+    assert set(written + objects) <= set(eds.sections())
     assert (defaults['position_mode'], defaults['effort_mode']) == (8, 10)
     assert bus['master']['sync_period'] == 1000 * defaults['period']
 

@@ -33,7 +33,13 @@ def moved(folder: pathlib.Path, file: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.mark.parametrize(
-    'bus', [REAL, 'interface: socketcan\n  channel: slcan0', 'interface: virtual\n  channel: x']
+    'bus',
+    [
+        REAL,
+        'interface: socketcan\n  channel: vendor0',
+        'interface: virtual\n  channel: x',
+        'interface: virtual\n  channel: vcan0',
+    ],
 )
 def test_only_the_bus_is_another(tmp_path: pathlib.Path, bus: str) -> None:
     file = written(tmp_path, bus)

@@ -21,7 +21,7 @@ def launch_file(name):
 
 
 def executed(name, given):
-    """Declared arguments with their descriptions, and the actions that they lead to."""
+    """Declared arguments with their descriptions, and the actions they lead to, sooner or later."""
     from launch.actions import DeclareLaunchArgument, OpaqueFunction
     from launch.launch_description_sources import PythonLaunchDescriptionSource
 
@@ -37,7 +37,9 @@ def executed(name, given):
             entity.execute(context)
         else:
             assert isinstance(entity, OpaqueFunction)
-            actions += entity.execute(context)
+            for action in entity.execute(context):
+                later = getattr(action, 'event_handler', None)
+                actions += [action] if later is None else later.entities
     return declared, actions
 
 

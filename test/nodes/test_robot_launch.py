@@ -74,8 +74,10 @@ def test_a_twin_never_shares_the_bus_of_a_robot():
     robot = command_lines('robot', {'gui': 'false'})
     real = parameters(only(robot, 'servo_drives_node'), 'servo_drives')
     assert load_drives(real['drives']).bus.interface == 'socketcan'
-    assert real['add_bite_effort'] is True
-    given = {'gui': 'false', 'simulate': 'true', 'food': 'nut'}
+    assert real['add_bite_effort'] is True and real['auto_enable'] is False
+    # With what the controller gets of the trajectories, their efforts can be told from the food's.
+    assert remappings(only(robot, 'servo_drives_node')) == TRAJECTORY
+    given = {'gui': 'false', 'simulate': 'true', 'food': 'nut', 'frame_prefix': 'left/'}
     runs = [command_lines('robot', given) for _ in range(2)]
     ports = set()
     for lines in runs:
@@ -83,7 +85,7 @@ def test_a_twin_never_shares_the_bus_of_a_robot():
         assert (
             twin['drives'] == parameters(only(lines, 'servo_drives_node'), 'servo_drives')['drives']
         )
-        assert twin['food'] == 'nut'
+        assert (twin['food'], twin['frame_prefix']) == ('nut', 'left/')
         bus = load_drives(twin['drives']).bus
         assert bus.interface == 'udp_multicast'
         ports.add(bus.port)
