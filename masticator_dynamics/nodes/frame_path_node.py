@@ -102,7 +102,7 @@ class FramePath(JointStateRuntime):
             points.clear()  # the clock was set back, as when a bag starts over
         if points and now - points[-1][0] < _STEP:
             return
-        _, position = self._poses(self._mechanism.solve(reading.y).q)[self._frame]
+        _, position = self._poses(reading.motion.q)[self._frame]
         x, y, z = position.tolist()
         points.append((now, Point(x=x, y=y, z=z)))
         while now - points[0][0] > self._settings.duration * 1e9:

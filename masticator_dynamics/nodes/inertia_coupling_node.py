@@ -96,7 +96,7 @@ class Coupling(JointStateRuntime):
 
     def answer(self, header: Header, reading: JointReading) -> None:
         """Publish the indices."""
-        self._newest = self._mechanism.inertia_coupling(self._mechanism.solve(reading.y))
+        self._newest = self._mechanism.inertia_coupling(reading.motion)
         self._message.data = doubles(self._newest)
         self._publisher.publish(self._message)
 

@@ -125,9 +125,7 @@ class Estimation(JointStateRuntime):
 
     def answer(self, header: Header, reading: JointReading) -> None:
         """Publish the load inertia of every motor."""
-        # Also where a fitted estimator would answer, the loops have to close.
-        self._mechanism.solve(reading.y)
-        inertia, _ = self._estimators[self._settings.estimator].estimate(reading.y)
+        inertia = self._estimators[self._settings.estimator].load_inertia(reading.motion)
         self._message.data = doubles(inertia)
         self._publisher.publish(self._message)
 

@@ -60,7 +60,9 @@ class Completion(JointStateRuntime):
 
     def answer(self, header: Header, reading: JointReading) -> None:
         """Publish all joints of the tree."""
-        motion, message = self._mechanism.solve(reading.y, reading.y_dot), self._message
+        motion, message = reading.motion, self._message
+        if reading.y_dot is not None:
+            motion = self._mechanism.solve(motion.y, reading.y_dot)
         message.header = header
         message.position = doubles(motion.q)
         # An unknown velocity is left out: it is not zero.
