@@ -34,15 +34,7 @@ def start_nodes(context: LaunchContext) -> list[Node]:
     """Nodes for the values that the arguments have at launch."""
     value = launching.values(context, ARGUMENTS)
     description = load_description(value['mechanism'])
-    given = {'frame_prefix': value['frame_prefix']}
-    if value['rate']:
-        given['rate'] = float(value['rate'])
-    if value['goal']:
-        given['goal'] = value['goal']
-    for switch in ('friction', 'limits', 'publish_joint_states'):
-        if value[switch]:
-            given[switch] = launching.is_true(value[switch])
-    nodes = [launching.own_node('dynamics', value, given, value['params_file'])]
+    nodes = [launching.dynamics_node(value, value['params_file'])]
     if launching.is_true(value['robot_state_publisher']):
         nodes.append(launching.robot_state_publisher(description, value))
     if launching.is_true(value['rviz']):

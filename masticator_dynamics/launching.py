@@ -52,7 +52,11 @@ def is_true(text: str) -> bool:
 
 
 def own_node(
-    name: str, value: Values, parameters: dict[str, object] | None = None, file: str = ''
+    name: str,
+    value: Values,
+    parameters: dict[str, object] | None = None,
+    file: str = '',
+    remappings: Sequence[tuple[str, str]] = (),
 ) -> Node:
     """Start a node of this package with its file in config/, or another, and more parameters."""
     common = {'mechanism': value['mechanism'], 'use_sim_time': is_true(value['use_sim_time'])}
@@ -66,8 +70,24 @@ def own_node(
             common,
             parameters or {},
         ],
+        remappings=list(remappings),
         output='screen',
     )
+
+
+def dynamics_node(
+    value: Values, file: str = '', remappings: Sequence[tuple[str, str]] = ()
+) -> Node:
+    """Start node dynamics; of its parameters only those arguments count that are not empty."""
+    given: dict[str, object] = {'frame_prefix': value['frame_prefix']}
+    if value['rate']:
+        given['rate'] = float(value['rate'])
+    if value['goal']:
+        given['goal'] = value['goal']
+    for switch in ('friction', 'limits', 'publish_joint_states'):
+        if value[switch]:
+            given[switch] = is_true(value[switch])
+    return own_node('dynamics', value, given, file, remappings)
 
 
 def robot_state_publisher(description: MechanismDescription, value: Values) -> Node:

@@ -5,7 +5,7 @@
 import dataclasses
 import os
 import pathlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import pydantic
@@ -61,8 +61,16 @@ def shipped_mechanisms() -> tuple[str, ...]:
     return tuple(sorted(p.stem for p in (share_directory() / 'config/mechanisms').glob('*.yaml')))
 
 
-def load_description(name_or_path: str | pathlib.Path) -> MechanismDescription:
+def load_description(
+    name_or_path: str | pathlib.Path, xacro_arguments: Mapping[str, str] | None = None
+) -> MechanismDescription:
     """Read a shipped mechanism by name, or any mechanism file by path.
+
+    Parameters
+    ----------
+    name_or_path : str or pathlib.Path
+    xacro_arguments : mapping of str to str, optional
+        Besides those in the file, before which they go.
 
     Raises
     ------
@@ -72,7 +80,7 @@ def load_description(name_or_path: str | pathlib.Path) -> MechanismDescription:
     file = _find(name_or_path)
     content = _read(file)
     urdf_file = pathlib.Path(os.path.normpath(file.parent / content.urdf))
-    xml = urdf.expand(urdf_file, content.xacro_arguments)
+    xml = urdf.expand(urdf_file, {**content.xacro_arguments, **(xacro_arguments or {})})
     tree = urdf.parse(xml, urdf_file)
     _check_names(content, tree, file)
     actuators = {j: content.actuators.get(j, schema.Actuator()) for j in content.actuated}

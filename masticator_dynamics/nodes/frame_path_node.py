@@ -113,20 +113,9 @@ class FramePath(JointStateRuntime):
         self._publisher.publish(self._marker)
 
 
-class FramePathNode(ManagedNode):
-    """The path of a frame; what it does is in `FramePath`."""
-
-    def __init__(self) -> None:
-        super().__init__('frame_path', DECLARATIONS, Settings)
-
-    def create_runtime(self, settings: Settings) -> FramePath:
-        """Load the mechanism and read one state."""
-        return FramePath(self, settings)
-
-
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(FramePathNode)
+    return process.run(lambda: ManagedNode('frame_path', DECLARATIONS, Settings, FramePath))
 
 
 if __name__ == '__main__':

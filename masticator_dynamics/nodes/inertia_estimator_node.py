@@ -139,20 +139,9 @@ class Estimation(JointStateRuntime):
         return [status, *super().collect()]
 
 
-class InertiaEstimatorNode(ManagedNode):
-    """Load inertia by service and at the rate of joint states; what it does is in `Estimation`."""
-
-    def __init__(self) -> None:
-        super().__init__('inertia_estimator', DECLARATIONS, Settings)
-
-    def create_runtime(self, settings: Settings) -> Estimation:
-        """Load the mechanism and its estimators and run them once."""
-        return Estimation(self, settings)
-
-
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(InertiaEstimatorNode)
+    return process.run(lambda: ManagedNode('inertia_estimator', DECLARATIONS, Settings, Estimation))
 
 
 if __name__ == '__main__':

@@ -70,20 +70,11 @@ class Completion(JointStateRuntime):
         self._publisher.publish(message)
 
 
-class JointStateCompletionNode(ManagedNode):
-    """Passive joints of the loops; what it does is in `Completion`."""
-
-    def __init__(self) -> None:
-        super().__init__('joint_state_completion', DECLARATIONS, Settings)
-
-    def create_runtime(self, settings: Settings) -> Completion:
-        """Load the mechanism and read one state."""
-        return Completion(self, settings)
-
-
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(JointStateCompletionNode)
+    return process.run(
+        lambda: ManagedNode('joint_state_completion', DECLARATIONS, Settings, Completion)
+    )
 
 
 if __name__ == '__main__':

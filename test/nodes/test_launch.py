@@ -3,23 +3,31 @@
 """Launch files and what they name: described, complete; with `launch` installed, executed."""
 
 import ast
-import importlib.util
-import pathlib
+import importlib
 import py_compile
 import re
 
 import pytest
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from nodes.launch_files import ROOT, as_text, executed, included, launch_file, needs_launch
+
 COMMON = {'mechanism', 'namespace', 'frame_prefix', 'use_sim_time'}
 CONTROL = {'rate', 'goal', 'friction', 'limits'}
 OWN = {'publish_joint_states', 'params_file', 'robot_state_publisher', 'rviz'}
+# Drives keep real time: no use_sim_time.
+ROBOT = (COMMON - {'use_sim_time'}) | CONTROL | {
+    'controller', 'controllers', 'drives', 'food', 'gui',
+}  # fmt: skip
 WANTED = {
     'dynamics': COMMON | CONTROL | OWN,
     'bringup': COMMON | CONTROL | {'gui', 'record', 'measured', 'use_fake_planner'},
     'view': COMMON | {'gui'},
-}
+    'robot': ROBOT | {
+        'hardware', 'active', 'simulate', 'bus_config', 'master_config', 'can_interface',
+    },
+    'twin': ROBOT,
+}  # fmt: skip
 NODES = (
     'dynamics',
     'joint_state_completion',
@@ -27,15 +35,6 @@ NODES = (
     'inertia_estimator',
     'frame_path',
 )
-
-needs_launch = pytest.mark.skipif(
-    importlib.util.find_spec('launch_ros') is None,
-    reason='launch is part of a ROS 2 installation and not on PyPI',
-)
-
-
-def launch_file(name):
-    return ROOT / f'launch/{name}.launch.py'
 
 
 def arguments_of(name):
@@ -129,6 +128,9 @@ def test_the_example_is_short_and_compiles(tmp_path):
     assert len(lines) < 70
 
 
+ROBOT_NODES = {
+    'robot_state_publisher', 'ros2_control', 'spawner', 'dynamics', 'joint_state_completion',
+}  # fmt: skip
 CASES = [
     ('dynamics', {'rviz': 'true'}, {'dynamics', 'robot_state_publisher', 'rviz2'}),
     ('dynamics', {'robot_state_publisher': 'false'}, {'dynamics'}),
@@ -145,34 +147,30 @@ CASES = [
         'joint_state_completion',
         'bag', 'planner',
     }),
+    ('robot', {}, ROBOT_NODES | {'servo_drives', 'rviz2'}),
+    ('robot', {'simulate': 'true', 'gui': 'false'}, ROBOT_NODES | {'servo_drives', 'twin'}),
+    ('robot', {'hardware': 'mock', 'gui': 'false'}, ROBOT_NODES),
+    ('robot', {
+        'hardware': 'canopen', 'gui': 'false', 'bus_config': '/b.yml', 'master_config': '/m.dcf',
+    }, ROBOT_NODES),
+    ('twin', {}, {'robot.launch.py'}),
 ]  # fmt: skip
 
 
 @needs_launch
 @pytest.mark.parametrize(('name', 'given', 'wanted'), CASES)
 def test_launch_files_start_what_the_arguments_say(name, given, wanted):
-    from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
-    from launch.launch_description_sources import PythonLaunchDescriptionSource
+    from launch.actions import IncludeLaunchDescription
 
-    from launch import LaunchContext
-
-    context = LaunchContext()
-    context.launch_configurations.update(given)
-    source = PythonLaunchDescriptionSource(str(launch_file(name)))
-    started, declared = set(), {}
-    for entity in source.get_launch_description(context).entities:
-        if isinstance(entity, DeclareLaunchArgument):
-            declared[entity.name] = entity.description
-            entity.execute(context)
+    declared, actions = executed(name, given)
+    started = set()
+    for action in actions:
+        if isinstance(action, IncludeLaunchDescription):
+            started.add(included(action))
+        elif hasattr(action, 'node_executable'):
+            started.add(action.node_executable.removesuffix('_node'))
         else:
-            assert isinstance(entity, OpaqueFunction)
-            for action in entity.execute(context):
-                if isinstance(action, IncludeLaunchDescription):
-                    started.add('dynamics.launch.py')
-                elif hasattr(action, 'node_executable'):
-                    started.add(action.node_executable.removesuffix('_node'))
-                else:
-                    words = ''.join(part.text for word in action.cmd for part in word)
-                    started.add('bag' if 'bag' in words else 'planner')
+            words = ''.join(as_text(word) for word in action.cmd)
+            started.add('bag' if 'bag' in words else 'planner')
     assert set(declared) == WANTED[name] and all(declared.values())
     assert started == wanted

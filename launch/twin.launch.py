@@ -1,0 +1,38 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The robot without a robot: everything as in robot.launch.py, with simulated drives and food."""
+
+from launch.actions import IncludeLaunchDescription, OpaqueFunction
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+from launch import LaunchContext, LaunchDescription
+from masticator_dynamics import launching
+from masticator_dynamics.share import share_directory
+
+# Handed on to robot.launch.py as they are.
+ARGUMENTS = (
+    ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),
+    ('controller', 'trajectory', 'trajectory (position and effort) or effort (nothing but effort)'),
+    ('controllers', '', 'Parameters of the controllers; empty: config/controllers.yaml'),
+    ('drives', 'drives.yaml', 'Drives as on the robot, moved to a bus of this machine'),
+    ('food', '', 'What the twin has between its teeth; empty: as in config/twin.yaml'),
+    ('rate', '', 'Control cycles per second, Hz; empty: as in the files in config/'),
+    ('goal', '', 'How redundant actuators share the load; empty: as in config/dynamics.yaml'),
+    ('friction', '', 'Take friction into account (true or false); empty: as in the file'),
+    ('limits', '', 'Keep loads within limits (true or false); empty: as in the file'),
+    ('namespace', '', 'Namespace of all nodes and topics'),
+    ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
+    ('gui', 'true', 'Show the simulated mechanism and the forces on it in RViz'),
+)
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Arguments, then nodes for their values."""
+    return LaunchDescription([*launching.declare(ARGUMENTS), OpaqueFunction(function=start_nodes)])
+
+
+def start_nodes(context: LaunchContext) -> list[IncludeLaunchDescription]:
+    """The robot's launch file with the twin in its place."""
+    passed = launching.values(context, ARGUMENTS) | {'hardware': 'topic', 'simulate': 'true'}
+    source = PythonLaunchDescriptionSource(str(share_directory() / 'launch/robot.launch.py'))
+    return [IncludeLaunchDescription(source, launch_arguments=passed.items())]

@@ -1,0 +1,173 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``twin``: simulated drives on a bus, the mechanism that they move, and food in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.nodes import process
+from masticator_dynamics.nodes.declarations import AUTOSTART, FRAME_PREFIX, MECHANISM, Declaration
+from masticator_dynamics.nodes.diagnostics import ERROR, OK, WARN
+from masticator_dynamics.nodes.frame_poses import FramePoses
+from masticator_dynamics.nodes.managed_node import ManagedNode
+from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE, doubles
+from masticator_dynamics.nodes.status_reporter import StatusReporter
+from masticator_dynamics.nodes.twin_simulation import TwinSimulation
+
+DECLARATIONS = (
+    MECHANISM,
+    Declaration(
+        'drives',
+        'drives.yaml',
+        'Drives and their bus: a path, or a file in config/. The bus must be one that other '
+        'processes reach, such as udp_multicast.',
+    ),
+    Declaration(
+        'simulation',
+        'simulated_drives.yaml',
+        'What the motors are made of: a path, or a file in config/.',
+    ),
+    Declaration(
+        'food',
+        '',
+        'Between the molars: a shipped food, or path to a food YAML; empty: nothing.',
+    ),
+    Declaration('friction', True, 'Friction in contacts and actuated joints.'),
+    Declaration(
+        'fixture', True, 'The mechanism is held at home until the drives give their first effort.'
+    ),
+    Declaration('rate', 500.0, 'Of bite_force and ~/joint_states, Hz.', interval=(1.0, 2000.0)),
+    FRAME_PREFIX,
+    AUTOSTART,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Values of the parameters."""
+
+    mechanism: str
+    drives: str
+    simulation: str
+    food: str
+    friction: bool
+    fixture: bool
+    rate: float
+    frame_prefix: str
+    autostart: bool
+
+
+class Twin:
+    """Drives and mechanism in their own thread; a `managed_node.Runtime`.
+
+    Publishes ``bite_force``, what the food does to the mandible at its tooth, in the tooth's axes,
+    and ``~/joint_states``, the true motion of all joints, which no encoder sees. Faults come by
+    topic ``~/fault``.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    settings : Settings
+
+    Raises
+    ------
+    MasticatorError
+        For files that cannot be used, or a bus that cannot be opened.
+    """
+
+    def __init__(self, node: ManagedNode, settings: Settings):
+        self._node = node
+        mechanism = Mechanism.load(settings.mechanism)
+        self._simulation = TwinSimulation(
+            mechanism,
+            settings.drives,
+            settings.simulation,
+            settings.food,
+            friction=settings.friction,
+            fixture=settings.fixture,
+            period=1.0 / settings.rate,
+            report=self._publish,
+            log=lambda line: node.get_logger().info(line),
+        )
+        self._frame = self._simulation.food_frame
+        self._poses = FramePoses(mechanism, [self._frame] if self._frame else [])
+        self._states = node.create_lifecycle_publisher(
+            JointState, '~/joint_states', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
+        )
+        self._bites = node.create_lifecycle_publisher(
+            WrenchStamped, 'bite_force', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
+        )
+        self._state_message = JointState(name=list(mechanism.tree_joints))
+        self._bite_message = WrenchStamped()
+        self._bite_message.header.frame_id = settings.frame_prefix + self._frame
+        self._faults = node.create_subscription(String, '~/fault', self._inject, 10)
+        self._reporter = StatusReporter(node, mechanism.name, self.collect)
+
+    def activate(self) -> str:
+        """Switch the drives on."""
+        self._simulation.start()
+        return f'simulating {self._simulation.title}'
+
+    def deactivate(self) -> None:
+        """Switch the drives off; the mechanism stays as it is until they are on again."""
+        self._simulation.stop()
+
+    def destroy(self) -> None:
+        """Give bus, topics and thread back."""
+        self._simulation.close()
+        self._reporter.destroy()
+        self._node.destroy_subscription(self._faults)
+        for publisher in (self._states, self._bites):
+            self._node.destroy_lifecycle_publisher(publisher)
+
+    def check(self, settings: Settings) -> None:
+        """Nothing that the ranges do not say."""
+
+    def apply(self, settings: Settings) -> None:
+        """Nothing may change while it runs."""
+
+    def collect(self) -> list[DiagnosticStatus]:
+        """One status: whether the simulation goes on, and as fast as the clock."""
+        simulation = self._simulation
+        level, text = OK, 'running' if simulation.running else 'off'
+        if simulation.error:
+            level, text = ERROR, simulation.error
+        elif simulation.slow:
+            level, text = WARN, 'slower than the clock'
+        return [self._reporter.status('simulation', level, text, simulation.figures())]
+
+    def _inject(self, message: String) -> None:
+        self._simulation.inject(message.data)
+
+    def _publish(self) -> None:
+        """Called by the simulation's thread, between two of its steps."""
+        plant = self._simulation.plant
+        stamp = self._node.get_clock().now().to_msg()
+        q = plant.tree_positions
+        states = self._state_message
+        states.header.stamp = stamp
+        states.position, states.velocity = doubles(q), doubles(plant.tree_velocities)
+        self._states.publish(states)
+        if self._frame:
+            rotation, _ = self._poses(q)[self._frame]
+            force = self._bite_message.wrench.force
+            force.x, force.y, force.z = (rotation.T @ plant.food_force).tolist()
+            self._bite_message.header.stamp = stamp
+            self._bites.publish(self._bite_message)
+
+
+def main() -> int:
+    """Run the node; returns the exit code."""
+    return process.run(lambda: ManagedNode('twin', DECLARATIONS, Settings, Twin))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

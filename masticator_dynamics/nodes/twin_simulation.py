@@ -1,0 +1,155 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The twin's thread: drives, mechanism and food, in step with the clock."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.can_bus import bus_title, open_bus
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.simulator.simulation import load_simulation
+from masticator_dynamics.drives.simulator.simulator import DriveSimulator
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.twin import MechanismPlant, load_food
+from masticator_dynamics.twin.fixture import Fixture
+
+_PATIENCE = 5.0  # s for the thread to end
+
+
+class TwinSimulation:
+    """Simulated drives with a mechanism on their shafts.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Used by the thread alone from :meth:`start` to :meth:`stop`.
+    drives_file, simulation_file : str
+        For the drives.
+    food : str
+        Name or path; empty: none.
+    friction : bool
+        Of contacts and actuated joints.
+    fixture : bool
+        Hold the mechanism until the first effort.
+    period : float
+        s of the plant's time between two calls of ``report``.
+    report : callable
+        Called in the thread, between two steps.
+    log : callable
+        Takes sentences for people.
+
+    Attributes
+    ----------
+    plant : MechanismPlant
+    food_frame : str
+        Where the food acts; empty: no food.
+    title : str
+        For people.
+    error : str
+        Why the simulation ended by itself; empty while it has not.
+
+    Raises
+    ------
+    MasticatorError
+        For files that cannot be used, or a bus that cannot be opened.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        drives_file: str,
+        simulation_file: str,
+        food: str,
+        *,
+        friction: bool,
+        fixture: bool,
+        period: float,
+        report: Callable[[], None],
+        log: Callable[[str], None],
+    ):
+        drives = load_drives(drives_file)
+        simulation = load_simulation(simulation_file, drives)
+        bolus = load_food(food) if food else None
+        self.food_frame = bolus.frame if bolus else ''
+        self.plant = MechanismPlant(mechanism, step=simulation.step, friction=friction, food=bolus)
+        self._period, self._report, self._log = period, report, log
+        self.title = f'{len(drives.drives)} drives on {bus_title(drives.bus)}'
+        self.error = ''
+        self._bus = open_bus(drives.bus)
+        try:
+            self._simulator = DriveSimulator(
+                drives,
+                simulation,
+                self._bus,
+                Fixture(self.plant) if fixture else self.plant,
+                drives_file,
+                answer=log,
+                report=log,
+            )
+        except MasticatorError:
+            self._bus.shutdown()
+            raise
+        self._next = 0.0
+        self._looked, self.slow = 0.0, False
+        self._on = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether time goes on."""
+        return self._on.is_set()
+
+    def start(self) -> None:
+        """Let time go on."""
+        self.error = ''
+        self._on.set()
+        self._thread = threading.Thread(target=self._run, name='twin', daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let time stand still."""
+        self._on.clear()
+        if self._thread is not None:
+            self._thread.join(_PATIENCE)
+            self._thread = None
+
+    def close(self) -> None:
+        """Give the bus back."""
+        self.stop()
+        self._bus.shutdown()
+
+    def inject(self, line: str) -> None:
+        """Have a fault made; see :mod:`masticator_dynamics.drives.simulator.faults`."""
+        self._simulator.post(line)
+
+    def figures(self) -> dict[str, object]:
+        """For diagnostics; notes whether time was given up since the last look."""
+        clock = self._simulator.real_time
+        self.slow, self._looked = clock.given_up > self._looked, clock.given_up
+        force = self.plant.food_force
+        return {
+            'simulated time (s)': f'{self._simulator.time:.1f}',
+            'steps late (%)': f'{100.0 * clock.late / max(clock.steps, 1):.2f}',
+            'time given up (s)': f'{clock.given_up:.3f}',
+            'bite force (N)': f'{float(force @ force) ** 0.5:.2f}',
+        }
+
+    def _run(self) -> None:
+        try:
+            self._simulator.run(self._keep_on)
+        except MasticatorError as error:
+            self.error = str(error)
+            self._log(f'the simulation ended: {error}')
+        finally:
+            self._on.clear()
+
+    def _keep_on(self) -> bool:
+        time = self._simulator.time
+        if time >= self._next:
+            # Due times stay on their grid, also when the simulator had to catch up.
+            self._next += self._period * (1 + (time - self._next) // self._period)
+            self._report()
+        return self._on.is_set()

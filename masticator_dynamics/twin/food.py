@@ -1,0 +1,199 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Food between the molars: it resists, yields, breaks, and is replaced.
+
+A bolus lies on one side and touches the tooth of the mandible when that is closer to occlusion
+than the bolus is thick. It pushes the tooth along -z of the base, without friction. Squeezed, it is
+a spring up to the yield force and then flows at that force, keeping its new thickness; squeezed
+farther it breaks, and what is left pushes with a fraction of the force. When the mouth opens wide a
+new bolus takes its place: the next bite of the same mouthful, weaker by a factor, or after
+some bites a fresh mouthful. No cycle of closing and opening gains energy from it.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pydantic
+import yaml
+
+from masticator_dynamics.description import schema
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.jit import kernel
+from masticator_dynamics.errors import DescriptionError, InputError
+from masticator_dynamics.share import share_directory
+from masticator_dynamics.twin.laws import push
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+    NotNegative = float
+    Positive = float
+    Part = float
+    Count = int
+else:
+    from masticator_dynamics.description.schema import NotNegative, Positive
+
+    Part = pydantic.confloat(ge=0.0, le=1.0, allow_inf_nan=False)
+    Count = pydantic.conint(ge=1)
+
+# Packed: where it acts, its data, then its state, what it did last, and how often it broke.
+BODY, POINT, HEIGHT = 0, 1, 4
+THICKNESS, STIFFNESS, DAMPING, RAMP, YIELD, BREAK, REST, WIDE, SOFTENING, BITES = range(5, 15)
+SET, BROKEN, BITE, GAP, FORCE, WIDTH = range(15, 21)
+
+
+class Food(pydantic.BaseModel, extra='forbid', frozen=True):
+    """A bolus; distances are along base z, from the bitten tooth's place at home."""
+
+    side: Literal['left', 'right'] = pydantic.Field('left', description='acts at molar_<side>')
+    thickness: Positive = pydantic.Field(description='m, gap at which the teeth touch it')
+    stiffness: Positive = pydantic.Field(description='N/m')
+    damping: NotNegative = pydantic.Field(0.0, description='N s/m')
+    damping_depth: Positive = pydantic.Field(
+        1e-4, description='m of compression over which damping grows to its full value'
+    )
+    yield_force: Positive = pydantic.Field(description='N, at which it flows')
+    break_compression: Positive = pydantic.Field(
+        description='m of compression at which it breaks; above the thickness: never'
+    )
+    broken_force: Part = pydantic.Field(1.0, description='part of the force that is left then')
+    renewal_gap: Positive = pydantic.Field(description='m, opening that brings the next bite')
+    softening: Part = pydantic.Field(
+        1.0, description='stiffness, damping and yield force of a bite over those of the one before'
+    )
+    bites: Count = pydantic.Field(1, description='of a mouthful; then comes a fresh one')
+
+    @property
+    def frame(self) -> str:
+        """URDF link at whose origin it acts."""
+        return f'molar_{self.side}'
+
+
+def shipped_foods() -> tuple[str, ...]:
+    """Names of the foods that come with the package."""
+    return tuple(sorted(p.stem for p in (share_directory() / 'config/foods').glob('*.yaml')))
+
+
+def load_food(name_or_path: str | pathlib.Path) -> Food:
+    """Read a shipped food by name, or any by the path of its YAML file.
+
+    Raises
+    ------
+    DescriptionError
+        Naming file, key and reason.
+    """
+    path = pathlib.Path(name_or_path)
+    if path.suffix not in ('.yaml', '.yml') and len(path.parts) == 1:
+        if str(name_or_path) not in shipped_foods():
+            known = ', '.join(shipped_foods())
+            raise DescriptionError(
+                name_or_path, '', f'no such food; shipped are {known}; or give a path to a .yaml'
+            )
+        path = share_directory() / 'config/foods' / f'{name_or_path}.yaml'
+    try:
+        data = yaml.safe_load(path.read_text(encoding='utf-8'))
+    except OSError as error:
+        raise DescriptionError(path, '', error.strerror or 'cannot be read') from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DescriptionError(path, '', f'not YAML: {" ".join(str(error).split())}') from error
+    if not isinstance(data, dict):
+        raise DescriptionError(path, '', 'not a mapping of keys to values')
+    try:
+        food = Food(**data)
+    except pydantic.ValidationError as error:
+        raise DescriptionError(path, *schema.first_problem(error)) from error
+    problem = _problem(food)
+    if problem:
+        raise DescriptionError(path, 'renewal_gap', problem)
+    return food
+
+
+def pack_food(food: Food | None, mechanism: Mechanism) -> FloatArray:
+    """A fresh mouthful as kernels take it; empty where there is none.
+
+    Raises
+    ------
+    InputError
+        When the mechanism has no such molar, or the food's data contradict one another.
+    """
+    if food is None:
+        return np.zeros(0)
+    if food.frame not in mechanism.frames:
+        raise InputError(f'{mechanism.name} has no frame {food.frame!r} to chew with')
+    placement = mechanism.structure.tree.frames[food.frame]
+    if placement.body != mechanism.structure.tree.frames[mechanism.description.platform].body:
+        raise InputError(f'{food.frame} is no part of the platform {mechanism.name} moves')
+    packed = pack_bolus(food)
+    packed[BODY], packed[POINT : POINT + 3] = placement.body, placement.position
+    packed[HEIGHT] = mechanism.frame_pose(mechanism.home, food.frame).position[2]
+    return packed
+
+
+def pack_bolus(food: Food) -> FloatArray:
+    """The data and state of a fresh mouthful; where it acts is left open.
+
+    Raises
+    ------
+    InputError
+        When the next bite would appear between the teeth.
+    """
+    problem = _problem(food)
+    if problem:
+        raise InputError(f'renewal_gap: {problem}')
+    packed = np.zeros(WIDTH)
+    packed[THICKNESS : BITES + 1] = (
+        food.thickness, food.stiffness, food.damping, food.damping_depth, food.yield_force,
+        food.break_compression, food.broken_force, food.renewal_gap, food.softening, food.bites,
+    )  # fmt: skip
+    packed[GAP] = food.renewal_gap
+    return packed
+
+
+def _problem(food: Food) -> str:
+    if food.renewal_gap > food.thickness:
+        return ''
+    return (
+        f'{food.renewal_gap} m is within the thickness of {food.thickness} m: the next bite would '
+        'appear between the teeth'
+    )
+
+
+@kernel
+def crush(food, gap, rate, settle):  # type: ignore[no-untyped-def]
+    """Force with which the food pushes the teeth apart, N.
+
+    Parameters
+    ----------
+    food
+        As packed; its state changes only when it is to settle.
+    gap : float
+        Between the teeth, m.
+    rate : float
+        At which the gap closes, m/s.
+    settle : bool
+        Keep what this gap does for good: flow, break, be renewed.
+    """
+    weaker = food[SOFTENING] ** food[BITE]
+    stiffness, most = weaker * food[STIFFNESS], weaker * food[YIELD]
+    # Flow is tried from the thickness of the last settling, which gives what settling would.
+    depth = food[THICKNESS] - food[SET] - gap
+    elastic = min(stiffness * depth, most) if depth > 0.0 else 0.0
+    if settle:
+        food[SET] = max(food[SET], food[THICKNESS] - gap - most / stiffness)
+        if food[THICKNESS] - gap >= food[BREAK]:
+            food[BROKEN] = 1.0
+    force = 0.0
+    if depth > 0.0:
+        force = push(elastic, depth, rate, weaker * food[DAMPING], food[RAMP])
+        if food[BROKEN] > 0.0:
+            force *= food[REST]
+    if settle:
+        # A bite that nothing happened to is not used up.
+        if gap > food[WIDE] and (food[SET] > 0.0 or food[BROKEN] > 0.0):
+            food[SET], food[BROKEN] = 0.0, 0.0
+            food[BITE] = (food[BITE] + 1.0) % food[BITES]
+        food[GAP], food[FORCE] = gap, force
+    return force

@@ -1,0 +1,28 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the twin's compiled code is kept: beside the engine's, by a hash of the twin's sources."""
+
+import hashlib
+import pathlib
+
+import numba
+
+from masticator_dynamics.engine import jit
+from masticator_dynamics.engine.jit import Function
+
+
+def entry_point(function: Function) -> Function:
+    """Compile a function that Python calls, and keep the machine code on disk.
+
+    As :func:`masticator_dynamics.engine.jit.entry_point`, in a folder of its own in the engine's:
+    an edit of either is noticed, and one of the twin does not compile the engine anew.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(pathlib.Path(__file__).parent.glob('*.py')):
+        digest.update(source.read_bytes())
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(jit.cache_directory() / f'twin-{digest.hexdigest()[:16]}')
+    try:
+        return numba.njit(cache=True, **jit._OPTIONS)(function)
+    finally:
+        numba.config.CACHE_DIR = previous

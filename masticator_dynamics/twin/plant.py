@@ -1,0 +1,208 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The mechanism as a thing in time: efforts in, motion out, in steps of fixed length."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
+from masticator_dynamics.twin.food import GAP, Food, pack_food
+from masticator_dynamics.twin.forward_dynamics import (
+    ForwardDynamics,
+    Regularisation,
+    vector,
+)
+from masticator_dynamics.twin.stops import Stops, check_start, pack_stops
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+LONGEST_SUBSTEP = 2.5e-4  # s; stops and regularised friction are stiff
+
+
+class MechanismPlant:
+    """A mechanism driven by efforts, with friction, food and stops.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Its scratch memory is used: one thread for both.
+    step : float
+        s that :meth:`advance` goes on by, in one or more Runge-Kutta steps of equal length.
+    friction : bool or Regularisation
+        Of contacts and actuated joints, by the description.
+    food : Food, optional
+        Between the molars; for mechanisms with such frames.
+    stops : bool or Stops
+        At the ends of joint and socket ranges, and teeth on teeth.
+    start : array_like, shape (n_y,) or (2, n_y), optional
+        Independent positions, and velocities; home at rest unless told.
+    longest_substep : float
+        s, of a Runge-Kutta step.
+
+    Attributes
+    ----------
+    joints : tuple of str
+        Actuated joints.
+    step : float
+        s.
+    time : float
+        s since the start.
+
+    Raises
+    ------
+    InputError
+        For numbers that make no sense, a start inside a stop, or food where there are no molars.
+    SimulationError
+        When the start cannot be evaluated.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        step: float = 1e-3,
+        friction: bool | Regularisation = False,
+        food: Food | None = None,
+        stops: bool | Stops = True,
+        start: npt.ArrayLike | None = None,
+        longest_substep: float = LONGEST_SUBSTEP,
+    ):
+        for name, value in (('step', step), ('longest_substep', longest_substep)):
+            if not (value > 0.0 and math.isfinite(value)):
+                raise InputError(f'{name} is {value} s, expected a positive number')
+        self.mechanism = mechanism
+        self.joints = mechanism.actuated
+        self.step = step
+        self._steps_done = 0
+        self.substeps = math.ceil(step / longest_substep - 1e-9)
+        self._dynamics = ForwardDynamics(mechanism, friction=friction)
+        chosen = (Stops() if stops else None) if isinstance(stops, bool) else stops
+        mass = self._dynamics.mass_matrix(mechanism.home.y) if chosen else np.zeros(0)
+        self._stops = pack_stops(chosen, mechanism, mass)
+        self._food = pack_food(food, mechanism)
+        self._state = _start(mechanism, start)
+        self._none = np.zeros(6)
+        self._run(np.zeros((1, len(self.joints))), 0)
+        if chosen:
+            check_start(self._stops, chosen, mechanism, self.tree_positions)
+
+    def advance(self, efforts: npt.ArrayLike) -> None:
+        """Go on by one step.
+
+        Parameters
+        ----------
+        efforts : array_like, shape (n_u,) or (2 * substeps + 1, n_u)
+            N m or N, of motors where there is a transmission: held over the step, or given at the
+            start and the middle of every Runge-Kutta step and at the end.
+
+        Raises
+        ------
+        InputError
+            For efforts that are not finite numbers, or too many or too few.
+        SimulationError
+            When the mechanism gets where its equations cannot be evaluated; the plant then stays
+            at the last state where they could.
+        """
+        rows = np.ascontiguousarray(np.atleast_2d(as_floats(efforts, 'efforts')))
+        if rows.shape not in ((1, len(self.joints)), (2 * self.substeps + 1, len(self.joints))):
+            raise InputError(
+                f'efforts have shape {np.shape(efforts)}, needed is ({len(self.joints)},) or '
+                f'({2 * self.substeps + 1}, {len(self.joints)})'
+            )
+        if not np.isfinite(rows).all():
+            raise InputError(f'efforts are {rows}, not finite numbers')
+        self._run(rows, self.substeps)
+        self._steps_done += 1
+
+    def _run(self, efforts: FloatArray, steps: int) -> None:
+        try:
+            self._dynamics.run(
+                self._state, efforts, self._none, self._stops.points, self._stops.joints,
+                self._food, steps, self.step / self.substeps,
+            )  # fmt: skip
+        except MasticatorError as error:
+            raise SimulationError(
+                f'the twin cannot go on after {self.time:.6g} s: {error}'
+            ) from error
+
+    @property
+    def time(self) -> float:
+        """Time since the start, s."""
+        return self._steps_done * self.step
+
+    @property
+    def position(self) -> FloatArray:
+        """Positions (n_u,) of the actuated joints, rad or m."""
+        return self._dynamics.tree('position').copy()
+
+    @property
+    def velocity(self) -> FloatArray:
+        """Velocities (n_u,) of the actuated joints."""
+        return self._dynamics.tree('velocity').copy()
+
+    @property
+    def state(self) -> tuple[FloatArray, FloatArray]:
+        """Independent positions and velocities, (n_y,) each."""
+        count = len(self.mechanism.independent)
+        return self._state[:count].copy(), self._state[count:].copy()
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Independent accelerations (n_y,) under the last efforts."""
+        return self._dynamics.field('y_ddot').copy()
+
+    @property
+    def tree_positions(self) -> FloatArray:
+        """Positions (n_q,) of all joints, in the order of ``mechanism.tree_joints``."""
+        return self._dynamics.tree('q').copy()
+
+    @property
+    def tree_velocities(self) -> FloatArray:
+        """Velocities (n_q,) of all joints."""
+        return self._dynamics.tree('v').copy()
+
+    @property
+    def contact(self) -> FloatArray:
+        """Multipliers (n_c,) of the contacts under the last efforts, N."""
+        return self._dynamics.tree('multipliers')[self.mechanism.contact_rows]
+
+    @property
+    def bite_wrench(self) -> FloatArray:
+        """What food does to the platform (6,): force and torque, base axes, about its origin."""
+        return self._dynamics.field('wrench').copy()
+
+    @property
+    def food_force(self) -> FloatArray:
+        """Force (3,) of the food on the tooth, N, base axes."""
+        return self._dynamics.field('food_force').copy()
+
+    @property
+    def food_gap(self) -> float:
+        """Distance of the tooth from occlusion along base z, m; NaN without food."""
+        return float(self._food[GAP]) if len(self._food) else math.nan
+
+    @property
+    def energy(self) -> tuple[float, float]:
+        """Kinetic and potential energy, J; the latter of gravity only, 0 at the base's origin."""
+        kinetic, potential, _ = self._dynamics.field('report').tolist()
+        return kinetic, potential
+
+
+def _start(mechanism: Mechanism, start: npt.ArrayLike | None) -> FloatArray:
+    """State (2 n_y,) to start from."""
+    count = len(mechanism.independent)
+    if start is None:
+        return np.concatenate([mechanism.home.y, np.zeros(count)])
+    given = as_floats(start, 'start')
+    if given.ndim == 1:
+        return np.concatenate([vector(given, 'start', count), np.zeros(count)])
+    if given.shape != (2, count):
+        raise InputError(f'start has shape {given.shape}, needed is ({count},) or (2, {count})')
+    return vector(given.reshape(-1), 'start', 2 * count)

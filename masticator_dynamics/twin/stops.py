@@ -1,0 +1,149 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the mechanism stops: ends of joint ranges and sockets, and teeth on teeth.
+
+Stops are stiff, one-sided springs with dampers. Their stiffness follows from a frequency: that at
+which the mechanism, at home, would swing on the stop. It is then right for any mechanism, and a
+frequency is what the step of the integration must resolve.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.twin.layout import JOINT_WIDTH, POINT_WIDTH
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+TEETH = ('incisor', 'molar_left', 'molar_right')
+_SPREAD = 100.0  # inertias of a kind, largest over least: some joints hardly move at home
+
+
+@dataclasses.dataclass(frozen=True)
+class Stops:
+    """What the stops are made of.
+
+    Attributes
+    ----------
+    frequency : float
+        Hz, of the mechanism at home swinging on one stop.
+    damping : float
+        Part of the critical damping.
+    ramp : float
+        m or rad of depth over which damping grows to its full value.
+    teeth : tuple of str
+        URDF links whose origins do not rise above their height at home (base z); those that the
+        mechanism does not have are left out.
+    """
+
+    frequency: float = 300.0
+    damping: float = 0.5
+    ramp: float = 1e-4
+    teeth: tuple[str, ...] = TEETH
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that are none of a spring (`InputError`)."""
+        for name in ('frequency', 'damping', 'ramp'):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and (value > 0.0 or (name == 'damping' and value == 0.0))):
+                raise InputError(f'{name} of the stops is {value}; a positive number is needed')
+
+
+@dataclasses.dataclass(frozen=True)
+class PackedStops:
+    """Stops of points (P, POINT_WIDTH) and of joints (J, JOINT_WIDTH) as kernels take them."""
+
+    points: FloatArray
+    joints: FloatArray
+
+
+def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> PackedStops:
+    """Stops of a mechanism; none where there are none.
+
+    Parameters
+    ----------
+    mass : array, shape (n_y, n_y)
+        Mass matrix of the independent coordinates at home.
+    """
+    if stops is None:
+        return PackedStops(np.zeros((0, POINT_WIDTH)), np.zeros((0, JOINT_WIDTH)))
+    home = mechanism.home
+    limits, tree = mechanism.limits, mechanism.structure.tree
+    points, rows = [], []
+    for frame, axis, lower, upper in _ranges_of_points(stops, mechanism):
+        placement = tree.frames[frame]
+        points.append([placement.body, *placement.position, axis, lower, upper])
+        rows.append(mechanism.frame_jacobian(home, frame)[axis])
+    ranged = np.flatnonzero(np.isfinite(limits.lower) | np.isfinite(limits.upper))
+    joints = np.stack([ranged, limits.lower[ranged], limits.upper[ranged]], axis=1)
+    slides = np.array([tree.joints[j].type == 'prismatic' for j in ranged], dtype=bool)
+    felt = _inertias(home.tangent[ranged], mass)
+    for kind in (slides, ~slides):
+        if kind.any():
+            felt[kind] = np.minimum(felt[kind], _SPREAD * felt[kind].min())
+    return PackedStops(
+        np.hstack([np.reshape(points, (-1, 7)), _laws(stops, _inertias(np.array(rows), mass))]),
+        np.hstack([joints, _laws(stops, felt)]),
+    )
+
+
+def check_start(packed: PackedStops, stops: Stops, mechanism: Mechanism, q: FloatArray) -> None:
+    """Refuse tree positions (n_q,) inside a stop: it would throw the mechanism out.
+
+    Raises
+    ------
+    InputError
+        Naming joint or frame and the depth.
+    """
+    poses = mechanism.structure.tree.poses(q)
+    names = [mechanism.tree_joints[int(row[0])] for row in packed.joints]
+    values = [(q[int(row[0])], row[1], row[2]) for row in packed.joints]
+    for (frame, axis, lower, upper), row in zip(
+        _ranges_of_points(stops, mechanism), packed.points, strict=True
+    ):
+        names.append(f'{frame} {"xyz"[axis]}')
+        values.append((poses.point(int(row[0]), row[1:4])[axis], lower, upper))
+    for name, (value, lower, upper) in zip(names, values, strict=True):
+        depth = max(lower - value, value - upper)
+        if depth > stops.ramp:
+            raise InputError(f'the start has {name} at {value:.6g}, {depth:.3g} inside its stop')
+
+
+def _ranges_of_points(stops: Stops, mechanism: Mechanism) -> list[tuple[str, int, float, float]]:
+    """Frame, axis of the base, and the range (m) of its origin along it."""
+    ranges = []
+    for contact in mechanism.description.contacts:
+        for axis, name in enumerate('xyz'):
+            interval = getattr(contact.range, name)
+            if interval is not None:
+                ranges.append((contact.frame, axis, *interval))
+    for frame in stops.teeth:
+        if frame in mechanism.frames:
+            height = float(mechanism.frame_pose(mechanism.home, frame).position[2])
+            ranges.append((frame, 2, -math.inf, height))
+    return ranges
+
+
+def _laws(stops: Stops, inertias: FloatArray) -> FloatArray:
+    """Stiffness, damping and ramp (N, 3) where the mechanism's inertias are these, kg or kg m^2."""
+    rate = 2.0 * math.pi * stops.frequency
+    stiffness, damping = inertias * rate**2, 2.0 * stops.damping * inertias * rate
+    return np.stack([stiffness, damping, np.full(len(inertias), stops.ramp)], axis=1)
+
+
+def _inertias(jacobians: FloatArray, mass: FloatArray) -> FloatArray:
+    """Inertias (N,) against forces along coordinates with these Jacobians (N, n_y).
+
+    Infinite where a coordinate does not move at home.
+    """
+    if not len(jacobians):
+        return np.zeros(0)
+    mobility = np.einsum('ni,in->n', jacobians, np.linalg.solve(mass, jacobians.T))
+    return np.asarray(1.0 / np.maximum(mobility, 1e-300))
