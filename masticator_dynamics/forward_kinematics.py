@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.analysis.actuated_kernels import fit
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.errors import (
     ClosureError,
@@ -18,10 +19,10 @@ from masticator_dynamics.errors import (
     ReachError,
     SingularityError,
 )
+from masticator_dynamics.results import Motion
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.results import Motion
 
 ITERATIONS = 100
 LARGEST_CHANGE = 0.3  # of an actuated joint in one step, rad; of its home travel when sliding
@@ -39,9 +40,18 @@ class ForwardKinematics:
 def forward_kinematics(
     mechanism: Mechanism, u: npt.ArrayLike, tolerance: float
 ) -> ForwardKinematics:
-    """Gauss-Newton on the closed mechanism, from home, so that it stays on home's branch.
+    """Independent positions from actuated ones; see :func:`closest_motion`."""
+    motion, residual = closest_motion(mechanism, u, tolerance)
+    return ForwardKinematics(motion.y.copy(), np.array(residual))
 
-    The residual is the largest gap that opens when the actuated joints of the closed mechanism
+
+def closest_motion(
+    mechanism: Mechanism, u: npt.ArrayLike, tolerance: float
+) -> tuple[Motion, float]:
+    """Closed motion, at rest, whose actuated positions fit ``u`` best, and its residual.
+
+    Gauss-Newton on the closed mechanism, from home, so that it stays on home's branch. The
+    residual is the largest gap (m) that opens when the actuated joints of the closed mechanism
     are set to ``u``.
 
     Raises
@@ -53,10 +63,10 @@ def forward_kinematics(
     target = as_floats(u, 'u')
     if target.shape != (len(mechanism.actuated),):
         raise InputError(f'u has shape {target.shape}, needed is ({len(mechanism.actuated)},)')
-    for name, value in zip(mechanism.actuated, target, strict=True):
-        if not np.isfinite(value):
-            raise InputError(f'{name} is {value}, not a finite number')
-    motion = closest_motion(mechanism, target)
+    if not np.isfinite(target).all():
+        bad = int(np.flatnonzero(~np.isfinite(target))[0])
+        raise InputError(f'{mechanism.actuated[bad]} is {target[bad]}, not a finite number')
+    motion = mechanism.actuated_fit.closest(target)
     residual = gap(mechanism, motion, target)
     if residual > tolerance:
         worst = int(np.argmax(np.abs(motion.position - target)))
@@ -65,7 +75,7 @@ def forward_kinematics(
             f'farthest off is {mechanism.actuated[worst]}, by '
             f'{target[worst] - motion.position[worst]:.6g} {_unit(mechanism, worst)}'
         )
-    return ForwardKinematics(motion.y.copy(), np.array(residual))
+    return motion, residual
 
 
 def forward_kinematics_batch(
@@ -97,60 +107,96 @@ def independent_velocity(mechanism: Mechanism, motion: Motion, u_dot: npt.ArrayL
     SingularityError
         When the actuated velocities do not determine the independent ones at this pose.
     """
-    scale = _scales(mechanism)
-    jacobian = mechanism.jacobian_actuated_from_independent(motion) / scale[:, None]
-    answer = np.linalg.lstsq(jacobian, as_floats(u_dot, 'u_dot') / scale, rcond=None)
-    if answer[2] < jacobian.shape[1]:
+    answer = mechanism.actuated_fit.independent(motion, as_floats(u_dot, 'u_dot'))
+    if answer is None:
         pose = zip(mechanism.independent, motion.y, strict=True)
         raise SingularityError(
             'actuated velocities do not determine the motion at '
             + ', '.join(f'{name} = {value:.6g}' for name, value in pose)
         )
-    return np.asarray(answer[0], dtype=np.float64)
+    return answer
 
 
-def closest_motion(
-    mechanism: Mechanism, target: FloatArray, used: npt.NDArray[np.bool_] | None = None
-) -> Motion:
-    """Closed motion whose actuated positions fit a target (n_u,) best, all of them or some.
+class ActuatedFit:
+    """Independent coordinates that fit actuated ones best, by least squares.
 
-    Raises
-    ------
-    ReachError
-        When nothing is found that fits best.
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Holds scratch memory, as this does: for one thread alone.
+    used : (n_u,) array of bool, optional
+        The actuated joints that count; all of them unless told.
     """
-    rows = slice(None) if used is None else used
-    scale = _scales(mechanism)[rows]
-    motion = mechanism.home
-    for _ in range(ITERATIONS):
-        error = target[rows] - motion.position[rows]
-        jacobian = mechanism.jacobian_actuated_from_independent(motion)[rows] / scale[:, None]
-        step = np.asarray(np.linalg.lstsq(jacobian, error / scale, rcond=None)[0], dtype=float)
-        change = float(np.abs(jacobian @ step).max())
-        step = step * min(1.0, LARGEST_CHANGE / max(change, 1e-300))
-        if change < CONVERGED:
-            return motion
-        motion = _reachable_step(mechanism, motion, step)
-    raise ReachError(
-        'no closed configuration found near '
-        + ', '.join(f'{n} = {v:.6g}' for n, v in zip(mechanism.actuated, target, strict=True))
-    )
 
+    def __init__(self, mechanism: Mechanism, used: npt.NDArray[np.bool_] | None = None):
+        self._mechanism = mechanism
+        self._used = np.ones(len(mechanism.actuated), bool) if used is None else used
+        self._actuated = mechanism.actuated_rows[self._used]
+        self._scale = _scales(mechanism)[self._used]
+        self._position, self._tangent = (mechanism.slices[f] for f in ('position', 'tangent'))
+        count, freedoms = len(self._actuated), len(mechanism.independent)
+        self._scratch = np.zeros((2 * count + freedoms, freedoms))
+        self._home = mechanism.home.given(), mechanism.home.row()
 
-def _reachable_step(mechanism: Mechanism, motion: Motion, step: FloatArray) -> Motion:
-    """The step, halved until the loops can close there."""
-    for _ in range(20):
-        try:
-            return mechanism.solve(motion.y + step)
-        except MasticatorError:
+    def closest(self, target: FloatArray) -> Motion:
+        """Closed motion whose actuated positions fit the target (n_u,) best.
+
+        Raises
+        ------
+        ReachError
+            When nothing is found.
+        """
+        given, row = self._home
+        for _ in range(ITERATIONS):
+            step, change = self._step(row, (target - row[self._position])[self._used])
+            if change < CONVERGED:
+                return Motion(self._mechanism, given.copy(), row.copy(), self._mechanism.slices)
+            if change > LARGEST_CHANGE:
+                step *= LARGEST_CHANGE / change
+            given, row = self._reachable(given, row, step)
+        names = self._mechanism.actuated
+        raise ReachError(
+            'no closed configuration found near '
+            + ', '.join(f'{n} = {v:.6g}' for n, v in zip(names, target, strict=True))
+        )
+
+    def independent(self, motion: Motion, u_dot: FloatArray) -> FloatArray | None:
+        """Independent velocities (n_y,); None where the actuated ones do not determine them."""
+        answer = np.empty(len(self._mechanism.independent))
+        return None if self._fit(motion.row(), u_dot, answer) < 0.0 else answer
+
+    def _step(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
+        """Step (n_y,) towards an error (n_u,) of positions, and how far it moves the actuators."""
+        step = np.empty(len(self._mechanism.independent))
+        change = self._fit(row, error, step)
+        if change < 0.0:  # the least of all that fit
+            tangent = row[self._tangent].reshape(-1, len(step))
+            jacobian = tangent[self._actuated] / self._scale[:, None]
+            step[:] = np.linalg.lstsq(jacobian, error / self._scale, rcond=None)[0]
+            change = float(np.abs(jacobian @ step).max())
+        return step, change
+
+    def _fit(self, row: FloatArray, error: FloatArray, answer: FloatArray) -> float:
+        tangent = row[self._tangent]
+        return fit(tangent, self._actuated, self._scale, error, answer, self._scratch)
+
+    def _reachable(
+        self, given: FloatArray, row: FloatArray, step: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The step from a row of the engine to another, halved until the loops can close there."""
+        y = given[: len(step)]
+        for _ in range(20):
+            there = self._mechanism.row_at(y + step)
+            if not there[1].item(0):
+                return there
             step = 0.5 * step
-    return motion
+        return given, row
 
 
 def gap(mechanism: Mechanism, motion: Motion, target: FloatArray) -> float:
     """Largest gap when the actuated joints of a closed motion are moved to a target (n_u,), m."""
     q = motion.q.copy()
-    q[mechanism.tree_indices(mechanism.actuated)] = target
+    q[mechanism.actuated_rows] = target
     return mechanism.largest_gap(q)
 
 

@@ -23,10 +23,14 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
     InputError
         For a wrong shape.
     """
+    if y_dot is None and y_ddot is None and wrench is None:
+        given: FloatArray = np.zeros(3 * count + 6)
+        given[:count] = _numbers(y, 'y', count)
+        return given
     try:
         # What a control loop hands in, arrays of the right length, needs no closer look.
         if len(y) == count == len(y_dot) == len(y_ddot) and len(wrench) == 6:
-            given: FloatArray = np.concatenate((y, y_dot, y_ddot, wrench))
+            given = np.concatenate((y, y_dot, y_ddot, wrench))
             if given.ndim == 1 and given.dtype is _FLOAT:
                 return given
     except (TypeError, ValueError):
@@ -36,12 +40,16 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
     start = 0
     for name, part, length in (*parts, ('wrench', wrench, 6)):
         if part is not None:
-            numbers = as_floats(part, name)
-            if numbers.shape != (length,):
-                raise InputError(f'{name} has shape {numbers.shape}, needed is ({length},)')
-            given[start : start + length] = numbers
+            given[start : start + length] = _numbers(part, name, length)
         start += length
     return given
+
+
+def _numbers(values: Any, name: str, count: int) -> FloatArray:
+    numbers = as_floats(values, name)
+    if numbers.shape != (count,):
+        raise InputError(f'{name} has shape {numbers.shape}, needed is ({count},)')
+    return numbers
 
 
 def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:

@@ -80,7 +80,7 @@ class Mechanism:
         self.independent = description.independent
         self.actuated = description.actuated
         self.tree_joints = tuple(joint.name for joint in self._structure.tree.joints)
-        self._actuated_rows = np.array(self.tree_indices(self.actuated))
+        self.actuated_rows = np.array(self.tree_indices(self.actuated))
         self.closures = tuple(closure.name for closure in description.closures)
         self.contacts = tuple(contact.name for contact in description.contacts)
         self.frames = tuple(self._structure.tree.frames)
@@ -182,6 +182,16 @@ class Mechanism:
         rows = np.empty((len(given), self._width))
         self._run(engine.MOTION, given.reshape(-1), rows.reshape(-1))
         return Attempts(self, given, rows)
+
+    def row_at(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the engine is asked and says for a pose (n_y,) at rest, for inner loops.
+
+        The first number says whether the loops close there: 0, or what keeps them open.
+        """
+        given, row = np.zeros(3 * self._freedoms + 6), np.empty(self._width)
+        given[: self._freedoms] = y
+        self._run(engine.MOTION, given, row)
+        return given, row
 
     def inverse_dynamics(
         self,
@@ -308,6 +318,11 @@ class Mechanism:
         """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
         return forward.forward_kinematics_batch(self, U, tolerance)
 
+    @functools.cached_property
+    def actuated_fit(self) -> forward.ActuatedFit:
+        """What actuated positions and velocities are fitted with; made when first needed."""
+        return forward.ActuatedFit(self)
+
     # Frames and Jacobians
 
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
@@ -330,7 +345,7 @@ class Mechanism:
 
     def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
         """Actuated velocities per independent velocity (n_u, n_y)."""
-        return motion.tangent[self._actuated_rows]
+        return motion.tangent[self.actuated_rows]
 
     def wrench_on_platform(
         self,

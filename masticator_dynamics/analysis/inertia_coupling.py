@@ -8,8 +8,7 @@ takes the velocities of cranks and platform as independent of one another and le
 follow its two ends, stretching if it must; that is done here for every limb made of a driven link
 and a rod. On velocities that the loops allow it is the true kinetic energy.
 
-Kinetic energy is a sum of squares: the inertia matrix is G^T G with a row of G for every
-component of every body's velocity, weighted by the root of its mass.
+What is added up for each body is in :mod:`masticator_dynamics.analysis.actuated_kernels`.
 """
 
 from __future__ import annotations
@@ -18,17 +17,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from masticator_dynamics.analysis.tree_twists import TreeTwists, point_velocities
+from masticator_dynamics.analysis import actuated_kernels as kernels
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Block
-from masticator_dynamics.errors import ActuationError
+from masticator_dynamics.errors import ActuationError, SingularityError
+from masticator_dynamics.failures import in_row
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
     from masticator_dynamics.results import Effort, Motion
-
-_ON_THE_LINE = 1e-6  # of a rod's length
-_ROWS = 256  # at once; more would leave the processor's cache
 
 
 class ActuatedInertia:
@@ -37,6 +34,7 @@ class ActuatedInertia:
     Parameters
     ----------
     mechanism : Mechanism
+        Holds scratch memory, as this does: for one thread alone.
 
     Raises
     ------
@@ -45,24 +43,20 @@ class ActuatedInertia:
     """
 
     def __init__(self, mechanism: Mechanism):
-        tree = mechanism.structure.tree
-        self._twists = TreeTwists(tree)
-        self._actuated = mechanism.tree_indices(mechanism.actuated)
-        actuators = mechanism.description.actuators
-        self._rotors = np.diag([actuators[name].rotor_inertia for name in mechanism.actuated])
-        ratio = mechanism.transmission_ratios
-        self._ratios = np.outer(ratio, ratio)
-        self._square = len(mechanism.actuated) == len(mechanism.independent)
+        self._actuated = np.array(mechanism.tree_indices(mechanism.actuated))
+        actuators = [mechanism.description.actuators[name] for name in mechanism.actuated]
+        rotors = [actuator.rotor_inertia for actuator in actuators]
+        self._motors = np.array([mechanism.transmission_ratios, rotors])
         # The tree, less the limbs of a redundantly actuated mechanism.
-        limbs = [] if self._square else [_limb(mechanism, joint) for joint in self._actuated]
-        in_limbs = {j for block in limbs for j in block.joints}
-        heavy = [b for b, i in enumerate(tree.inertias) if i.mass > 0.0 or i.about_center.any()]
-        self._bodies = _Bodies(mechanism, [b for b in heavy if b not in in_limbs])
-        self._driven = _Bodies(mechanism, [block.joints[0] for block in limbs])
-        self._rods = _Rods(mechanism, limbs)
+        redundant = len(mechanism.actuated) > len(mechanism.independent)
+        limbs = [_limb(mechanism, joint) for joint in self._actuated] if redundant else []
+        self._links = _links(mechanism, limbs)
+        self._rods, self._names = _rods(mechanism, limbs)
+        sizes = len(self._links), len(self._actuated), len(mechanism.independent)
+        self._scratch = np.zeros(kernels.scratch_shape(*sizes))
 
     def __call__(self, q: FloatArray, tangent: FloatArray) -> FloatArray:
-        """Inertia matrices (N, n_u, n_u), kg m^2 or kg.
+        """Inertia matrices (N, n_u, n_u), kg m^2 or kg; NaN where the actuators lose control.
 
         Parameters
         ----------
@@ -70,101 +64,66 @@ class ActuatedInertia:
             Tree positions of the closed mechanism, rad or m.
         tangent : array, shape (N, n_q, n_y)
             Tree velocities per independent velocity there.
+
+        Raises
+        ------
+        ActuationError
+            When a rod has its centre of mass off the line between its ends.
         """
-        inertia = np.empty((len(q), *self._rotors.shape))
-        for start in range(0, len(q), _ROWS):
-            part = slice(start, start + _ROWS)
-            inertia[part] = self._rows(q[part], tangent[part])
+        inertia = np.empty((len(q), len(self._actuated), len(self._actuated)))
+        fault = kernels.actuated_inertia(
+            self._links,
+            self._rods,
+            self._actuated,
+            self._motors,
+            self._scratch,
+            q,
+            tangent,
+            inertia,
+        )
+        if fault >= 0:
+            raise ActuationError(
+                f'{self._names[fault]}: the rod has its centre of mass off the line between its '
+                'ends'
+            )
         return inertia
 
-    def _rows(self, q: FloatArray, tangent: FloatArray) -> FloatArray:
-        jacobian = tangent[:, self._actuated]
-        inverse = np.linalg.inv(jacobian) if self._square else np.linalg.pinv(jacobian)
-        poses = self._twists.poses(q)
-        screws = self._twists.screws(poses)
-        twists = self._twists.twists(screws, tangent @ inverse)
-        roots = [*self._bodies.roots(poses, twists[:, self._bodies.indices])]
-        if not self._square:
-            # Each driven link moves by its own actuator only.
-            alone = screws[:, self._actuated, :, None] * np.eye(len(self._actuated))[:, None, :]
-            roots += [*self._driven.roots(poses, alone), *self._rods.roots(poses, twists, alone)]
-        # One row per component: (N, rows, n_u).
-        rows = np.concatenate([r.reshape(len(q), -1, r.shape[-1]) for r in roots], axis=1)
-        return rows.transpose(0, 2, 1) @ rows / self._ratios + self._rotors
+
+def _links(mechanism: Mechanism, limbs: list[Block]) -> np.ndarray:
+    """Records of all bodies; those of limbs count by themselves or as rods."""
+    tree = mechanism.structure.tree
+    in_limbs = {j for block in limbs for j in block.joints}
+    driven = {block.joints[0]: k for k, block in enumerate(limbs)}
+    records = np.zeros(len(tree.joints), kernels.LINK)
+    for j, (record, joint) in enumerate(zip(records, tree.joints, strict=True)):
+        placement, inertia = tree.placements[j], tree.inertias[j]
+        record['parent'], record['prismatic'] = placement.body, joint.type == 'prismatic'
+        record['rotation'], record['position'] = placement.rotation, placement.position
+        record['mass'], record['center'] = inertia.mass, inertia.center_of_mass
+        record['root'] = _root(inertia.about_center)
+        if j in driven:
+            record['counts'], record['actuator'] = kernels.WITH_ITS_ACTUATOR, driven[j]
+        elif j not in in_limbs and (inertia.mass > 0.0 or inertia.about_center.any()):
+            record['counts'] = kernels.WITH_ALL
+    return records
 
 
-class _Bodies:
-    """Rigid bodies and the roots of their inertia."""
-
-    def __init__(self, mechanism: Mechanism, bodies: list[int]):
-        inertias = [mechanism.structure.tree.inertias[b] for b in bodies]
-        self.indices = bodies
-        self._mass_roots = np.sqrt([i.mass for i in inertias])[:, None, None]
-        self._centers = np.array([[*i.center_of_mass, 1.0] for i in inertias]).reshape(-1, 4)
-        self._inertia_roots = np.array([_root(i.about_center) for i in inertias]).reshape(-1, 3, 3)
-
-    def roots(self, poses: FloatArray, twists: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Weighted velocities (N, bodies, 3, n_u), linear and angular, from their twists."""
-        poses = poses[:, self.indices]
-        centers = (poses[..., :3, :] @ self._centers[..., None])[..., 0]
-        linear = self._mass_roots * point_velocities(twists, centers)
-        to_body = poses[..., :3, :3].swapaxes(-1, -2)
-        return linear, self._inertia_roots @ (to_body @ twists[..., 3:, :])
-
-
-class _Rods:
-    """Rods whose feet move with driven links and whose tips with the platform.
-
-    Both velocities are interpolated along the rod: kinetic energy
-    m/2 |(1 - k) V_foot + k V_tip|^2 + I/(2 L^2) |V_tip - V_foot|^2.
-    """
-
-    def __init__(self, mechanism: Mechanism, limbs: list[Block]):
-        structure, inertias = mechanism.structure, mechanism.structure.tree.inertias
-        self._foot = [block.joints[1] for block in limbs]
-        self._rod = [block.joints[-1] for block in limbs]
-        tips, seats, self._names = [], [], []
-        for block in limbs:
-            constraint = structure.constraints[block.constraints[0]]
-            ends = (constraint.body_a, constraint.point_a), (constraint.body_b, constraint.point_b)
-            tip, seat = ends if constraint.body_a == block.joints[-1] else ends[::-1]
-            tips.append([*tip[1], 1.0])
-            seats.append(seat[0])
-            self._names.append(constraint.name)
-        self._tips, self._seats = np.array(tips).reshape(-1, 4), seats
-        # A tip that is held by the base does not move; -1 would be the last body.
-        self._free = np.array([seat >= 0 for seat in seats], dtype=float)[:, None, None]
-        rods = [inertias[rod] for rod in self._rod]
-        self._centers = np.array([[*r.center_of_mass, 1.0] for r in rods]).reshape(-1, 4)
-        self._mass_roots = np.sqrt([r.mass for r in rods])[:, None, None]
-        transverse = [np.linalg.eigvalsh(r.about_center)[-1] for r in rods]
-        self._transverse_roots = np.sqrt(np.maximum(transverse, 0.0))
-
-    def roots(
-        self, poses: FloatArray, twists: FloatArray, alone: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Weighted velocities (N, rods, 3, n_u) of the centres and of the stretch."""
-        rods = poses[:, self._rod, :3, :]
-        foot = poses[:, self._foot][..., :3, 3]
-        tip = (rods @ self._tips[..., None])[..., 0]
-        along, center = tip - foot, (rods @ self._centers[..., None])[..., 0] - foot
-        square = (along * along).sum(axis=-1)
-        k, length = (center * along).sum(axis=-1) / square, np.sqrt(square)
-        self._check(np.linalg.norm(center - k[..., None] * along, axis=-1) / length)
-        velocity_foot = point_velocities(alone, foot)
-        velocity_tip = self._free * point_velocities(twists[:, self._seats], tip)
-        stretch = velocity_tip - velocity_foot
-        centers = velocity_foot + k[..., None, None] * stretch
-        weight = (self._transverse_roots / length)[..., None, None]
-        return self._mass_roots * centers, weight * stretch
-
-    def _check(self, off: FloatArray) -> None:
-        bad = np.argwhere(off > _ON_THE_LINE)
-        if len(bad):
-            raise ActuationError(
-                f'{self._names[bad[0, 1]]}: the rod has its centre of mass off the line between '
-                'its ends'
-            )
+def _rods(mechanism: Mechanism, limbs: list[Block]) -> tuple[np.ndarray, list[str]]:
+    """Records of the rods of limbs, and the names of the closures at their tips."""
+    structure = mechanism.structure
+    records, names = np.zeros(len(limbs), kernels.ROD), []
+    for record, block in zip(records, limbs, strict=True):
+        rod = block.joints[-1]
+        inertia = structure.tree.inertias[rod]
+        constraint = structure.constraints[block.constraints[0]]
+        ends = (constraint.body_a, constraint.point_a), (constraint.body_b, constraint.point_b)
+        tip, seat = ends if constraint.body_a == rod else ends[::-1]
+        record['driving'], record['foot'], record['rod'] = *block.joints[:2], rod
+        record['seat'], record['tip'] = seat[0], tip[1]
+        record['mass'], record['center'] = inertia.mass, inertia.center_of_mass
+        record['transverse'] = max(np.linalg.eigvalsh(inertia.about_center)[-1], 0.0)
+        names.append(constraint.name)
+    return records, names
 
 
 def actuated_inertia(mechanism: Mechanism, motion: Motion | Effort) -> FloatArray:
@@ -177,11 +136,21 @@ def actuated_inertia(mechanism: Mechanism, motion: Motion | Effort) -> FloatArra
     ------
     ActuationError
         When a redundantly actuated mechanism has a limb that is not a driven link and a rod.
+    SingularityError
+        Where the actuators lose control.
     """
     q, tangent = motion.q, motion.tangent
-    if q.ndim == 1:
-        return mechanism.inertia_model(q[None], tangent[None])[0]
-    return mechanism.inertia_model(q, tangent)
+    many = q.ndim > 1
+    inertia = mechanism.inertia_model(*((q, tangent) if many else (q[None], tangent[None])))
+    lost = np.flatnonzero(np.isnan(inertia[:, 0, 0]))
+    if len(lost):
+        row = int(lost[0])
+        pose = motion.y[row] if many else motion.y
+        error = SingularityError(
+            f'actuators {", ".join(mechanism.actuated)} lose control at {pose}'
+        )
+        raise in_row(error, row, many)
+    return inertia if many else inertia[0]
 
 
 def inertia_coupling(inertia: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ClosureError, MasticatorError, ReachError
-from masticator_dynamics.forward_kinematics import closest_motion, forward_kinematics, gap
+from masticator_dynamics.forward_kinematics import ActuatedFit, forward_kinematics, gap
 from masticator_dynamics.mechanism import Mechanism
 
 # One drive is named when without any other the gap is this many times wider than without it.
@@ -113,7 +113,7 @@ def _left_out(
 ) -> Suspect | None:
     """Fit of all but one; None when there is none."""
     try:
-        motion = closest_motion(mechanism, position, used)
+        motion = ActuatedFit(mechanism, used).closest(position)
         others = np.where(used, position, motion.position)
         residual = gap(mechanism, motion, others)
     except MasticatorError:

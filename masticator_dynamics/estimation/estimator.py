@@ -18,6 +18,7 @@ from masticator_dynamics.estimation.grid import GridMap
 from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import element_indices, inertia_at
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.results import Motion
 
 MODEL = 'model'
 FITTED = {'ellipse': EllipseMap, 'circle': CircleMap, 'grid': GridMap}
@@ -91,6 +92,9 @@ class Estimator(Protocol):
             Where there is no estimate: outside the fitted region; where the loops cannot close.
         """
 
+    def load_inertia(self, motion: Motion) -> FloatArray:
+        """Load inertia (n_u,) where the loops are closed already, without its error."""
+
     def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
         """The same for configurations (N, n_y); says by row where there is no estimate."""
 
@@ -132,6 +136,11 @@ class FittedEstimator:
         if not found.inside[0]:
             raise self._outside(_one(y, len(self.independent)))
         return found.inertia[0], found.expected_error
+
+    def load_inertia(self, motion: Motion) -> FloatArray:
+        """See `Estimator`."""
+        inertia: FloatArray = self.estimate(motion.y)[0]
+        return inertia
 
     def _outside(self, y: FloatArray) -> LimitError:
         """Why there is no estimate at a row (1, n_y)."""
@@ -182,6 +191,10 @@ class ModelEstimator:
         matrix = self._mechanism.actuated_inertia(self._mechanism.solve(y))
         inertia = matrix if off_diagonals else np.diag(matrix).copy()
         return inertia, np.zeros(inertia.shape)
+
+    def load_inertia(self, motion: Motion) -> FloatArray:
+        """See `Estimator`."""
+        return self._mechanism.actuated_inertia(motion).diagonal()
 
     def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
         """See `Estimator`."""

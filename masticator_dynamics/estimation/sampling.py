@@ -47,16 +47,17 @@ def element_indices(count: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.in
 
 
 def inertia_at(mechanism: Mechanism, poses: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Elements of the inertia (N, E) at poses (N, n_y), and where the loops close.
+    """Elements of the inertia (N, E) at poses (N, n_y), and where there are any.
 
-    Where they do not, the elements are NaN.
+    Where loops do not close or actuators lose control, the elements are NaN.
     """
     rows, columns = element_indices(len(mechanism.actuated))
     elements = np.full((len(poses), len(rows)), np.nan)
     attempts = mechanism.attempt(poses)
-    matrices = mechanism.actuated_inertia(attempts.motions)
+    motions = attempts.motions
+    matrices = mechanism.inertia_model(motions.q, motions.tangent)
     elements[attempts.closed] = matrices[:, rows, columns]
-    return elements, attempts.closed
+    return elements, np.isfinite(elements[:, 0])
 
 
 def joint_box(

@@ -70,5 +70,18 @@ def make_status(
     )
 
 
+def words(status: DiagnosticStatus) -> tuple[str, ...]:
+    """Values of a status that are no numbers."""
+    return tuple(entry.value for entry in status.values if not _is_number(entry.value))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _text(value: object) -> str:
     return f'{value:.6g}' if isinstance(value, float) else str(value)

@@ -26,20 +26,9 @@ class SupervisedRuntime(Runtime):
         super().destroy()
 
 
-class DynamicsNode(ManagedNode):
-    """Feedforward efforts at a fixed rate; what it does is in `Runtime`."""
-
-    def __init__(self) -> None:
-        super().__init__('dynamics', DECLARATIONS, Settings)
-
-    def create_runtime(self, settings: Settings) -> SupervisedRuntime:
-        """Load the mechanism and run every calculation once."""
-        return SupervisedRuntime(self, settings)
-
-
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(DynamicsNode)
+    return process.run(lambda: ManagedNode('dynamics', DECLARATIONS, Settings, SupervisedRuntime))
 
 
 if __name__ == '__main__':

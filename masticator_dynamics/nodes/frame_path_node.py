@@ -102,7 +102,7 @@ class FramePath(JointStateRuntime):
             points.clear()  # the clock was set back, as when a bag starts over
         if points and now - points[-1][0] < _STEP:
             return
-        _, position = self._poses(self._mechanism.solve(reading.y).q)[self._frame]
+        _, position = self._poses(reading.motion.q)[self._frame]
         x, y, z = position.tolist()
         points.append((now, Point(x=x, y=y, z=z)))
         while now - points[0][0] > self._settings.duration * 1e9:
@@ -113,20 +113,9 @@ class FramePath(JointStateRuntime):
         self._publisher.publish(self._marker)
 
 
-class FramePathNode(ManagedNode):
-    """The path of a frame; what it does is in `FramePath`."""
-
-    def __init__(self) -> None:
-        super().__init__('frame_path', DECLARATIONS, Settings)
-
-    def create_runtime(self, settings: Settings) -> FramePath:
-        """Load the mechanism and read one state."""
-        return FramePath(self, settings)
-
-
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(FramePathNode)
+    return process.run(lambda: ManagedNode('frame_path', DECLARATIONS, Settings, FramePath))
 
 
 if __name__ == '__main__':

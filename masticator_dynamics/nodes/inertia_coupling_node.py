@@ -96,7 +96,7 @@ class Coupling(JointStateRuntime):
 
     def answer(self, header: Header, reading: JointReading) -> None:
         """Publish the indices."""
-        self._newest = self._mechanism.inertia_coupling(self._mechanism.solve(reading.y))
+        self._newest = self._mechanism.inertia_coupling(reading.motion)
         self._message.data = doubles(self._newest)
         self._publisher.publish(self._message)
 
@@ -133,20 +133,9 @@ class Coupling(JointStateRuntime):
         return self._reporter.status(name, level, message, values | thresholds)
 
 
-class InertiaCouplingNode(ManagedNode):
-    """Inertia coupling at the rate of joint states; what it does is in `Coupling`."""
-
-    def __init__(self) -> None:
-        super().__init__('inertia_coupling', DECLARATIONS, Settings)
-
-    def create_runtime(self, settings: Settings) -> Coupling:
-        """Load the mechanism and compute once."""
-        return Coupling(self, settings)
-
-
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(InertiaCouplingNode)
+    return process.run(lambda: ManagedNode('inertia_coupling', DECLARATIONS, Settings, Coupling))
 
 
 if __name__ == '__main__':

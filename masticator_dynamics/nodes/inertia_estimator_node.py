@@ -125,9 +125,7 @@ class Estimation(JointStateRuntime):
 
     def answer(self, header: Header, reading: JointReading) -> None:
         """Publish the load inertia of every motor."""
-        # Also where a fitted estimator would answer, the loops have to close.
-        self._mechanism.solve(reading.y)
-        inertia, _ = self._estimators[self._settings.estimator].estimate(reading.y)
+        inertia = self._estimators[self._settings.estimator].load_inertia(reading.motion)
         self._message.data = doubles(inertia)
         self._publisher.publish(self._message)
 
@@ -141,20 +139,9 @@ class Estimation(JointStateRuntime):
         return [status, *super().collect()]
 
 
-class InertiaEstimatorNode(ManagedNode):
-    """Load inertia by service and at the rate of joint states; what it does is in `Estimation`."""
-
-    def __init__(self) -> None:
-        super().__init__('inertia_estimator', DECLARATIONS, Settings)
-
-    def create_runtime(self, settings: Settings) -> Estimation:
-        """Load the mechanism and its estimators and run them once."""
-        return Estimation(self, settings)
-
-
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(InertiaEstimatorNode)
+    return process.run(lambda: ManagedNode('inertia_estimator', DECLARATIONS, Settings, Estimation))
 
 
 if __name__ == '__main__':

@@ -60,7 +60,9 @@ class Completion(JointStateRuntime):
 
     def answer(self, header: Header, reading: JointReading) -> None:
         """Publish all joints of the tree."""
-        motion, message = self._mechanism.solve(reading.y, reading.y_dot), self._message
+        motion, message = reading.motion, self._message
+        if reading.y_dot is not None:
+            motion = self._mechanism.solve(motion.y, reading.y_dot)
         message.header = header
         message.position = doubles(motion.q)
         # An unknown velocity is left out: it is not zero.
@@ -68,20 +70,11 @@ class Completion(JointStateRuntime):
         self._publisher.publish(message)
 
 
-class JointStateCompletionNode(ManagedNode):
-    """Passive joints of the loops; what it does is in `Completion`."""
-
-    def __init__(self) -> None:
-        super().__init__('joint_state_completion', DECLARATIONS, Settings)
-
-    def create_runtime(self, settings: Settings) -> Completion:
-        """Load the mechanism and read one state."""
-        return Completion(self, settings)
-
-
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(JointStateCompletionNode)
+    return process.run(
+        lambda: ManagedNode('joint_state_completion', DECLARATIONS, Settings, Completion)
+    )
 
 
 if __name__ == '__main__':

@@ -28,7 +28,8 @@ import numpy as np
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.forward_kinematics import forward_kinematics, independent_velocity
+from masticator_dynamics.forward_kinematics import closest_motion, independent_velocity
+from masticator_dynamics.results import Motion
 
 INDEPENDENT, ACTUATED = 'independent', 'actuated'
 
@@ -48,8 +49,8 @@ class JointReading:
 
     Attributes
     ----------
-    y : array, shape (n_y,)
-        Independent positions, rad or m.
+    motion : Motion
+        At rest.
     y_dot : array, shape (n_y,), or None
         Independent velocities; None when they were not measured.
     kind : str
@@ -58,10 +59,15 @@ class JointReading:
         Largest gap that the given actuated positions would open, m; 0 for independent coordinates.
     """
 
-    y: FloatArray
+    motion: Motion
     y_dot: FloatArray | None
     kind: str
     closure_residual: float
+
+    @property
+    def y(self) -> FloatArray:
+        """Independent positions (n_y,), rad or m."""
+        return self.motion.y
 
 
 def select_joints(mechanism: Mechanism, names: Sequence[str]) -> JointSelection:
@@ -123,8 +129,8 @@ class JointStateReader:
         InputError
             For what is missing, doubled, not finite or of a wrong length.
         ReachError, ClosureError, SingularityError
-            When no closed configuration is near the actuated positions, or the loops stay open by
-            more than the tolerance.
+            When the loops cannot close at the independent positions, or no closed configuration
+            is near the actuated ones, or the loops stay open by more than the tolerance.
         """
         selection = self.select(names)
         if len(positions) != len(names):
@@ -136,12 +142,11 @@ class JointStateReader:
         if len(velocities) and not all(velocities[c] != velocities[c] for c in selection.columns):
             velocity = _numbers(selection, velocities, 'velocity')
         if selection.kind == INDEPENDENT:
-            return JointReading(position, velocity, INDEPENDENT, 0.0)
-        fit = forward_kinematics(self._mechanism, position, self.tolerance)
+            return JointReading(self._mechanism.solve(position), velocity, INDEPENDENT, 0.0)
+        motion, residual = closest_motion(self._mechanism, position, self.tolerance)
         if velocity is not None:
-            motion = self._mechanism.solve(fit.y)
             velocity = independent_velocity(self._mechanism, motion, velocity)
-        return JointReading(fit.y, velocity, ACTUATED, float(fit.closure_residual))
+        return JointReading(motion, velocity, ACTUATED, residual)
 
     def select(self, names: Sequence[str]) -> JointSelection:
         """:func:`select_joints`, remembered: a publisher sends the same names all the time."""

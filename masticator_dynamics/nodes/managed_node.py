@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from rcl_interfaces.msg import SetParametersResult
@@ -51,25 +51,25 @@ class ManagedNode(LifecycleNode):
         Parameters; ``mechanism`` and ``autostart`` must be among them.
     settings : type
         Dataclass with a field for each of them.
+    create : callable
+        Makes the runtime of a node with settings, warmed up. Raises `MasticatorError` or OSError
+        when it cannot; the node then stays unconfigured and says why.
     """
 
-    def __init__(self, name: str, declarations: Sequence[Declaration], settings: type):
+    def __init__(
+        self,
+        name: str,
+        declarations: Sequence[Declaration],
+        settings: type,
+        create: Callable[[ManagedNode, Any], Runtime],
+    ):
         super().__init__(name)
         self._declarations, self._settings_type = declarations, settings
+        self._create = create
         declare(self, declarations)
         self._runtime: Runtime | None = None
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
-
-    def create_runtime(self, settings: Any) -> Runtime:
-        """Load and warm up what the node works with.
-
-        Raises
-        ------
-        MasticatorError, OSError
-            When it cannot; the node then stays unconfigured and says why.
-        """
-        raise NotImplementedError
 
     def start(self) -> bool:
         """Configure and activate, if parameter ``autostart`` says so; False when that fails."""
@@ -89,7 +89,7 @@ class ManagedNode(LifecycleNode):
         """Make the runtime."""
         self.get_logger().info(f'loading mechanism {self.get_parameter("mechanism").value}')
         try:
-            self._runtime = self.create_runtime(self._read_settings())
+            self._runtime = self._create(self, self._read_settings())
         except (MasticatorError, OSError) as error:
             self.get_logger().error(f'cannot be configured: {error}')
             return TransitionCallbackReturn.FAILURE

@@ -68,20 +68,9 @@ class Settings:
     autostart: bool
 
 
-class ServoDrivesNode(ManagedNode):
-    """The drives of a robot; what it does is in `DriveRuntime`."""
-
-    def __init__(self) -> None:
-        super().__init__('servo_drives', DECLARATIONS, Settings)
-
-    def create_runtime(self, settings: Settings) -> DriveRuntime:
-        """Load the mechanism and bring the drives up."""
-        return DriveRuntime(self, settings)
-
-
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(ServoDrivesNode)
+    return process.run(lambda: ManagedNode('servo_drives', DECLARATIONS, Settings, DriveRuntime))
 
 
 if __name__ == '__main__':

@@ -12,7 +12,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.nodes.diagnostics import make_status
+from masticator_dynamics.nodes.diagnostics import make_status, words
 from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE
 
 _LOOK = 0.05  # s; how soon a change is reported
@@ -20,7 +20,7 @@ _REPORT = 1.0  # s between reports without change
 
 
 class StatusReporter:
-    """Publishes statuses when a level or a message changes, and once per second.
+    """Publishes statuses when a level, a message or a value in words changes, and once per second.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class StatusReporter:
             DiagnosticArray, '/diagnostics', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
         )
         self._reported = -10.0
-        self._summary: list[tuple[bytes, str]] = []
+        self._summary: list[tuple[bytes, str, tuple[str, ...]]] = []
         # A steady clock: a simulated one may stand still.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(_LOOK, self._look, clock=steady)
@@ -58,7 +58,8 @@ class StatusReporter:
 
     def _look(self) -> None:
         statuses, now = self._collect(), time.monotonic()
-        summary = [(status.level, status.message) for status in statuses]
+        # A message about what was refused hides the mode; numbers change all the time.
+        summary = [(s.level, s.message, words(s)) for s in statuses]
         if summary != self._summary or now - self._reported >= _REPORT:
             self._summary, self._reported = summary, now
             message = DiagnosticArray(status=statuses)

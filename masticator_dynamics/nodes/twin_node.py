@@ -164,20 +164,9 @@ class Twin:
             self._bites.publish(self._bite_message)
 
 
-class TwinNode(ManagedNode):
-    """A robot that is not there; what it does is in `Twin`."""
-
-    def __init__(self) -> None:
-        super().__init__('twin', DECLARATIONS, Settings)
-
-    def create_runtime(self, settings: Settings) -> Twin:
-        """Load everything and open the bus."""
-        return Twin(self, settings)
-
-
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(TwinNode)
+    return process.run(lambda: ManagedNode('twin', DECLARATIONS, Settings, Twin))
 
 
 if __name__ == '__main__':

@@ -17,7 +17,7 @@ from masticator_dynamics.demo.processes import (
     stopped_at_the_end,
 )
 
-STUBBORN = 'import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)'
+STUBBORN = 'import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(600)'
 
 
 def is_running(pid):
@@ -28,7 +28,7 @@ def is_running(pid):
     return True
 
 
-def wait_until(condition, seconds=10.0):
+def wait_until(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
@@ -46,7 +46,7 @@ def test_children_are_stopped_after_an_error(tmp_path):
 def test_early_end_shows_the_log(tmp_path):
     code = 'import sys; print("on stdout"); sys.exit("no such mechanism")'
     child = Child('node', ['-c', code], dict(os.environ), tmp_path / 'log')
-    child.process.wait(10.0)
+    child.process.wait(60.0)
     with pytest.raises(RunError, match='node ended with exit code 1') as failure:
         child.check_alive()
     assert 'no such mechanism' in str(failure.value)
@@ -68,14 +68,14 @@ def test_no_child_survives_a_killed_parent(tmp_path, number):
         'import os, pathlib, sys, time\n'
         'from masticator_dynamics.demo.processes import Child, stopped_at_the_end\n'
         f'log = pathlib.Path({str(tmp_path / "log")!r})\n'
-        "child = Child('sleeper', ['-c', 'import time; time.sleep(60)'], dict(os.environ), log)\n"
+        "child = Child('sleeper', ['-c', 'import time; time.sleep(600)'], dict(os.environ), log)\n"
         'with stopped_at_the_end([child]):\n'
         '    print(child.process.pid, flush=True)\n'
-        '    time.sleep(60)\n'
+        '    time.sleep(600)\n'
     )
     with subprocess.Popen([sys.executable, '-c', parent], stdout=subprocess.PIPE) as process:
         pid = int(process.stdout.readline())
         assert is_running(pid)
         process.send_signal(number)
-        process.wait(10.0)
+        process.wait(60.0)
         assert wait_until(lambda: not is_running(pid))

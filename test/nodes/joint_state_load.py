@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A process that publishes measured cranks at 500 Hz and counts what the nodes answer.
+"""A process that publishes measured cranks at 500 Hz and counts what is answered.
 
-A process of its own, as light as it gets: what it cannot take in nobody has answered. Prints how
-many states were sent, completed and answered with coupling indices, and the longest wait for a
-completed state (ms).
+A process of its own, as light as it gets: what it cannot take in nobody has answered.
+Arguments: namespace, seconds, the topic to publish on, and the topics of the answers. Prints how
+many states were sent, and how many answers came on each topic.
 """
 
 import sys
@@ -21,52 +21,76 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.nodes.direct_subscription import DirectSubscription
 
 STEP = 0.002  # s
+QUIET = 0.5  # s without answers: no more will come
+KINDS = {'joint_states': JointState}  # others are arrays
 
 
-def main(namespace, seconds):
+class Answers(threading.Thread):
+    """Counts the messages of some topics."""
+
+    def __init__(self, node, topics):
+        super().__init__()
+        self.counts = [0] * len(topics)
+        self._inputs = [
+            DirectSubscription(
+                node, KINDS.get(topic, Float64MultiArray), topic, QoSProfile(depth=2000)
+            )
+            for topic in topics
+        ]
+        self._ended = threading.Event()
+
+    def run(self):
+        while not self._ended.wait(0.01):
+            for k, source in enumerate(self._inputs):
+                self.counts[k] += sum(1 for _ in source.take())
+
+    def until_quiet(self):
+        """Wait until no more come; return how many there were."""
+        before = None
+        while before != self.counts:
+            before = list(self.counts)
+            time.sleep(QUIET)
+        return before
+
+    def end(self):
+        self._ended.set()
+        self.join()
+
+
+def positions(seconds):
+    """Names and positions of the cranks while somebody chews, in steps of 2 ms."""
+    mechanism = Mechanism.load('masticator')
+    wave = np.sin(np.outer(np.arange(0.0, seconds, STEP), [2.0, 3.0, 1.0, 6.0]))
+    rows = mechanism.feedforward_batch([0.002, 0.001, 0.01, 0.06] + wave * [1e-3, 1e-3, 0.01, 0.05])
+    return list(mechanism.actuated), rows.position.tolist()
+
+
+def main(namespace, seconds, source, *targets):
     rclpy.init()
     node = rclpy.create_node('drives', namespace=namespace)
-    publisher = node.create_publisher(JointState, 'joint_states_in', 50)
-    topics = ((JointState, 'joint_states'), (Float64MultiArray, 'inertia_coupling/mci'))
-    inputs = [DirectSubscription(node, *topic, QoSProfile(depth=2000)) for topic in topics]
-    mechanism = Mechanism.load('masticator')
-    times = np.arange(0.0, seconds, STEP)
-    wave = np.sin(np.outer(times, [2.0, 3.0, 1.0, 6.0]))
-    rows = mechanism.feedforward_batch([0.002, 0.001, 0.01, 0.06] + wave * [1e-3, 1e-3, 0.01, 0.05])
-    positions = rows.position.tolist()
-    message = JointState(name=list(mechanism.actuated))
-    stamps, indices, ended = {}, [], threading.Event()
-
-    def receive():
-        while not ended.is_set():
-            inputs[0].wait(0.05)
-            for state, received in inputs[0].take():
-                stamp = state.header.stamp.sec * 10**9 + state.header.stamp.nanosec
-                stamps[stamp] = received - stamp
-            indices.extend(inputs[1].take())
+    publisher = node.create_publisher(JointState, source, 50)
+    names, table = positions(float(seconds))
+    message = JointState(name=names)
 
     def send(position):
         message.header.stamp = node.get_clock().now().to_msg()
         message.position = position
         publisher.publish(message)
 
-    receiver = threading.Thread(target=receive)
-    receiver.start()
-    while not indices:  # until all is connected
-        send(positions[0])
+    answers = Answers(node, targets)
+    answers.start()
+    while not all(answers.counts):  # until all is connected
+        send(table[0])
         time.sleep(0.05)
-    time.sleep(0.5)
-    stamps.clear()
-    indices.clear()
+    before = answers.until_quiet()
     begin = time.monotonic()
-    for due, position in zip(times, positions, strict=True):
-        time.sleep(max(begin + due - time.monotonic(), 0.0))
+    for k, position in enumerate(table):
+        time.sleep(max(begin + k * STEP - time.monotonic(), 0.0))
         send(position)
-    time.sleep(0.5)
-    ended.set()
-    receiver.join()
-    print(len(times), len(stamps), len(indices), max(stamps.values()) * 1e-6)
+    after = answers.until_quiet()
+    answers.end()
+    print(len(table), *(b - a for a, b in zip(before, after, strict=True)))
 
 
 if __name__ == '__main__':
-    main(sys.argv[1], float(sys.argv[2]))
+    main(*sys.argv[1:])

@@ -6,48 +6,71 @@ import threading
 import time
 
 from masticator_dynamics.nodes.cycle_scheduler import CycleScheduler
+from nodes.harness import wait_for
 
 MS = 1_000_000
+
+
+class Clock:
+    """A clock that shows a millisecond more whenever it is read, however slow the computer is."""
+
+    def __init__(self):
+        self.time = 100_000 * MS
+
+    def __call__(self):
+        self.time += MS
+        return self.time
 
 
 class Run:
     """A scheduler at 100 Hz whose cycles can be made slow."""
 
-    def __init__(self, now=time.monotonic_ns):
+    def __init__(self):
+        self.clock = Clock()
         self.due, self.jumps, self.errors = [], [], []
-        self.stalls = {}
-        self.changed = threading.Event()
+        self.stalls = {}  # ms by cycle, or what it raises
         self.scheduler = CycleScheduler(
-            100.0, now, self.cycle, self.jumps.append, self.errors.append
+            100.0, self.clock, self.cycle, self.jumps.append, self.errors.append
         )
+        self.scheduler.simulated = True
 
     def cycle(self, due):
         self.due.append(due)
-        stall = self.stalls.get(len(self.due))
+        stall = self.stalls.get(len(self.due), 0)
         if isinstance(stall, Exception):
             raise stall
-        if stall:
-            time.sleep(stall)
+        self.clock.time += stall * MS
 
     def until(self, count):
+        """Steps from cycle to cycle, ms."""
         self.scheduler.start()
-        end = time.monotonic() + 10.0
-        while self.scheduler.counts.run < count and time.monotonic() < end:
-            time.sleep(0.005)
-        self.scheduler.stop()
+        try:
+            wait_for(lambda: self.scheduler.counts.run >= count, f'{count} cycles')
+        finally:
+            self.scheduler.stop()
         return [(b - a) // MS for a, b in zip(self.due, self.due[1:], strict=False)]
 
 
-def test_due_times_are_a_grid_and_durations_are_measured():
+def test_due_times_are_a_grid_and_lateness_is_measured():
     run = Run()
     assert set(run.until(20)) == {10}
-    assert 0.0 <= run.scheduler.durations().max() < 0.1
-    assert len(run.scheduler.durations()) == run.scheduler.counts.run >= 20
+    counts = run.scheduler.counts
+    assert len(run.scheduler.durations()) == len(run.scheduler.lateness()) == counts.run >= 20
+    assert (counts.late, counts.skipped, counts.jumps) == (0, 0, 0)
+    assert 0.0 < run.scheduler.lateness().max() <= 0.003
+
+
+def test_durations_are_measured():
+    slow = CycleScheduler(100.0, time.monotonic_ns, lambda due: time.sleep(0.02), print, print)
+    slow.start()
+    wait_for(lambda: slow.counts.run >= 3, 'cycles')
+    slow.stop()
+    assert 0.02 <= slow.durations().min() <= slow.lateness().max()
 
 
 def test_short_stall_is_made_up_for_and_counted():
     run = Run()
-    run.stalls = {5: 0.065}
+    run.stalls = {5: 65}
     assert set(run.until(20)) == {10}  # no cycle is lost
     counts = run.scheduler.counts
     assert counts.late >= 6  # the slow one and those that were due meanwhile
@@ -57,10 +80,10 @@ def test_short_stall_is_made_up_for_and_counted():
 
 def test_long_stall_leaves_cycles_out_and_counts_them():
     run = Run()
-    run.stalls = {5: 0.5}
+    run.stalls = {5: 500}
     steps = run.until(12)
     assert set(steps) - {10} == {steps[4]}
-    assert steps[4] >= 490
+    assert 490 <= steps[4] <= 510
     assert run.scheduler.counts.skipped == steps[4] // 10 - 1
 
 
@@ -73,30 +96,34 @@ def test_failing_cycle_does_not_end_the_others():
 
 
 def test_clock_that_jumps_is_followed_and_reported():
-    offset = [100_000 * MS]
-    run = Run(lambda: time.monotonic_ns() + offset[0])
-
-    def jump():
-        time.sleep(0.1)
-        offset[0] -= 50_000 * MS
-
-    thread = threading.Thread(target=jump)
-    thread.start()
+    run = Run()
+    run.stalls = {10: -50_000}
     run.until(30)
-    thread.join()
     (step,) = run.jumps
-    assert abs(step + 50_000 * MS) < 2_000 * MS
+    assert abs(step + 50_000 * MS) < 20 * MS
     assert run.scheduler.counts.jumps == 1
     assert run.due[-1] < run.due[0]
 
 
 def test_clock_that_has_not_started_is_waited_for():
-    clock = [0]
-    run = Run(lambda: clock[0])
-    run.scheduler.start()
-    time.sleep(0.05)
-    assert not run.due
-    clock[0] = 7_000 * MS
-    time.sleep(0.05)
-    run.scheduler.stop()
-    assert run.due == [7_000 * MS]
+    shown, looked = [0], threading.Event()
+
+    def clock():
+        looked.set()
+        return shown[0]
+
+    due = []
+    scheduler = CycleScheduler(100.0, clock, due.append, print, print)
+    scheduler.start()
+    for _ in range(3):
+        looked.clear()
+        assert looked.wait(60.0)
+    assert not due
+    shown[0] = 7_000 * MS
+    wait_for(lambda: due, 'a cycle')
+    scheduler.simulated = True
+    for _ in range(3):
+        looked.clear()
+        assert looked.wait(60.0)
+    scheduler.stop()
+    assert due == [7_000 * MS]  # the clock stands still

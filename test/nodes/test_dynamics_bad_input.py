@@ -16,8 +16,8 @@ from nodes.harness import nanoseconds, rows, wait_for  # noqa: E402
 
 COORDINATES = ('x', 'y', 'alpha', 'beta')
 CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
-TIMES = np.linspace(0.0, 60.0, 601)  # longer than all tests of this file
-CHEWING = chewing_stroke(strokes=30, period=2.0, opening=0.06)
+TIMES = np.linspace(0.0, 200.0, 2001)  # longer than all tests of this file
+CHEWING = chewing_stroke(strokes=100, period=2.0, opening=0.06)
 
 
 @pytest.fixture(scope='module')
@@ -25,7 +25,7 @@ def running(client, mechanism):
     """A slow motion that is under way, as (path, start)."""
     sampled = CHEWING.sample(TIMES)
     client.finish(client.follow(COORDINATES, [0.15], [mechanism.home.y]))
-    start = client.now() + 1_000_000_000
+    start = client.now() + 10_000_000_000  # a busy computer checks slowly
     client.follow(COORDINATES, TIMES, *sampled, start=start)
     rest = (mechanism.home.y, np.zeros(4), np.zeros(4))
     client.states_between(start, start + 50_000_000)
@@ -39,7 +39,7 @@ def undisturbed(client, running, mechanism):
     answers = len(client.trajectories)
     yield client
     path, start = running
-    end = client.now()
+    end = nanoseconds(client.collect()[-1].header.stamp)
     stamps, position, _, effort = rows(client.states_between(begin, end))
     batch = mechanism.feedforward_batch(*path.sample((stamps - start) * 1e-9))
     assert not (np.diff(stamps) % 2_000_000).any()

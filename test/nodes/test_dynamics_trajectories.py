@@ -13,7 +13,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from nodes.harness import Client, nanoseconds, rows  # noqa: E402
 
-LEAD = 400_000_000  # ns between sending and the start
+LEAD = 2_000_000_000  # ns between sending and the start; a busy computer checks slowly
 TIMES = np.linspace(0.0, 0.6, 13)
 STROKE = chewing_stroke(strokes=1, period=0.6, opening=0.08)
 
@@ -28,14 +28,25 @@ def expected(mechanism, path, seconds, wrench=None):
 
 def check_follows(client, mechanism, path, start, wrench=None):
     """Every cycle from the start to beyond the end is there and is as the path says."""
-    end = start + round((path.end - path.start) * 1e9)
+    skipped, end = client.skipped(), start + round((path.end - path.start) * 1e9)
     stamps, *found = rows(client.states_between(start, end + 100_000_000))
+    client.check_complete(stamps, skipped)
     seconds = path.start + (stamps - start) * 1e-9
     wanted = expected(mechanism, path, seconds, wrench)
-    assert len(stamps) >= 0.99 * (stamps[-1] - stamps[0]) / 2e6
     assert np.ptp(wanted[0]) > 0.01  # it moves
     for got, want in zip(found, wanted, strict=True):
         assert np.abs(got - want).max() < 1e-6 * max(1.0, np.abs(want).max())
+
+
+def check_no_jump(states, tolerance=1e-4):
+    """From each cycle to the next positions change as velocities say."""
+    stamps, position, velocity, _ = rows(states)
+    step = np.diff(stamps)[:, None] * 1e-9
+    mean = 0.5 * (velocity[1:] + velocity[:-1])
+    error = np.abs(np.diff(position, axis=0) - step * mean)
+    following = step[:, 0] < 0.003  # a busy computer leaves cycles out
+    assert following.sum() > 100
+    assert error[following].max() < tolerance
 
 
 @pytest.mark.parametrize('given', [1, 2, 3])
@@ -67,23 +78,24 @@ def test_actuated_joints_in_any_order_are_interpolated_in_independent_coordinate
 def test_stamp_zero_starts_now(at_home, mechanism):
     sent = at_home.now()
     answer = at_home.follow(mechanism.independent, TIMES, *STROKE.sample(TIMES))
-    start = nanoseconds(answer.header.stamp)
-    assert sent < start < sent + 500_000_000
+    start, answered = nanoseconds(answer.header.stamp), at_home.now()
+    assert sent < start < answered + 500_000_000
     check_follows(at_home, mechanism, MotionPath.through(TIMES, *STROKE.sample(TIMES)), start)
 
 
 def test_message_that_comes_late_is_joined_in_time(at_home, mechanism):
-    times = np.linspace(0.0, 0.6, 61)
+    times = np.linspace(0.0, 6.0, 601)
+    sampled = chewing_stroke(strokes=10, period=0.6, opening=0.08).sample(times)
     start = at_home.now() - 20_000_000
-    answer = at_home.follow(mechanism.independent, times, *STROKE.sample(times), start=start)
+    answer = at_home.follow(mechanism.independent, times, *sampled, start=start)
     joined = nanoseconds(answer.header.stamp)
-    begin, end = joined + 150_000_000, start + 700_000_000
+    assert start < joined < start + 4_000_000_000
+    begin, end = joined + 150_000_000, start + 6_100_000_000
     stamps, position, velocity, effort = rows(at_home.states_between(begin, end))
-    path = MotionPath.through(times, *STROKE.sample(times))
+    path = MotionPath.through(times, *sampled)
     wanted = expected(mechanism, path, (stamps - start) * 1e-9)
     assert np.abs(effort - wanted[2]).max() < 1e-6
-    stamps, position, *_ = rows(at_home.states_between(start - 50_000_000, end))
-    assert np.abs(np.diff(position, axis=0)).max() < 0.05  # no jump on the way
+    check_no_jump(at_home.states_between(start - 50_000_000, end), 1e-3)  # it must hurry
 
 
 def test_replacement_starts_from_the_motion_it_replaces(at_home, mechanism):
@@ -149,7 +161,7 @@ def test_motion_that_does_not_end_at_rest_gets_a_ramp_and_a_warning(at_home, mec
     assert node.wait_for_line('rest ramp')[-1].startswith('[WARN]')
     start = nanoseconds(answer.header.stamp)
     end = start + nanoseconds(last.time_from_start)
-    stamps, position, velocity, effort = rows(at_home.states_between(start, end + 100_000_000))
+    stamps, position, velocity, effort = rows(at_home.states_between(start, end + 500_000_000))
     held = stamps > end
     assert held.any() and not np.abs(velocity[held]).max() > 1e-9
     assert np.abs(position[held] - np.array(last.positions)).max() < 1e-9
@@ -173,16 +185,17 @@ def test_of_two_planners_the_later_message_counts(at_home, mechanism):
         planners[1].connect()
         begin, goals = at_home.now(), (0.06, 0.02, 0.05)
         for turn, beta in enumerate(goals):
-            planner = planners[turn % 2]
+            planner, counts = planners[turn % 2], [len(p.trajectories) for p in planners]
             answer = planner.follow(mechanism.independent, [0.6], [(0.0, 0.0, 0.0, beta)])
+            for other, count in zip(planners, counts, strict=True):
+                other.answer(count)
             time.sleep(0.2)
         end = planner.finish(answer)
-        stamps, position, velocity, _ = rows(at_home.states_between(begin, end + 20_000_000))
+        states = at_home.states_between(begin, end + 500_000_000)
+        _, position, velocity, _ = rows(states)
         held = mechanism.solve((0.0, 0.0, 0.0, goals[-1])).position
         assert np.abs(position[-1] - held).max() < 1e-6
-        step = np.diff(stamps)[:, None] * 1e-9
-        mean = 0.5 * (velocity[1:] + velocity[:-1])
-        assert np.abs(np.diff(position, axis=0) - step * mean).max() < 1e-4
+        check_no_jump(states)
         assert np.abs(velocity).max() > 0.05
     finally:
         planners[1].close()

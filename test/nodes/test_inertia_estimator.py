@@ -3,7 +3,6 @@
 """Node `inertia_estimator` as a process: service, topic, parameters, life cycle, bad input."""
 
 import contextlib
-import time
 
 import interfaces
 import numpy as np
@@ -19,7 +18,7 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from nodes.harness import START, NodeProcess, Peer, wait_for  # noqa: E402
+from nodes.harness import START, NodeProcess, Peer, send_until, wait_for  # noqa: E402
 
 NAME = 'inertia_estimator'
 NOWHERE = (0.0, 0.0, 0.0, 2.0)
@@ -59,28 +58,22 @@ class Caller(Peer):
         )
 
     def answer(self, names, positions):
-        """What the node makes of a joint state, sent until it answers."""
+        """What the node makes of a joint state."""
         before = len(self.inertia)
-
-        def answered():
-            self.send(names, positions)
-            time.sleep(0.02)
-            return self.inertia[before:]
-
-        return np.array(wait_for(answered, 'load_inertia')[-1].data)
+        answers = send_until(
+            lambda: self.send(names, positions), lambda: self.inertia[before:], 'load_inertia'
+        )
+        return np.array(answers[0].data)
 
     def refused(self, names, positions, reason):
         """Whether nothing is published, and diagnostics give the reason."""
-        time.sleep(0.2)  # answers to what was sent before have come
         before = len(self.inertia)
 
         def told():
-            self.send(names, positions)
-            time.sleep(0.02)
             level, message, _ = self.status('joint_states')
             return level == 'ERROR' and reason in message
 
-        wait_for(told, reason)
+        send_until(lambda: self.send(names, positions), told, reason)
         return len(self.inertia) == before
 
 
@@ -100,6 +93,7 @@ def running(namespace, **parameters):
 def peer(ros_domain):
     with running('estimating') as peer:
         wait_for(peer.joint_states.get_subscription_count, 'joint_states')
+        wait_for(lambda: peer.status('joint_states'), 'diagnostics')
         yield peer
 
 
@@ -213,32 +207,33 @@ def test_actuated_joints_off_the_manifold_have_no_estimate(peer, mechanism):
     assert np.isfinite(answer.inertia[:6]).all() and np.isnan(answer.inertia[6:]).all()
 
 
-def test_twenty_thousand_configurations_while_the_node_does_other_things(peer, mechanism, poses):
-    table = np.tile(poses, (800, 1))
+def test_many_configurations_while_the_node_does_other_things(peer, mechanism, poses):
+    table = np.tile(poses, (4000, 1))
     request = EstimateInertia.Request(
         joint_names=list(mechanism.independent),
         positions=table.ravel().tolist(),
         estimator='model',
     )
-    before, begin = len(peer.inertia), time.monotonic()
-    future = peer.begin(request)
-    # Another service and the timer of diagnostics do not wait for this one to end.
-    assert peer.set_parameter('estimator', 'circle')[0]
-    peer.wait_for_status('estimator', 'OK', 'using circle')
-    other = time.monotonic() - begin
-    while not future.done():
-        peer.send(mechanism.independent, mechanism.home.y)
-        time.sleep(0.01)
-    assert other < 0.8 * (time.monotonic() - begin)
-    meanwhile = len(peer.inertia) - before
-    assert peer.set_parameter('estimator', 'model')[0]
+    for _ in range(5):  # a busy computer may keep this process from asking in time
+        future = peer.begin(request)
+        # Another service, the timer of diagnostics and the topic do not wait for its end.
+        assert peer.set_parameter('estimator', 'circle')[0]
+        peer.wait_for_status('estimator', 'OK', 'using circle')
+        for _ in range(3):
+            peer.answer(mechanism.independent, mechanism.home.y)
+        others_first = not future.done()
+        assert peer.set_parameter('estimator', 'model')[0]
+        peer.wait_for_status('estimator', 'OK', 'using model')
+        wait_for(future.done, 'estimate', START)
+        if others_first:
+            break
+    assert others_first
     answer = future.result()
     assert answer.success, answer.message
-    inertia = np.reshape(answer.inertia, (800, len(poses), 6))
+    inertia = np.reshape(answer.inertia, (4000, len(poses), 6))
     assert np.abs(inertia / inertia[0] - 1.0).max() < 1e-9
     model = truth(mechanism, poses).diagonal(axis1=1, axis2=2)
     assert inertia[0] == pytest.approx(model, rel=1e-9)
-    assert meanwhile > 5
 
 
 def test_joint_states_independent_or_actuated_in_any_order(peer, mechanism, poses):

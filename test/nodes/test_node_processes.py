@@ -106,5 +106,5 @@ def test_ctrl_c_while_python_starts_is_no_stack_trace(ros_domain):
         time.sleep(max(begin + delay - time.monotonic(), 0.0))
         process.send_signal(signal.SIGINT)
     for process in started:
-        output, _ = process.communicate(timeout=60.0)
+        output, _ = process.communicate(timeout=START)
         assert (process.returncode, output) == (0, ''), process.args
