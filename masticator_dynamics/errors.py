@@ -85,3 +85,19 @@ class LimitError(MasticatorError):
 
 class SimulationError(MasticatorError):
     """A simulated mechanism got where its equations of motion cannot be evaluated."""
+
+
+class DriveError(MasticatorError):
+    """A servo drive, or the bus it is on, cannot be used.
+
+    Parameters
+    ----------
+    drive : str
+        Name and node id of the drive at fault, or of the bus.
+    reason : str
+        What is wrong, with the object and the amount.
+    """
+
+    def __init__(self, drive: str, reason: str):
+        self.drive, self.reason = drive, reason
+        super().__init__(f'{drive}: {reason}')

@@ -1,0 +1,192 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a drives file (YAML, schema 1) may say, as data types that check themselves.
+
+Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the former.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from typing import TYPE_CHECKING, Any, Literal
+
+import pydantic
+import yaml
+
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.share import share_directory
+
+if TYPE_CHECKING:
+    Finite = float
+    Positive = float
+    NotNegative = float
+    Share = float
+    Count = int
+    NodeId = int
+else:
+    Finite = pydantic.confloat(allow_inf_nan=False)
+    Positive = pydantic.confloat(gt=0.0, allow_inf_nan=False)
+    NotNegative = pydantic.confloat(ge=0.0, allow_inf_nan=False)
+    Share = pydantic.confloat(gt=0.0, le=1.0, allow_inf_nan=False)
+    Count = pydantic.conint(gt=0)
+    NodeId = pydantic.conint(ge=1, le=127)
+
+_LARGEST_TORQUE = 32.767  # of the rated torque: what 16 bits of per mille hold
+
+
+class _Strict(pydantic.BaseModel, extra='forbid', frozen=True):
+    """Unknown keys are refused: a misspelt key must not be ignored."""
+
+
+class Bus(_Strict):
+    """How the bus is reached, in the words of python-can."""
+
+    interface: Literal['socketcan', 'virtual', 'udp_multicast'] = 'socketcan'
+    channel: str = pydantic.Field('can0', description='device, name, or multicast address')
+    port: Count | None = pydantic.Field(None, description='of udp_multicast')
+    bitrate: Count = pydantic.Field(1_000_000, description='bit/s, for the bus load')
+
+
+class Heartbeat(_Strict):
+    """Sign of life of each drive."""
+
+    period: Positive = pydantic.Field(0.05, description='s, between two of them')
+    timeout: Positive = pydantic.Field(0.15, description='s without one that count as loss')
+
+
+class Motor(_Strict):
+    """From the winding to the joint."""
+
+    rated_torque: Positive = pydantic.Field(description='N m, of the motor; what 0x6076 says')
+    peak_torque: Positive = pydantic.Field(description='N m, of the motor; for 0x6072')
+    gear_ratio: Positive = pydantic.Field(description='turns of the motor per turn of the joint')
+    efficiency: Share = pydantic.Field(1.0, description='of the gear, driving and driven')
+    counts_per_turn: Count = pydantic.Field(description='of the encoder, per turn of the motor')
+    direction: Literal[1, -1] = pydantic.Field(
+        1, description='-1: the motor turns against the positive sense of the joint'
+    )
+    zero: Finite = pydantic.Field(0.0, description='rad, joint position at count 0')
+
+
+class Gains(_Strict):
+    """Of the position loop inside the drive, at the joint; written to it at the start."""
+
+    position: NotNegative = pydantic.Field(description='N m/rad')
+    velocity: NotNegative = pydantic.Field(description='N m s/rad')
+
+
+class DriveLimits(_Strict):
+    """What is let through to a drive. Position and effort also keep to the mechanism's ranges."""
+
+    position_margin: NotNegative = pydantic.Field(0.02, description='rad, inside the joint range')
+    velocity: Positive = pydantic.Field(description='rad/s, of the joint')
+    effort: Positive = pydantic.Field(description='N m, at the joint')
+    effort_rate: Positive = pydantic.Field(description='N m/s, at the joint')
+    following_error: Positive = pydantic.Field(description='rad, of the joint')
+    temperature: Finite = pydantic.Field(80.0, description='degrees Celsius')
+
+
+class Drive(_Strict):
+    """One servo drive, its motor and its limits."""
+
+    node_id: NodeId
+    eds: str = pydantic.Field('cia402_servo.eds', description='beside the drives file, or shipped')
+    motor: Motor
+    gains: Gains | None = pydantic.Field(None, description='null: the drive keeps its own')
+    limits: DriveLimits
+
+
+class Drives(_Strict):
+    """All drives of a robot."""
+
+    schema_: Literal[1] = pydantic.Field(alias='schema')
+    bus: Bus = Bus()
+    cycle_rate: Positive = pydantic.Field(500.0, description='Hz, of SYNC')
+    mode: Literal['position', 'effort'] = pydantic.Field(
+        'position',
+        description='position: cyclic synchronous position with torque offset; '
+        'effort: cyclic synchronous torque',
+    )
+    heartbeat: Heartbeat = Heartbeat()
+    command_timeout: Positive = pydantic.Field(
+        0.1, description='s without a command after which all drives stop quickly'
+    )
+    command_lead: NotNegative = pydantic.Field(
+        0.0, description='s by which positions are led with their velocity: the way to the drive'
+    )
+    closure_tolerance: Positive = pydantic.Field(
+        0.001, description='m that loops may be open by when the drives are enabled'
+    )
+    drives: dict[str, Drive] = pydantic.Field(description='by actuated joint')
+
+
+def load_drives(path: str | pathlib.Path) -> Drives:
+    """Read and check a drives file.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        A file, or the name of a shipped one in ``config/`` (``drives.yaml``).
+
+    Raises
+    ------
+    DescriptionError
+        Naming file, key and reason.
+    """
+    file = find_file(path)
+    try:
+        text = file.read_text(encoding='utf-8')
+        data: Any = yaml.safe_load(text)
+    except OSError as error:
+        raise DescriptionError(path, '', error.strerror or str(error)) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DescriptionError(path, '', ' '.join(str(error).split())) from error
+    if not isinstance(data, dict):
+        raise DescriptionError(path, '', 'is no mapping of keys to values')
+    try:
+        drives = Drives(**data)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        key = '.'.join(str(part) for part in first['loc'])
+        raise DescriptionError(path, key, first['msg']) from None
+    _check(path, drives)
+    return drives
+
+
+def find_file(path: str | pathlib.Path, beside: pathlib.Path | None = None) -> pathlib.Path:
+    """A file as given, beside another, or among the shipped ones; as given when nowhere."""
+    given = pathlib.Path(path)
+    shipped = share_directory() / 'config' / given
+    candidates = [given, *([beside.parent / given] if beside else []), shipped]
+    return next((file for file in candidates if file.is_file()), given)
+
+
+def _check(path: str | pathlib.Path, drives: Drives) -> None:
+    """What no single field can know."""
+
+    def refuse(key: str, reason: str) -> None:
+        raise DescriptionError(path, key, reason)
+
+    if not drives.drives:
+        refuse('drives', 'is empty')
+    if drives.heartbeat.timeout <= drives.heartbeat.period:
+        refuse('heartbeat.timeout', f'is not above the period of {drives.heartbeat.period:g} s')
+    owner: dict[int, str] = {}
+    for name, drive in drives.drives.items():
+        key, motor, limits = f'drives.{name}', drive.motor, drive.limits
+        if drive.node_id in owner:
+            refuse(f'{key}.node_id', f'{drive.node_id} is also that of {owner[drive.node_id]}')
+        owner[drive.node_id] = name
+        if not motor.rated_torque <= motor.peak_torque <= _LARGEST_TORQUE * motor.rated_torque:
+            refuse(
+                f'{key}.motor.peak_torque',
+                f'{motor.peak_torque:g} N m is not within 1 and {_LARGEST_TORQUE:g} times '
+                f'rated_torque {motor.rated_torque:g} N m',
+            )
+        largest = motor.peak_torque * motor.gear_ratio * motor.efficiency
+        if limits.effort > largest:
+            refuse(
+                f'{key}.limits.effort',
+                f"{limits.effort:g} N m is beyond the drive's {largest:g} N m "
+                '(peak_torque * gear_ratio * efficiency)',
+            )

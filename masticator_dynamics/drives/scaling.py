@@ -1,0 +1,62 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Units: N m and rad at the joints, per mille of rated torque and counts on the bus."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from masticator_dynamics.drives.configuration import Motor
+from masticator_dynamics.engine.arrays import FloatArray
+
+_TAU = 2.0 * np.pi
+# rad/s at the joint; the gear's loss changes its side over this much, not with a jump at rest.
+_TURNING = 0.05
+
+
+class Scaling:
+    """Conversion for all drives at once; the order is that of the motors given.
+
+    A gear with efficiency e passes on e times the power that goes in, from motor to joint when it
+    drives and from joint to motor when it is driven; at rest it loses nothing. Over
+    |velocity| < 0.05 rad/s the exponent of e goes linearly from one to the other.
+
+    Parameters
+    ----------
+    motors : sequence of Motor
+    """
+
+    def __init__(self, motors: list[Motor]):
+        def column(name: str) -> FloatArray:
+            return np.array([float(getattr(motor, name)) for motor in motors])
+
+        direction = column('direction')
+        self._counts_per_radian = (
+            direction * column('counts_per_turn') * column('gear_ratio') / _TAU
+        )
+        self._zero = column('zero')
+        self._efficiency = column('efficiency')
+        # Effort of the joint per per mille of the motor's rated torque, before the gear's loss.
+        self._effort_per_mille = direction * column('rated_torque') * column('gear_ratio') / 1000.0
+
+    def position_from_counts(self, counts: FloatArray) -> FloatArray:
+        """Joint positions, rad, from encoder counts (0x6064)."""
+        return counts / self._counts_per_radian + self._zero
+
+    def counts_from_position(self, position: FloatArray) -> FloatArray:
+        """Encoder counts (0x607A), rounded, as floats, from joint positions, rad."""
+        return np.rint((position - self._zero) * self._counts_per_radian)
+
+    def effort_from_per_mille(self, per_mille: FloatArray, velocity: FloatArray) -> FloatArray:
+        """Efforts at the joints, N m, from motor torques (0x6077), joint velocities in rad/s."""
+        effort = per_mille * self._effort_per_mille
+        return effort * self._passed_on(effort, velocity)
+
+    def per_mille_from_effort(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
+        """Motor torques (0x60B2, 0x6071), not rounded, for efforts at the joints, N m."""
+        return effort / (self._effort_per_mille * self._passed_on(effort, velocity))
+
+    def _passed_on(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
+        """Joint effort per motor effort times ratio: e driving, 1/e driven."""
+        driving = np.clip(np.sign(effort) * velocity / _TURNING, -1.0, 1.0)
+        return np.asarray(self._efficiency**driving)
