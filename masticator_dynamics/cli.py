@@ -26,6 +26,7 @@ SUMMARIES = {
     'track-tool': 'Five-axis motion whose tool follows tips and axes.',
     'build-estimator': 'Estimator of load inertia, fitted to a mechanism.',
     'check': 'Validate a description and show what it describes.',
+    'simulate-drives': 'CiA 402 servo drives on a CAN bus, without motors.',
     'demo': 'The main job, end to end, with no robot.',
 }
 

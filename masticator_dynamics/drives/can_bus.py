@@ -4,9 +4,20 @@
 
 from __future__ import annotations
 
+import errno
+import ipaddress
+import pathlib
+import socket
+from typing import Any
+
 import can
 
 from masticator_dynamics.drives.configuration import Bus
+from masticator_dynamics.errors import DriveError
+
+_INTERFACE_UP = 1  # IFF_UP
+# Classes of error frames (linux/can/error.h)
+_TRANSMIT_TIMEOUT, _NO_ACKNOWLEDGE, _BUS_OFF = 0x001, 0x020, 0x040
 
 
 def open_bus(bus: Bus) -> can.BusABC:
@@ -17,4 +28,72 @@ def open_bus(bus: Bus) -> can.BusABC:
     DriveError
         The device is not there or down, the kernel has no SocketCAN, no multicast route.
     """
-    raise NotImplementedError
+    options: dict[str, Any] = {}
+    if bus.interface == 'socketcan':
+        _check_device(bus)
+    elif bus.interface == 'udp_multicast':
+        _check_route(bus)
+        options = {'port': bus.port, 'hop_limit': 0}  # nothing leaves the machine
+    try:
+        return can.Bus(interface=bus.interface, channel=bus.channel, **options)
+    except (OSError, ValueError, can.CanError) as error:
+        reason = ' '.join(str(error.__cause__ or error).split())
+        raise DriveError(bus_title(bus), f'cannot be opened: {reason}') from error
+
+
+def bus_title(bus: Bus) -> str:
+    """For messages: ``bus socketcan can0``."""
+    port = f' port {bus.port}' if bus.interface == 'udp_multicast' else ''
+    return f'bus {bus.interface} {bus.channel}{port}'
+
+
+def error_frame_words(message: can.Message) -> str:
+    """What an error frame of SocketCAN says; empty when the bus goes on working."""
+    if message.arbitration_id & _BUS_OFF:
+        return 'bus-off: the controller has left the bus after too many errors'
+    if message.arbitration_id & _NO_ACKNOWLEDGE:
+        return 'no drive acknowledges frames: no power, cable open, or wrong bit rate'
+    if message.arbitration_id & _TRANSMIT_TIMEOUT:
+        return 'the controller cannot send'
+    return ''
+
+
+def _check_device(bus: Bus) -> None:
+    try:
+        socket.socket(getattr(socket, 'PF_CAN', 29), socket.SOCK_RAW, 1).close()
+    except OSError as error:
+        if error.errno not in (errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT):
+            raise DriveError(bus_title(bus), error.strerror or str(error)) from error
+        raise DriveError(
+            bus_title(bus),
+            'this kernel has no SocketCAN (modules can and can_raw); '
+            'udp_multicast goes between processes of this machine',
+        ) from None
+    device = pathlib.Path('/sys/class/net') / bus.channel
+    if not device.exists():
+        raise DriveError(bus_title(bus), f'there is no device {bus.channel}')
+    if not int((device / 'flags').read_text(encoding='ascii'), 16) & _INTERFACE_UP:
+        raise DriveError(
+            bus_title(bus),
+            f'is down: ip link set {bus.channel} up type can bitrate {bus.bitrate}',
+        )
+
+
+def _check_route(bus: Bus) -> None:
+    """Joining a group succeeds without a route; only sending would fail, frame by frame."""
+    try:
+        group = ipaddress.ip_address(bus.channel)
+    except ValueError:
+        group = None
+    if group is None or not group.is_multicast:
+        raise DriveError(bus_title(bus), f'{bus.channel} is no multicast address (239.0.0.0/8)')
+    family = socket.AF_INET if group.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((bus.channel, bus.port))
+    except OSError as error:
+        raise DriveError(
+            bus_title(bus),
+            f'no route for multicast ({error.strerror}); within this machine: '
+            f'ip link set lo multicast on; ip route add {bus.channel} dev lo',
+        ) from error

@@ -8,6 +8,7 @@ Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the for
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import pydantic
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     Share = float
     Count = int
     NodeId = int
+    Port = int
 else:
     Finite = pydantic.confloat(allow_inf_nan=False)
     Positive = pydantic.confloat(gt=0.0, allow_inf_nan=False)
@@ -30,8 +32,14 @@ else:
     Share = pydantic.confloat(gt=0.0, le=1.0, allow_inf_nan=False)
     Count = pydantic.conint(gt=0)
     NodeId = pydantic.conint(ge=1, le=127)
+    Port = pydantic.conint(ge=1, le=65535)
 
 _LARGEST_TORQUE = 32.767  # of the rated torque: what 16 bits of per mille hold
+_LONGEST = 65.535  # s: 16 bits of ms
+# Bits on the wire of a frame of no data and of each byte, interframe space included; the second
+# pair with the most bits that stuffing can add.
+_LEAST_FRAME, _LEAST_BYTE = 47, 8
+_MOST_FRAME, _MOST_BYTE = 55, 10
 
 
 class _Strict(pydantic.BaseModel, extra='forbid', frozen=True):
@@ -43,21 +51,25 @@ class Bus(_Strict):
 
     interface: Literal['socketcan', 'virtual', 'udp_multicast'] = 'socketcan'
     channel: str = pydantic.Field('can0', description='device, name, or multicast address')
-    port: Count | None = pydantic.Field(None, description='of udp_multicast')
+    port: Port = pydantic.Field(43113, description='of udp_multicast; one for each robot')
     bitrate: Count = pydantic.Field(1_000_000, description='bit/s, for the bus load')
 
 
 class Heartbeat(_Strict):
-    """Sign of life of each drive."""
+    """Sign of life of each drive, and of this side, on whose loss a drive goes to fault."""
 
     period: Positive = pydantic.Field(0.05, description='s, between two of them')
     timeout: Positive = pydantic.Field(0.15, description='s without one that count as loss')
+    master: NodeId = pydantic.Field(126, description='node id of this side')
 
 
 class Motor(_Strict):
     """From the winding to the joint."""
 
     rated_torque: Positive = pydantic.Field(description='N m, of the motor; what 0x6076 says')
+    rated_torque_unit: Positive = pydantic.Field(
+        0.001, description='N m, of one unit of 0x6076; other than 0.001 in some drives'
+    )
     peak_torque: Positive = pydantic.Field(description='N m, of the motor; for 0x6072')
     gear_ratio: Positive = pydantic.Field(description='turns of the motor per turn of the joint')
     efficiency: Share = pydantic.Field(1.0, description='of the gear, driving and driven')
@@ -83,6 +95,7 @@ class DriveLimits(_Strict):
     effort: Positive = pydantic.Field(description='N m, at the joint')
     effort_rate: Positive = pydantic.Field(description='N m/s, at the joint')
     following_error: Positive = pydantic.Field(description='rad, of the joint')
+    deceleration: Positive = pydantic.Field(300.0, description='rad/s², of the joint, quick stop')
     temperature: Finite = pydantic.Field(80.0, description='degrees Celsius')
 
 
@@ -114,10 +127,25 @@ class Drives(_Strict):
     command_lead: NotNegative = pydantic.Field(
         0.0, description='s by which positions are led with their velocity: the way to the drive'
     )
+    velocity_filter: NotNegative = pydantic.Field(
+        0.005, description='s, time constant of the filter on measured velocity'
+    )
     closure_tolerance: Positive = pydantic.Field(
         0.001, description='m that loops may be open by when the drives are enabled'
     )
     drives: dict[str, Drive] = pydantic.Field(description='by actuated joint')
+
+
+def bus_load(drives: Drives) -> tuple[float, float]:
+    """Least and most share of the bit rate that the cyclic frames take, by stuffing of bits."""
+    bytes_to_drive = 8 if drives.mode == 'position' else 4
+
+    def bits(frame: int, byte: int) -> int:
+        one_drive = 2 * frame + (8 + bytes_to_drive) * byte
+        return frame + len(drives.drives) * one_drive
+
+    per_bit = drives.cycle_rate / drives.bus.bitrate
+    return bits(_LEAST_FRAME, _LEAST_BYTE) * per_bit, bits(_MOST_FRAME, _MOST_BYTE) * per_bit
 
 
 def load_drives(path: str | pathlib.Path) -> Drives:
@@ -169,24 +197,43 @@ def _check(path: str | pathlib.Path, drives: Drives) -> None:
 
     if not drives.drives:
         refuse('drives', 'is empty')
-    if drives.heartbeat.timeout <= drives.heartbeat.period:
-        refuse('heartbeat.timeout', f'is not above the period of {drives.heartbeat.period:g} s')
-    owner: dict[int, str] = {}
+    heartbeat = drives.heartbeat
+    if not heartbeat.period < heartbeat.timeout <= _LONGEST:
+        refuse(
+            'heartbeat.timeout',
+            f'{heartbeat.timeout:g} s is not between the period of {heartbeat.period:g} s and '
+            f'{_LONGEST:g} s',
+        )
+    if heartbeat.period < max(1.0 / drives.cycle_rate, 0.001):
+        refuse('heartbeat.period', f'{heartbeat.period:g} s is shorter than a cycle, or than 1 ms')
+    load, _ = bus_load(drives)
+    if load > 1.0:
+        refuse(
+            'cycle_rate',
+            f'{drives.cycle_rate:g} Hz would fill at least {100.0 * load:.0f} % of the '
+            f"bus's {drives.bus.bitrate} bit/s",
+        )
+    owner = {heartbeat.master: 'heartbeat.master'}
     for name, drive in drives.drives.items():
-        key, motor, limits = f'drives.{name}', drive.motor, drive.limits
+        key = f'drives.{name}'
         if drive.node_id in owner:
             refuse(f'{key}.node_id', f'{drive.node_id} is also that of {owner[drive.node_id]}')
         owner[drive.node_id] = name
-        if not motor.rated_torque <= motor.peak_torque <= _LARGEST_TORQUE * motor.rated_torque:
-            refuse(
-                f'{key}.motor.peak_torque',
-                f'{motor.peak_torque:g} N m is not within 1 and {_LARGEST_TORQUE:g} times '
-                f'rated_torque {motor.rated_torque:g} N m',
-            )
-        largest = motor.peak_torque * motor.gear_ratio * motor.efficiency
-        if limits.effort > largest:
-            refuse(
-                f'{key}.limits.effort',
-                f"{limits.effort:g} N m is beyond the drive's {largest:g} N m "
-                '(peak_torque * gear_ratio * efficiency)',
-            )
+        _check_torques(drive, key, refuse)
+
+
+def _check_torques(drive: Drive, key: str, refuse: Callable[[str, str], None]) -> None:
+    motor, limits = drive.motor, drive.limits
+    if not motor.rated_torque <= motor.peak_torque <= _LARGEST_TORQUE * motor.rated_torque:
+        refuse(
+            f'{key}.motor.peak_torque',
+            f'{motor.peak_torque:g} N m is not within 1 and {_LARGEST_TORQUE:g} times '
+            f'rated_torque {motor.rated_torque:g} N m',
+        )
+    largest = motor.peak_torque * motor.gear_ratio * motor.efficiency
+    if limits.effort > largest:
+        refuse(
+            f'{key}.limits.effort',
+            f"{limits.effort:g} N m is beyond the drive's {largest:g} N m "
+            '(peak_torque * gear_ratio * efficiency)',
+        )

@@ -1,76 +1,205 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One SYNC, one PDO from and one to each drive, cycle by cycle."""
+"""One SYNC, one PDO from and one to each drive, cycle by cycle.
+
+The thread of the exchange is the only one that receives while it runs: PDOs are answered without a
+hand-over between threads, and everything else (heartbeats, EMCY, answers to SDO requests of other
+threads) is passed on to canopen from here.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
+import math
+import os
+import sys
+import threading
+import time
 
-from masticator_dynamics.drives.cycle import Cycle
+import can
+import canopen
+
+from masticator_dynamics.drives import objects
+from masticator_dynamics.drives.can_bus import error_frame_words
+from masticator_dynamics.drives.cycle import Cycle, Feedback, Goal, Setpoint
+from masticator_dynamics.drives.frames import DriveFrames
 from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.timing import Statistics, Timing
 
-
-@dataclasses.dataclass(frozen=True)
-class Statistics:
-    """Of the exchange since its start; times in s, over the last 4096 cycles.
-
-    Attributes
-    ----------
-    cycles, skipped : int
-        Run, and left out because they were more than half a period late.
-    lateness_mean, lateness_p99, lateness_max : float
-        From when SYNC was due to when it was sent.
-    answer_median, answer_p99, answer_max : float
-        From SYNC to the last of the drives' PDOs.
-    lost : tuple of int
-        PDOs that did not come in their cycle, by drive.
-    late : tuple of int
-        Those of them that came afterwards.
-    """
-
-    cycles: int
-    skipped: int
-    lateness_mean: float
-    lateness_p99: float
-    lateness_max: float
-    answer_median: float
-    answer_p99: float
-    answer_max: float
-    lost: tuple[int, ...]
-    late: tuple[int, ...]
+_SWITCH = 0.00005  # s; how long another thread may keep Python's lock
+_PRIORITY = 40  # of the real-time scheduler, where it is permitted
+_ANSWER = 0.6  # of a period; PDOs that come later are missed (at 500 Hz they take 0.5 of it)
+_LATEST = 0.5  # of a period; a cycle that is later is left out, lest two follow closely
+_RELEASE = 5  # cycles in which drives are told to be torque-free at the end
+_STALE = 256  # frames; more than can wait when a cycle begins
 
 
 class CyclicExchange:
     """Calls ``cycle(feedback)`` at ``cycle_rate`` in a thread of its own.
 
     When the cycle raises, all drives are made torque-free and the exchange ends; the master's
-    heartbeat, which this thread sends, ends with it.
+    heartbeat, which this thread sends, ends with it, and the drives go to fault.
 
     Parameters
     ----------
     network : DriveNetwork
         Connected.
     cycle : callable
-        `Feedback` to `Setpoint`.
+        `Feedback` to `Setpoint`; has a fraction of a period to answer.
 
     Attributes
     ----------
     failure : Exception or None
         What ended the exchange.
+    real_time : bool
+        Whether the thread was let into the real-time scheduler.
     """
 
-    failure: Exception | None
-
     def __init__(self, network: DriveNetwork, cycle: Cycle):
-        raise NotImplementedError
+        drives = network.drives
+        self.failure: Exception | None = None
+        self.real_time = False
+        self._network = network
+        self._cycle = cycle
+        self._period = 1.0 / drives.cycle_rate
+        self._frames = DriveFrames(drives, network.scaling)
+        self._timing = Timing()
+        self._sync = can.Message(arbitration_id=objects.SYNC_COB, is_extended_id=False, data=b'')
+        self._heartbeat = can.Message(
+            arbitration_id=objects.HEARTBEAT_COB + drives.heartbeat.master,
+            is_extended_id=False, data=bytes((objects.NmtState.OPERATIONAL,)),
+        )  # fmt: skip
+        self._heartbeat_due = 0.0
+        self._bus_off = self._send_error = ''
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._canopen: canopen.Network
+        self._bus: can.BusABC
+        self._pass_on: can.Listener
 
-    def start(self) -> None:
-        """Begin; returns at once."""
-
-    def stop(self) -> None:
-        """Make all drives torque-free and end."""
+    @property
+    def running(self) -> bool:
+        """Whether cycles are going on."""
+        return self._thread is not None and self._thread.is_alive()
 
     @property
     def statistics(self) -> Statistics:
         """Counts and times so far."""
-        raise NotImplementedError
+        return self._timing.statistics()
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        sys.setswitchinterval(min(_SWITCH, sys.getswitchinterval()))
+        self.failure = None
+        self._stopped.clear()
+        self._thread = threading.Thread(target=self._run, name='drives', daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Make all drives torque-free and end."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        # Thread 0 is the calling one. Without the right to it the exchange runs all the same.
+        with contextlib.suppress(OSError, AttributeError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+            self.real_time = True
+        with self._network.receiving_by_caller() as network:
+            assert network.bus is not None
+            self._canopen, self._bus = network, network.bus
+            self._pass_on = canopen.network.MessageListener(network)
+            try:
+                self._repeat(self._cycle, None)
+            except Exception as error:  # whatever it was, the drives must not go on
+                self.failure = error
+            self._repeat(self._release, _RELEASE)
+
+    def _release(self, feedback: Feedback) -> Setpoint:
+        return Setpoint(Goal.TORQUE_FREE, feedback.position, feedback.effort)
+
+    def _repeat(self, cycle: Cycle, count: int | None) -> None:
+        """Cycles on absolute times: what one takes longer does not move the next."""
+        due = time.monotonic() + self._period
+        while count != 0 if count is not None else not self._stopped.is_set():
+            self._receive_until(due)
+            late = time.monotonic() - due
+            if late > _LATEST * self._period:
+                left_out = math.ceil(late / self._period - _LATEST)
+                self._timing.skipped += left_out
+                due += left_out * self._period
+                continue
+            self._run_cycle(cycle, due)
+            due += self._period
+            count = None if count is None else count - 1
+
+    def _run_cycle(self, cycle: Cycle, due: float) -> None:
+        frames = self._frames
+        self._receive_waiting()
+        begin = time.monotonic()
+        self._send(self._sync)
+        frames.sampled(begin)
+        answered = self._collect(begin + _ANSWER * self._period)
+        feedback = self._feedback(begin, begin - due)
+        setpoint = cycle(feedback)
+        for message in frames.to_drives(setpoint, feedback):
+            self._send(message)
+        if begin >= self._heartbeat_due:
+            self._send(self._heartbeat)
+            self._heartbeat_due = begin + self._network.drives.heartbeat.period
+        self._timing.add(begin - due, answered - begin, time.monotonic() - begin)
+
+    def _feedback(self, begin: float, lateness: float) -> Feedback:
+        error = self._send_error or self._bus_off
+        self._send_error = ''
+        waiting = self._network.emergencies
+        emergencies = tuple(waiting.popleft() for _ in range(len(waiting)))
+        age = begin - self._network.heard
+        return self._frames.feedback(age, emergencies, error, lateness)
+
+    def _collect(self, end: float) -> float:
+        """Receive until all drives have answered this SYNC; the time when the last one did."""
+        frames = self._frames
+        while frames.outstanding:
+            remaining = end - time.monotonic()
+            if remaining <= 0.0:
+                return math.inf
+            self._receive(remaining)
+        return time.monotonic()
+
+    def _receive_waiting(self) -> None:
+        """What waits belongs to the SYNC before; it must not pass for an answer to the next."""
+        for _ in range(_STALE):
+            if not self._receive(0.0):
+                return
+
+    def _receive_until(self, due: float) -> None:
+        while (remaining := due - time.monotonic()) > 0.0:
+            self._receive(remaining)
+
+    def _receive(self, timeout: float) -> bool:
+        """Wait for one frame and put it where it belongs; whether one came."""
+        try:
+            message = self._bus.recv(timeout)
+        except (can.CanError, OSError) as error:
+            self._send_error = f'cannot receive: {error}'
+            time.sleep(timeout)  # it would fail again at once
+            return False
+        if message is None:
+            return False
+        if message.is_error_frame:
+            self._bus_off = error_frame_words(message) or self._bus_off
+        elif self._frames.take(message):
+            self._bus_off = ''
+        else:
+            self._pass_on(message)
+        return True
+
+    def _send(self, message: can.Message) -> None:
+        try:
+            with self._canopen.send_lock:
+                self._bus.send(message)
+        except (can.CanError, OSError) as error:
+            self._send_error = f'cannot send: {error}'

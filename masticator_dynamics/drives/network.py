@@ -4,12 +4,35 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import logging
 import pathlib
+import threading
+import time
+from collections.abc import Iterator
 
+import can
+import canopen
+import numpy as np
+
+from masticator_dynamics.drives import bring_up, emergency, objects
+from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.objects import Object
+from masticator_dynamics.drives.cycle import Emergency
+from masticator_dynamics.drives.dictionary import load_dictionary
+from masticator_dynamics.drives.objects import Nmt, NmtState, Object
 from masticator_dynamics.drives.scaling import Scaling
+from masticator_dynamics.drives.sdo import SdoChannel
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import DriveError
+
+_START = 5.0  # s for a drive to become operational
+_TEMPERATURES = 1.0  # s between two readings of a temperature
+_RECEIVER = 0.05  # s; how soon the receiving thread sees that it is to end
+
+# What goes wrong is raised with the drive's name; canopen would print it once more.
+logging.getLogger('canopen').addHandler(logging.NullHandler())
 
 
 class DriveNetwork:
@@ -23,9 +46,14 @@ class DriveNetwork:
 
     Attributes
     ----------
+    drives : Drives
     names : tuple of str
         Actuated joints, in the file's order.
     scaling : Scaling
+    emergencies : deque of Emergency
+        Newest last; whoever reads them takes them out.
+    heard : array (n,)
+        s, of ``time.monotonic()``, when each drive's last heartbeat came; -inf before.
 
     Raises
     ------
@@ -33,41 +61,205 @@ class DriveNetwork:
         An EDS is missing, cannot be read, or lacks an object that is needed.
     """
 
-    names: tuple[str, ...]
-    scaling: Scaling
-
     def __init__(self, drives: Drives, file: str | pathlib.Path):
-        raise NotImplementedError
+        self.drives = drives
+        self.names = tuple(drives.drives)
+        self.scaling = Scaling([drive.motor for drive in drives.drives.values()])
+        self.emergencies: collections.deque[Emergency] = collections.deque(maxlen=1000)
+        self.heard: FloatArray = np.full(len(self.names), -np.inf)
+        self._states = [-1] * len(self.names)
+        self._dictionaries = [
+            load_dictionary(name, drive, drives.mode, file) for name, drive in drives.drives.items()
+        ]
+        self._channels: dict[str, SdoChannel] = {}
+        self._temperatures = np.full(len(self.names), np.nan)
+        self._closing = threading.Event()
+        self._reader: threading.Thread | None = None
+        self._network: canopen.Network | None = None
 
     def connect(self) -> None:
         """Open the bus and set all drives up; they end operational (NMT) and torque-free.
 
+        A drive that is in fault stays so: its status word tells.
+
         Raises
         ------
         DriveError
-            Naming drive, node id and object.
+            Naming drive, node id and object. The bus is closed again.
         """
+        self._network = canopen.Network(open_bus(self.drives.bus))
+        self._network.NOTIFIER_CYCLE = _RECEIVER
+        self._network.connect()
+        try:
+            self._add_nodes()
+            self._find()
+            self._set_up()
+            self._start_nodes()
+        except BaseException:
+            self._disconnect()
+            raise
+        self._closing.clear()
+        self._reader = threading.Thread(
+            target=self._read_temperatures, name='temperatures', daemon=True
+        )
+        self._reader.start()
 
     def close(self) -> None:
-        """Leave the drives pre-operational, torque-free, and close the bus."""
+        """Leave the drives pre-operational and torque-free, and close the bus."""
+        if self._network is None:
+            return
+        self._closing.set()
+        if self._reader is not None:
+            self._reader.join()
+        for drive, channel in zip(
+            self.drives.drives.values(), self._channels.values(), strict=True
+        ):
+            with contextlib.suppress(DriveError, can.CanError):  # it may have gone, or its bus
+                channel.command(objects.CONTROL_WORD, 0)
+                channel.command(objects.CONSUMER_HEARTBEAT, 0)
+                self._manage(Nmt.PRE_OPERATIONAL, drive.node_id)
+        self._disconnect()
 
     def read(self, drive: str, entry: Object) -> int | float:
         """Value of an object of a drive, by SDO (blocks; raises `DriveError`)."""
-        raise NotImplementedError
+        return self._channels[drive].read(entry)
 
     def write(self, drive: str, entry: Object, value: int | float) -> None:
         """Write an object of a drive by SDO and read it back (blocks; raises `DriveError`)."""
+        self._channels[drive].write(entry, value)
 
     def fault(self, drive: str) -> str:
         """What 0x603F says, in words (blocks; raises `DriveError`)."""
-        raise NotImplementedError
+        return emergency.words(int(self.read(drive, objects.ERROR_CODE)))
 
     def temperatures(self) -> FloatArray:
         """Motor temperatures (n,), degrees Celsius, read about once a second; NaN: unknown."""
-        raise NotImplementedError
+        return self._temperatures.copy()
 
     def begin_homing(self, home: FloatArray) -> None:
-        """Homing mode; Goal.HOMING then makes the present joint positions ``home`` (n,), rad."""
+        """Homing mode; Goal.HOMING then makes the present joint positions ``home`` (n,), rad.
+
+        Blocks; the drives must be torque-free. Raises `DriveError`.
+        """
+        offsets = self.scaling.counts_from_position(home)
+        for channel, offset in zip(self._channels.values(), offsets, strict=True):
+            channel.write(objects.HOMING_METHOD, objects.HOME_IS_HERE)
+            channel.write(objects.HOME_OFFSET, int(offset))
+            bring_up.set_mode(channel, objects.Mode.HOMING)
 
     def end_homing(self) -> None:
-        """Cyclic mode again."""
+        """Cyclic mode again (blocks; raises `DriveError`)."""
+        for channel in self._channels.values():
+            bring_up.set_mode(channel, bring_up.MODES[self.drives.mode])
+
+    @contextlib.contextmanager
+    def receiving_by_caller(self) -> Iterator[canopen.Network]:
+        """Stop the receiving thread; the caller hands what it receives to ``notify``."""
+        network = self._connected
+        assert network.notifier is not None
+        network.notifier.stop()
+        network.notifier = None
+        try:
+            yield network
+        finally:
+            network.connect()
+
+    @property
+    def _connected(self) -> canopen.Network:
+        if self._network is None:
+            raise DriveError(bus_title(self.drives.bus), 'is not connected')
+        return self._network
+
+    def _manage(self, command: Nmt, node_id: int) -> None:
+        self._connected.send_message(objects.NMT_COB, bytes((command, node_id)))
+
+    def _add_nodes(self) -> None:
+        self.heard[:] = -np.inf
+        self.emergencies.clear()
+        self._channels = {}
+        network = self._connected
+        for index, (name, drive) in enumerate(self.drives.drives.items()):
+            node = canopen.RemoteNode(drive.node_id, self._dictionaries[index])
+            network.add_node(node)
+            self._channels[name] = SdoChannel(name, node)
+            network.subscribe(objects.EMERGENCY_COB + drive.node_id, self._emergency_listener(name))
+            network.subscribe(
+                objects.HEARTBEAT_COB + drive.node_id, self._heartbeat_listener(index)
+            )
+
+    def _emergency_listener(self, name: str) -> canopen.network.Callback:
+        def take(_: int, data: bytearray, __: float) -> None:
+            code, register = int.from_bytes(data[:2], 'little'), data[2]
+            self.emergencies.append(Emergency(name, code, register, emergency.words(code)))
+
+        return take
+
+    def _heartbeat_listener(self, index: int) -> canopen.network.Callback:
+        def take(_: int, data: bytearray, __: float) -> None:
+            self.heard[index] = time.monotonic()
+            self._states[index] = data[0] & 0x7F
+
+        return take
+
+    def _find(self) -> None:
+        """All drives answer, and are what the EDS files say."""
+        absent = []
+        for drive, channel in zip(
+            self.drives.drives.values(), self._channels.values(), strict=True
+        ):
+            self._manage(Nmt.PRE_OPERATIONAL, drive.node_id)
+            try:
+                channel.read(objects.DEVICE_TYPE)
+            except DriveError:
+                absent.append(channel.title)
+        if absent:
+            verb = 'does' if len(absent) == 1 else 'do'
+            raise DriveError(
+                ', '.join(absent), f'{verb} not answer on {bus_title(self.drives.bus)}'
+            )
+
+    def _set_up(self) -> None:
+        channels = self._channels.values()
+        drives = self.drives.drives.values()
+        for dictionary, drive, channel in zip(self._dictionaries, drives, channels, strict=True):
+            information = dictionary.device_information
+            bring_up.check_identity(
+                channel, information.vendor_number or 0, information.product_number or 0,
+                self.drives.mode,
+            )  # fmt: skip
+            bring_up.set_up(channel, drive, self.drives)
+
+    def _start_nodes(self) -> None:
+        self._states = [-1] * len(self.names)
+        for drive in self.drives.drives.values():
+            self._manage(Nmt.START, drive.node_id)
+        end = time.monotonic() + _START
+        for index, channel in enumerate(self._channels.values()):
+            while self._states[index] != NmtState.OPERATIONAL:
+                if time.monotonic() > end:
+                    raise DriveError(
+                        channel.title, f'sends no heartbeat as operational within {_START:g} s'
+                    )
+                time.sleep(0.002)
+
+    def _read_temperatures(self) -> None:
+        pause = _TEMPERATURES / len(self.names)
+        while True:
+            for index, channel in enumerate(self._channels.values()):
+                if self._closing.wait(pause):
+                    return
+                self._temperatures[index] = _temperature(channel)
+
+    def _disconnect(self) -> None:
+        network, self._network = self._connected, None
+        with contextlib.suppress(can.CanError, OSError):
+            network.disconnect()
+
+
+def _temperature(channel: SdoChannel) -> float:
+    if not channel.has(objects.MOTOR_TEMPERATURE):
+        return np.nan
+    try:
+        return 0.1 * channel.read(objects.MOTOR_TEMPERATURE)
+    except DriveError:
+        return np.nan

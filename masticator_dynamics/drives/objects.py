@@ -8,11 +8,12 @@ of the generic EDS, ``config/cia402_servo.eds``.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
-from typing import NamedTuple
 
 
-class Object(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Object:
     """An entry of an object dictionary."""
 
     index: int
@@ -20,11 +21,11 @@ class Object(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        """As in CiA 301 and in messages: ``0x6072 max torque``."""
+        """As in messages: ``0x6072 max torque``, ``0x2001:01 position gain``."""
         place = f'0x{self.index:04X}'
-        return f'{place}:{self.subindex:02X} {self.name}' if self.subindex else (
-            f'{place} {self.name}'
-        )  # fmt: skip
+        if self.subindex:
+            place += f':{self.subindex:02X}'
+        return f'{place} {self.name}'
 
 
 # CiA 301

@@ -16,6 +16,7 @@ from masticator_dynamics.drives.simulator.motor import Motor
 from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
 
 _LARGEST_TORQUE = 32767.0  # per mille
+_REACHED = 1e-6  # counts
 
 
 class Control(enum.Enum):
@@ -36,6 +37,8 @@ class Servo:
 
     Attributes
     ----------
+    step : float
+        s.
     position_gain, velocity_gain : float
         N m/rad and N m s/rad at the joint; the drive divides by the gear ratio, not by efficiency.
     period : float
@@ -46,8 +49,14 @@ class Servo:
         Per mille, besides the motor's peak torque.
     following_window, following_time : float
         Counts of following error, and s that it may be larger.
+    lowest, highest : float
+        Counts that targets are clipped to.
+    max_rate : float
+        Counts/s of the demand at most.
     torque_offset, target_torque : float
         Per mille.
+    velocity_offset : float
+        Counts/s, beside the rate of the demand.
     position : int
         Counts, measured.
     demand : float
@@ -66,7 +75,7 @@ class Servo:
     ):
         motor = drive.motor
         self.motor = Motor(motor, simulated, step, ambient)
-        self._step = step
+        self.step = step
         self._rated = motor.rated_torque
         # N m of the motor per count, for a gain of 1 N m/rad at the joint.
         self._per_count = math.tau / (motor.counts_per_turn * motor.gear_ratio**2)
@@ -76,7 +85,8 @@ class Servo:
         self.period, self.deceleration = 0.001, 1e6
         self.max_torque = 1000.0 * motor.peak_torque / motor.rated_torque
         self.following_window, self.following_time = math.inf, 0.0
-        self.torque_offset = self.target_torque = 0.0
+        self.torque_offset = self.target_torque = self.velocity_offset = 0.0
+        self.lowest, self.highest, self.max_rate = -math.inf, math.inf, math.inf
         self.stuck = False
         self._shift = 0
         self.position = self.motor.counts(position)
@@ -121,6 +131,11 @@ class Servo:
         return self._following_since > self.following_time
 
     @property
+    def following_failing(self) -> bool:
+        """Whether the following error is out of its window."""
+        return self._following_since > 0.0
+
+    @property
     def limited(self) -> bool:
         """Whether the last step's torque was clipped."""
         return self._limited or self.motor.saturated
@@ -132,18 +147,16 @@ class Servo:
 
     def command(self, target: float) -> None:
         """Go to a position, counts, within one period."""
-        target = float(target)  # not of numpy, which is slower
-        self._target = target
-        self._demand_rate = (target - self.demand) / self.period
-        self._left, self._returns = 2.0 * self.period, True
+        self._target = min(max(float(target), self.lowest), self.highest)
+        self._approach(self._target - self.demand, 2)
 
     def reference(self, position: int) -> None:
         """Call the present position so many counts (homing)."""
-        shift = position - self.position
-        self._shift += shift
-        self.position += shift
-        self.demand += shift
-        self._target += shift
+        self._move_origin(position - self.position)
+
+    def forget_reference(self) -> None:
+        """Count again from where the encoder does."""
+        self._move_origin(-self._shift)
 
     def advance(self, position: float, velocity: float) -> float:
         """Advance by a step.
@@ -165,11 +178,17 @@ class Servo:
         self._limited = clipped != torque
         return self.motor.advance(clipped * self._rated / 1000.0, velocity)
 
+    def _move_origin(self, shift: int) -> None:
+        self._shift += shift
+        self.position += shift
+        self.demand += shift
+        self._target += shift
+
     def _measure(self, position: float) -> None:
         before = self.position
         if not self.stuck:
             self.position = self.motor.counts(position) + self._shift
-        rate = (self.position - before) / self._step
+        rate = (self.position - before) / self.step
         self._rate += (rate - self._rate) * self._smoothing
 
     def _torque(self) -> float:
@@ -182,43 +201,43 @@ class Servo:
             return self.target_torque + self.torque_offset
         if self._control is Control.POSITION:
             self._interpolate()
-            offset = self.torque_offset
+            offset, rate = self.torque_offset, self._demand_rate + self.velocity_offset
         else:
             self._slow_down()
-            offset = 0.0
+            offset, rate = 0.0, self._demand_rate
         error = self.demand - self.position
         self._watch(error)
-        feedback = self.position_gain * error + self.velocity_gain * (
-            self._demand_rate - self._rate
-        )
+        feedback = self.position_gain * error + self.velocity_gain * (rate - self._rate)
         return offset + 1000.0 * feedback * self._per_count / self._rated
 
     def _rest(self) -> None:
         """Demand what is measured."""
         self.demand = self._target = float(self.position)
-        self._demand_rate, self._left, self._returns = 0.0, 0.0, False
+        self._demand_rate, self._left = 0.0, 0.0
         self._following_since = 0.0
 
     def _interpolate(self) -> None:
-        if self._left < 0.5 * self._step:
-            self._demand_rate = 0.0
-            if self._returns:
-                self._demand_rate = (self._target - self.demand) / self.period
-                self._left, self._returns = self.period, False
-            else:
-                self.demand = self._target
-        self._left -= self._step
-        self.demand += self._demand_rate * self._step
+        if self._left < 0.5 * self.step:
+            missing = self._target - self.demand
+            if abs(missing) < _REACHED:
+                self.demand, missing = self._target, 0.0
+            self._approach(missing, 1)
+        self._left -= self.step
+        self.demand += self._demand_rate * self.step
+
+    def _approach(self, distance: float, periods: int) -> None:
+        rate = distance / self.period
+        self._demand_rate = min(max(rate, -self.max_rate), self.max_rate)
+        self._left = periods * self.period
 
     def _slow_down(self) -> None:
-        change = self.deceleration * self._step
-        self._demand_rate = math.copysign(
-            max(abs(self._demand_rate) - change, 0.0), self._demand_rate
-        )
-        self.demand += self._demand_rate * self._step
+        before = self._demand_rate
+        speed = max(abs(before) - self.deceleration * self.step, 0.0)
+        self._demand_rate = math.copysign(speed, before)
+        self.demand += 0.5 * (before + self._demand_rate) * self.step
 
     def _watch(self, error: float) -> None:
         if self._control is Control.POSITION and abs(error) > self.following_window:
-            self._following_since += self._step
+            self._following_since += self.step
         else:
             self._following_since = 0.0

@@ -1,0 +1,186 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is checked in a drive and written to it at the start, before it may exchange PDOs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import numpy as np
+
+from masticator_dynamics.drives import objects
+from masticator_dynamics.drives.configuration import Drive, Drives
+from masticator_dynamics.drives.dictionary import FROM_DRIVE, TO_DRIVE
+from masticator_dynamics.drives.objects import Mode, Object
+from masticator_dynamics.drives.sdo import SdoChannel
+from masticator_dynamics.errors import DriveError
+
+MODES = {
+    'position': Mode.CYCLIC_SYNCHRONOUS_POSITION,
+    'effort': Mode.CYCLIC_SYNCHRONOUS_TORQUE,
+}
+_MODE_CHANGE = 2.0  # s
+_PDO_BITS = {
+    objects.STATUS_WORD: 16, objects.POSITION: 32, objects.TORQUE: 16,
+    objects.CONTROL_WORD: 16, objects.TARGET_POSITION: 32, objects.TORQUE_OFFSET: 16,
+    objects.TARGET_TORQUE: 16,
+}  # fmt: skip
+
+
+def check_identity(channel: SdoChannel, vendor: int, product: int, mode: str) -> None:
+    """Whether this is the drive of the EDS (0: any), of CiA 402, with the mode that is asked for.
+
+    Raises
+    ------
+    DriveError
+    """
+    profile = int(channel.read(objects.DEVICE_TYPE)) & 0xFFFF
+    if profile != objects.CIA_402_DEVICE:
+        raise DriveError(channel.title, f'is no CiA 402 drive but a device of CiA {profile}')
+    for entry, expected in ((objects.VENDOR_ID, vendor), (objects.PRODUCT_CODE, product)):
+        if vendor and expected and channel.has(entry) and channel.read(entry) != expected:
+            found = int(channel.read(entry))
+            raise DriveError(
+                channel.title, f'{entry} is 0x{found:08X}, its EDS is for 0x{expected:08X}'
+            )
+    needed = MODES[mode]
+    if not int(channel.read(objects.SUPPORTED_MODES)) >> (needed - 1) & 1:
+        words = needed.name.lower().replace('_', ' ')
+        raise DriveError(channel.title, f'does not support {words} (mode {needed:d})')
+
+
+def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
+    """Make a drive torque-free and write everything it has to know.
+
+    Raises
+    ------
+    DriveError
+        The drive's rated torque is another one, or it refuses or alters what is written.
+    """
+    channel.command(objects.CONTROL_WORD, 0)
+    _check_rated_torque(channel, drive)
+    _set_heartbeats(channel, drives)
+    _set_reactions(channel, drive)
+    _set_limits(channel, drive)
+    if drive.gains is not None:
+        channel.write(objects.POSITION_GAIN, drive.gains.position)
+        channel.write(objects.VELOCITY_GAIN, drive.gains.velocity)
+    _set_cycle_time(channel, drives.cycle_rate)
+    _set_pdos(channel, drive.node_id, drives.mode)
+    set_mode(channel, MODES[drives.mode])
+
+
+def set_mode(channel: SdoChannel, mode: Mode) -> None:
+    """Change the mode of operation and wait until the drive is in it (raises `DriveError`)."""
+    channel.command(objects.MODE, mode)
+    end = time.monotonic() + _MODE_CHANGE
+    while channel.read(objects.MODE_DISPLAY) != mode:
+        if time.monotonic() > end:
+            display = int(channel.read(objects.MODE_DISPLAY))
+            raise DriveError(
+                channel.title, f'{objects.MODE_DISPLAY} stays {display}, asked for was {mode:d}'
+            )
+
+
+def largest_per_mille(drive: Drive) -> int:
+    """Peak torque in per mille of the rated one: 0x6072, and the largest that is sent."""
+    return int(1000.0 * drive.motor.peak_torque / drive.motor.rated_torque + 1e-9)
+
+
+def cycle_time(rate: float) -> tuple[int, int] | None:
+    """0x60C2 for a rate in Hz: (value, index), a period of value * 10**index s; None: none fits."""
+    for index in range(-3, -7, -1):
+        value = round(10.0**-index / rate)
+        if 1 <= value <= 255 and abs(value * 10.0**index * rate - 1.0) < 1e-3:
+            return value, index
+    return None
+
+
+def _check_rated_torque(channel: SdoChannel, drive: Drive) -> None:
+    motor = drive.motor
+    found = channel.read(objects.RATED_TORQUE) * motor.rated_torque_unit
+    # Half a unit is what rounding in the drive leaves.
+    if abs(found - motor.rated_torque) > 0.501 * motor.rated_torque_unit:
+        raise DriveError(
+            channel.title,
+            f'{objects.RATED_TORQUE} is {found:g} N m, the drives file says '
+            f'{motor.rated_torque:g} N m',
+        )
+
+
+def _set_heartbeats(channel: SdoChannel, drives: Drives) -> None:
+    heartbeat = drives.heartbeat
+    timeout = round(1000.0 * heartbeat.timeout)
+    # The drive begins to watch with the first heartbeat that it sees.
+    channel.write(objects.CONSUMER_HEARTBEAT, heartbeat.master << 16 | timeout)
+    channel.write(objects.PRODUCER_HEARTBEAT, round(1000.0 * heartbeat.period))
+
+
+def _set_reactions(channel: SdoChannel, drive: Drive) -> None:
+    counts = drive.motor.counts_per_turn * drive.motor.gear_ratio / (2.0 * np.pi)
+    channel.write(objects.QUICK_STOP_OPTION, objects.SLOW_DOWN_AND_DISABLE)
+    channel.write_where_present(objects.HALT_OPTION, objects.SLOW_DOWN_AND_HOLD)
+    channel.write_where_present(objects.FAULT_OPTION, objects.DISABLE_AT_ONCE)
+    channel.write_where_present(objects.CONNECTION_LOST_OPTION, objects.FAULT_SIGNAL)
+    deceleration = round(drive.limits.deceleration * counts)
+    channel.write_where_present(objects.QUICK_STOP_DECELERATION, deceleration)
+    window = round(drive.limits.following_error * counts)
+    channel.write_where_present(objects.FOLLOWING_ERROR_WINDOW, window)
+
+
+def _set_limits(channel: SdoChannel, drive: Drive) -> None:
+    channel.write(objects.MAX_TORQUE, largest_per_mille(drive))
+
+
+def _set_cycle_time(channel: SdoChannel, rate: float) -> None:
+    channel.write_where_present(objects.SYNC_PERIOD, round(1e6 / rate))
+    if not channel.has(objects.CYCLE_TIME):
+        return
+    time_and_index = cycle_time(rate)
+    if time_and_index is None:
+        raise DriveError(channel.title, f'{objects.CYCLE_TIME} cannot express {rate:g} Hz')
+    channel.write(objects.CYCLE_TIME, time_and_index[0])
+    channel.write(objects.CYCLE_TIME_INDEX, time_and_index[1])
+
+
+def _set_pdos(channel: SdoChannel, node_id: int, mode: str) -> None:
+    """One PDO each way with every SYNC, and no others: there is room for no more."""
+    for number in range(2, 5):
+        for parameters, lowest in (
+            (objects.RPDO_PARAMETERS, 0x200),
+            (objects.TPDO_PARAMETERS, 0x180),
+        ):
+            cob = _record(parameters + number - 1, 1, 'COB-ID')
+            if channel.has(cob):
+                unused = lowest + 0x100 * (number - 1) + node_id
+                channel.write(cob, objects.PDO_INVALID | unused)
+    _map_pdo(
+        channel, objects.TPDO_PARAMETERS, objects.TPDO_MAPPING,
+        objects.TPDO1_COB + node_id, FROM_DRIVE,
+    )  # fmt: skip
+    _map_pdo(
+        channel, objects.RPDO_PARAMETERS, objects.RPDO_MAPPING,
+        objects.RPDO1_COB + node_id, TO_DRIVE[mode],
+    )  # fmt: skip
+
+
+def _map_pdo(
+    channel: SdoChannel, parameters: int, mapping: int, cob: int, entries: Iterable[Object]
+) -> None:
+    """In the order that CiA 301 prescribes: invalid, empty, entries, number, valid."""
+    cob_id, transmission = _record(parameters, 1, 'COB-ID'), _record(parameters, 2, 'type')
+    number = _record(mapping, 0, 'number of mapped objects')
+    channel.write(cob_id, objects.PDO_INVALID | cob)
+    channel.write(number, 0)
+    count = 0
+    for count, entry in enumerate(entries, start=1):
+        value = entry.index << 16 | entry.subindex << 8 | _PDO_BITS[entry]
+        channel.write(_record(mapping, count, f'mapped object {count}'), value)
+    channel.write(number, count)
+    channel.write(transmission, objects.EVERY_SYNC)
+    channel.write(cob_id, cob)
+
+
+def _record(index: int, subindex: int, name: str) -> Object:
+    return Object(index, subindex, f'PDO {name}')

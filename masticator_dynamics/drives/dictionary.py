@@ -1,0 +1,94 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Object dictionaries from EDS files, and whether they hold what is needed."""
+
+from __future__ import annotations
+
+import configparser
+import pathlib
+
+import canopen
+from canopen.objectdictionary import datatypes
+
+from masticator_dynamics.drives import objects
+from masticator_dynamics.drives.configuration import Drive, find_file
+from masticator_dynamics.drives.objects import Object
+from masticator_dynamics.errors import DescriptionError
+
+# What travels in PDOs, with its type; to the drive by mode.
+FROM_DRIVE = {
+    objects.STATUS_WORD: datatypes.UNSIGNED16,
+    objects.POSITION: datatypes.INTEGER32,
+    objects.TORQUE: datatypes.INTEGER16,
+}
+TO_DRIVE = {
+    'position': {
+        objects.CONTROL_WORD: datatypes.UNSIGNED16,
+        objects.TARGET_POSITION: datatypes.INTEGER32,
+        objects.TORQUE_OFFSET: datatypes.INTEGER16,
+    },
+    'effort': {
+        objects.CONTROL_WORD: datatypes.UNSIGNED16,
+        objects.TARGET_TORQUE: datatypes.INTEGER16,
+    },
+}
+_NEEDED = (
+    objects.DEVICE_TYPE, objects.CONSUMER_HEARTBEAT, objects.PRODUCER_HEARTBEAT,
+    objects.QUICK_STOP_OPTION, objects.MODE, objects.MODE_DISPLAY, objects.MAX_TORQUE,
+    objects.RATED_TORQUE, objects.SUPPORTED_MODES,
+)  # fmt: skip
+_GAINS = {
+    objects.POSITION_GAIN: datatypes.REAL32,
+    objects.VELOCITY_GAIN: datatypes.REAL32,
+}
+
+
+def load_dictionary(
+    name: str, drive: Drive, mode: str, file: str | pathlib.Path
+) -> canopen.ObjectDictionary:
+    """Read the EDS of a drive and check it.
+
+    Parameters
+    ----------
+    name : str
+        Of the drive.
+    drive : Drive
+    mode : str
+        As in the drives file.
+    file : str or pathlib.Path
+        The drives file, beside which the EDS may be.
+
+    Raises
+    ------
+    DescriptionError
+        The EDS is missing, is none, or lacks an object that is needed.
+    """
+    key = f'drives.{name}.eds'
+    path = find_file(drive.eds, pathlib.Path(file))
+    if not path.is_file():
+        raise DescriptionError(file, key, f'there is no file {drive.eds}')
+    try:
+        dictionary = canopen.import_od(str(path), drive.node_id)
+    except (OSError, ValueError, KeyError, configparser.Error) as error:
+        reason = ' '.join(str(error).split())
+        raise DescriptionError(file, key, f'{path} is no EDS: {reason}') from error
+    needed: dict[Object, int | None] = dict.fromkeys(_NEEDED)
+    mapped = FROM_DRIVE | TO_DRIVE[mode]
+    for entry, data_type in (needed | mapped | (_GAINS if drive.gains else {})).items():
+        fault = _fault(dictionary, entry, data_type, entry in mapped)
+        if fault:
+            raise DescriptionError(file, key, f'{path}: {entry} {fault}')
+    return dictionary
+
+
+def _fault(
+    dictionary: canopen.ObjectDictionary, entry: Object, data_type: int | None, mapped: bool
+) -> str:
+    variable = dictionary.get_variable(entry.index, entry.subindex)
+    if variable is None:
+        return 'is missing'
+    if data_type is not None and variable.data_type != data_type:
+        return f'has data type 0x{variable.data_type:04X}, needed is 0x{data_type:04X}'
+    if mapped and not variable.pdo_mappable:
+        return 'cannot be mapped into a PDO'
+    return ''

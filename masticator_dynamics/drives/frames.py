@@ -1,0 +1,177 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""PDOs of all drives to and from what a cycle exchanges."""
+
+from __future__ import annotations
+
+import struct
+
+import can
+import numpy as np
+
+from masticator_dynamics.drives import objects
+from masticator_dynamics.drives.bring_up import largest_per_mille
+from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.cycle import Emergency, Feedback, Goal, Setpoint
+from masticator_dynamics.drives.scaling import Scaling
+from masticator_dynamics.drives.state_machine import control_word, state_of
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+
+_FROM_DRIVE = struct.Struct('<Hih')  # status word, position, torque
+_TO_DRIVE = {'position': struct.Struct('<Hih'), 'effort': struct.Struct('<Hh')}
+_LARGEST_COUNT = 2**31 - 1
+_PULSE = 0.02  # s; half a period of the bit that resets faults
+
+
+class DriveFrames:
+    """Frames of all drives and what is known from them, in the order of the drives file.
+
+    Velocity is the difference of the positions of successive samples over the time between their
+    SYNCs, through a filter of first order (``velocity_filter``). Before a drive's first PDO its
+    position is NaN.
+
+    Parameters
+    ----------
+    drives : Drives
+    scaling : Scaling
+    """
+
+    def __init__(self, drives: Drives, scaling: Scaling):
+        self._names = tuple(drives.drives)
+        settings = drives.drives.values()
+        count = len(self._names)
+        self._scaling = scaling
+        self._index_of = {objects.TPDO1_COB + drive.node_id: i for i, drive in enumerate(settings)}
+        self._layout = _TO_DRIVE[drives.mode]
+        self._with_position = drives.mode == 'position'
+        self._messages = [
+            can.Message(
+                arbitration_id=objects.RPDO1_COB + drive.node_id,
+                is_extended_id=False,
+                data=bytes(self._layout.size),
+            )
+            for drive in settings
+        ]
+        self._largest = np.array([float(largest_per_mille(drive)) for drive in settings])
+        self._filter = drives.velocity_filter
+        self._pulse = max(1, round(_PULSE * drives.cycle_rate))
+        self._cycles = 0
+        self._homing = False
+
+        self.outstanding = 0
+        self._sync = -np.inf
+        self._fresh = [False] * count
+        self._status = [0] * count
+        self._counts = [0] * count
+        self._torque = [0] * count
+        self._sampled = np.full(count, np.nan)  # when the raw values were taken
+        self._missed = np.zeros(count, dtype=np.int64)
+        self._lost = np.zeros(count, dtype=np.int64)
+
+        self._known_at: FloatArray = np.full(count, np.nan)  # when position was taken
+        self._position: FloatArray = np.full(count, np.nan)
+        self._velocity: FloatArray = np.zeros(count)
+
+    def sampled(self, time: float) -> None:
+        """SYNC was sent: all drives take a sample now."""
+        self._sync = time
+        self._fresh = [False] * len(self._names)
+        self.outstanding = len(self._names)
+
+    def take(self, message: can.Message) -> bool:
+        """Read a frame; whether it was a drive's PDO."""
+        index = self._index_of.get(message.arbitration_id)
+        if index is None or len(message.data) != _FROM_DRIVE.size:
+            return False
+        values = _FROM_DRIVE.unpack(message.data)
+        self._status[index], self._counts[index], self._torque[index] = values
+        self._sampled[index] = self._sync
+        if self.outstanding and not self._fresh[index]:
+            self._fresh[index] = True
+            self.outstanding -= 1
+        return True
+
+    def feedback(
+        self,
+        heartbeat_age: FloatArray,
+        emergencies: tuple[Emergency, ...],
+        bus_error: str,
+        lateness: float,
+    ) -> Feedback:
+        """Close the cycle: what has not come until now is missed."""
+        self.outstanding = 0
+        fresh = np.array(self._fresh)
+        self._missed = np.where(fresh, 0, self._missed + 1)
+        self._lost = self._lost + ~fresh
+        self._advance()
+        torque = np.array(self._torque, dtype=float)
+        return Feedback(
+            time=self._sync,
+            status_word=np.array(self._status, dtype=np.int64),
+            position=self._position,
+            velocity=self._velocity,
+            effort=self._scaling.effort_from_per_mille(torque, self._velocity),
+            fresh=fresh,
+            missed=self._missed,
+            lost=self._lost,
+            heartbeat_age=heartbeat_age,
+            emergencies=emergencies,
+            bus_error=bus_error,
+            lateness=lateness,
+        )
+
+    def to_drives(self, setpoint: Setpoint, feedback: Feedback) -> list[can.Message]:
+        """Frames for the drives.
+
+        While drives are not to be enabled their target is where they are, without effort.
+
+        Raises
+        ------
+        InputError
+            A number that is not finite or does not fit; no frame has changed.
+        """
+        goal = setpoint.goal
+        counts, per_mille = self._counts, [0] * len(self._names)
+        if goal is Goal.ENABLED:
+            counts, per_mille = self._targets(setpoint, feedback.velocity)
+        self._cycles += 1
+        pulse = self._cycles // self._pulse % 2 == 1
+        self._homing = goal is Goal.HOMING
+        for i, message in enumerate(self._messages):
+            word = control_word(state_of(self._status[i]), goal, pulse)
+            position = (counts[i],) if self._with_position else ()
+            self._layout.pack_into(message.data, 0, word, *position, per_mille[i])
+        return self._messages
+
+    def _advance(self) -> None:
+        """Positions and velocities from the raw values."""
+        position = self._scaling.position_from_counts(np.array(self._counts, dtype=float))
+        passed = self._sampled - self._known_at
+        with np.errstate(invalid='ignore', divide='ignore'):
+            difference = (position - self._position) / passed
+            share = passed / (passed + self._filter)
+        velocity = self._velocity + share * (difference - self._velocity)
+        new = passed > 0.0
+        self._velocity = np.where(new, velocity, self._velocity)
+        if self._homing:  # positions jump
+            self._velocity = np.zeros(len(self._names))
+        self._position = np.where(np.isnan(self._sampled), np.nan, position)
+        self._known_at = self._sampled.copy()
+
+    def _targets(self, setpoint: Setpoint, velocity: FloatArray) -> tuple[list[int], list[int]]:
+        counts = self._scaling.counts_from_position(setpoint.position)
+        per_mille = np.rint(self._scaling.per_mille_from_effort(setpoint.effort, velocity))
+        per_mille = np.clip(per_mille, -self._largest, self._largest)
+        usable = np.isfinite(per_mille)
+        if self._with_position:
+            usable = usable & (np.abs(counts) <= _LARGEST_COUNT)
+        else:
+            counts = np.zeros(len(self._names))
+        if not usable.all():
+            i = int(np.argmin(usable))
+            raise InputError(
+                f'setpoint of {self._names[i]}: position {setpoint.position[i]} rad, '
+                f'effort {setpoint.effort[i]} N m'
+            )
+        return counts.astype(np.int64).tolist(), per_mille.astype(np.int64).tolist()

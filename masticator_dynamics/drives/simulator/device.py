@@ -1,0 +1,273 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The CiA 402 side of a simulated drive: state machine, modes, reactions."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+
+from masticator_dynamics.drives import objects as names
+from masticator_dynamics.drives.objects import Control as Bit
+from masticator_dynamics.drives.objects import Mode, Object, Status
+from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary
+from masticator_dynamics.drives.simulator.errors import ErrorLog
+from masticator_dynamics.drives.simulator.servo import Control, Servo
+from masticator_dynamics.drives.state_machine import TRANSITIONS, State
+
+FOLLOWING_ERROR, TOO_HOT = 0x8611, 0x4310
+_WARNING = 10.0  # K below the limit
+_PROFILE_DECELERATION = 0x6084
+# Current, voltage, hardware, sensors: what a drive cannot slow down with.
+_SEVERE = (0x2, 0x3, 0x5, 0x7)
+
+
+class Command(enum.Enum):
+    """What bits 0 to 3 of the control word ask for."""
+
+    DISABLE_VOLTAGE = 0
+    QUICK_STOP = 1
+    SHUTDOWN = 2
+    SWITCH_ON = 3
+    ENABLE_OPERATION = 4
+
+
+# Number of the transition in the standard's figure, by state and command.
+_ASKED = {
+    (State.SWITCH_ON_DISABLED, Command.SHUTDOWN): 2,
+    (State.READY_TO_SWITCH_ON, Command.SWITCH_ON): 3,
+    (State.READY_TO_SWITCH_ON, Command.ENABLE_OPERATION): 3,  # and then 4
+    (State.READY_TO_SWITCH_ON, Command.QUICK_STOP): 7,
+    (State.READY_TO_SWITCH_ON, Command.DISABLE_VOLTAGE): 7,
+    (State.SWITCHED_ON, Command.ENABLE_OPERATION): 4,
+    (State.SWITCHED_ON, Command.SHUTDOWN): 6,
+    (State.SWITCHED_ON, Command.QUICK_STOP): 10,
+    (State.SWITCHED_ON, Command.DISABLE_VOLTAGE): 10,
+    (State.OPERATION_ENABLED, Command.SWITCH_ON): 5,
+    (State.OPERATION_ENABLED, Command.SHUTDOWN): 8,
+    (State.OPERATION_ENABLED, Command.DISABLE_VOLTAGE): 9,
+    (State.OPERATION_ENABLED, Command.QUICK_STOP): 11,
+    (State.QUICK_STOP_ACTIVE, Command.DISABLE_VOLTAGE): 12,
+    (State.QUICK_STOP_ACTIVE, Command.ENABLE_OPERATION): 16,
+}
+_CONTROLS = {
+    Mode.CYCLIC_SYNCHRONOUS_POSITION: Control.POSITION,
+    Mode.CYCLIC_SYNCHRONOUS_TORQUE: Control.TORQUE,
+}
+
+
+def command_of(word: int) -> Command:
+    """What a control word asks for, fault reset apart."""
+    if not word & Bit.ENABLE_VOLTAGE:
+        return Command.DISABLE_VOLTAGE
+    if not word & Bit.QUICK_STOP:
+        return Command.QUICK_STOP
+    if not word & Bit.SWITCH_ON:
+        return Command.SHUTDOWN
+    if not word & Bit.ENABLE_OPERATION:
+        return Command.SWITCH_ON
+    return Command.ENABLE_OPERATION
+
+
+class Device:
+    """State machine of a drive and the option codes that shape it.
+
+    Slowing down for transitions 5 and 8 the drive stays in operation enabled until it has stopped.
+    A quick stop with option 0 passes quick stop active at once.
+
+    Parameters
+    ----------
+    objects : ObjectDictionary
+    servo : Servo
+    errors : ErrorLog
+    temperature : callable
+        Degrees Celsius of the motor.
+    temperature_limit : float
+        Degrees Celsius.
+
+    Attributes
+    ----------
+    state : State
+    homed : bool or None
+        How homing ended; None: not started in this mode.
+    """
+
+    def __init__(
+        self,
+        objects: ObjectDictionary,
+        servo: Servo,
+        errors: ErrorLog,
+        temperature: Callable[[], float],
+        temperature_limit: float,
+    ):
+        self._objects, self._servo, self._errors = objects, servo, errors
+        self._temperature, self._limit = temperature, temperature_limit
+        self.restart()
+
+    def restart(self) -> None:
+        """Power up: transitions 0 and 1."""
+        self.state = State.NOT_READY_TO_SWITCH_ON
+        self._word, self._option = 0, 0
+        self._seen_in: State | None = None
+        self._after: int | None = None  # transition that waits for standstill
+        self.mode = 0
+        self.homed: bool | None = None
+        self._servo.control = Control.OFF
+        self._go(1)
+
+    def control(self, word: int) -> None:
+        """Take a control word, 0x6040."""
+        if word == self._word and self.state is self._seen_in:
+            return  # said before, and nothing has come of it since
+        rising, self._word = word & ~self._word, word
+        self._take(word, rising)
+        self._seen_in = self.state
+
+    def _take(self, word: int, rising: int) -> None:
+        if self.state is State.FAULT:
+            if rising & Bit.FAULT_RESET:
+                self._acknowledge()
+            return
+        if self.state is State.FAULT_REACTION_ACTIVE:
+            return
+        if self.mode == Mode.HOMING and rising & Bit.START_HOMING:
+            self._home()
+        self._ask(command_of(word))
+
+    def set_mode(self, mode: int) -> None:
+        """Take a mode of operation, 0x6060."""
+        if mode != self.mode:
+            self.mode, self.homed = mode, None
+            self._operate()
+
+    def step(self) -> None:
+        """Look after a step of the servo."""
+        servo = self._servo
+        if self._temperature() > self._limit:
+            self.fault(TOO_HOT)
+        if servo.control is Control.OFF:
+            return
+        if servo.following_failed:
+            self.fault(FOLLOWING_ERROR)
+        elif servo.stopped and self._after:
+            self._go(self._after)
+
+    def fault(self, code: int) -> None:
+        """Go to fault, by way of the fault reaction, 0x605E."""
+        self._errors.signal(code)
+        if self.state in (State.FAULT, State.FAULT_REACTION_ACTIVE):
+            return
+        option = self._code(names.FAULT_OPTION, 2)
+        self.state = State.FAULT_REACTION_ACTIVE
+        if self._servo.control is Control.OFF or option == 0 or code >> 12 in _SEVERE:
+            self._go(14)
+        else:
+            self._slow_down(14, quickly=option == 2)
+
+    def lose_connection(self, code: int) -> None:
+        """React as 0x6007 says to an error of communication."""
+        option = self._code(names.CONNECTION_LOST_OPTION, 1)
+        if option == 1:
+            self.fault(code)
+            return
+        self._errors.signal(code)
+        if option in (2, 3) and self.state not in (State.FAULT, State.FAULT_REACTION_ACTIVE):
+            self._ask(Command.DISABLE_VOLTAGE if option == 2 else Command.QUICK_STOP)
+
+    def regain_connection(self, code: int) -> None:
+        """An error of communication is over; one that led to a fault stays until it is reset."""
+        if self.state not in (State.FAULT, State.FAULT_REACTION_ACTIVE):
+            self._errors.end(code)
+
+    @property
+    def status(self) -> int:
+        """Status word, 0x6041."""
+        servo, state = self._servo, self.state
+        word = state.value[1] | Status.VOLTAGE_ENABLED.value | Status.REMOTE.value
+        if self._temperature() > self._limit - _WARNING:
+            word |= Status.WARNING.value
+        if servo.control is not Control.OFF and servo.limited:
+            word |= Status.INTERNAL_LIMIT.value
+        if self.mode == Mode.HOMING:
+            word |= Status.TARGET_REACHED.value
+            if self.homed is not None:
+                bit = Status.HOMING_ATTAINED if self.homed else Status.HOMING_ERROR
+                word |= bit.value
+        elif servo.stopped:
+            word |= Status.TARGET_REACHED.value
+        elif servo.control in (Control.POSITION, Control.TORQUE):
+            word |= Status.FOLLOWS_COMMAND.value
+            if servo.following_failing:
+                word |= Status.FOLLOWING_ERROR.value
+        return int(word)
+
+    def _code(self, option: Object, otherwise: int) -> int:
+        return self._objects.get(option.index, option.subindex, otherwise)
+
+    def _ask(self, command: Command) -> None:
+        number = _ASKED.get((self.state, command))
+        if command is Command.ENABLE_OPERATION and self.state is State.OPERATION_ENABLED:
+            self._after = None
+            self._operate()
+        elif number in (5, 8):
+            option = self._code(
+                *((names.DISABLE_OPTION, 1), (names.SHUTDOWN_OPTION, 0))[number == 8]
+            )
+            if option:
+                self._slow_down(number, quickly=False)
+            else:
+                self._go(number)
+        elif number == 16:
+            if self._option >= 5:
+                self._go(16)
+        elif number == 3 and command is Command.ENABLE_OPERATION:
+            self._go(3)
+            self._go(4)
+        elif number is not None:
+            self._go(number)
+
+    def _go(self, number: int) -> None:
+        """Make a transition of the standard's figure."""
+        self._after = None
+        self.state = TRANSITIONS[number][1]
+        if number == 11:
+            self._option = self._code(names.QUICK_STOP_OPTION, 2)
+            if self._option == 0:
+                self._go(12)
+            else:
+                after = 12 if self._option < 5 else None
+                self._slow_down(after, quickly=self._option in (2, 6))
+        elif self.state is State.OPERATION_ENABLED:
+            self._operate()
+        else:
+            self._servo.control = Control.OFF
+
+    def _operate(self) -> None:
+        """What operation enabled means in this mode."""
+        if self.state is not State.OPERATION_ENABLED or self._after:
+            return
+        control = _CONTROLS.get(Mode(self.mode)) if self.mode else None
+        if self._word & Bit.HALT:
+            self._slow_down(None, quickly=self._code(names.HALT_OPTION, 1) == 2)
+        elif control is None:
+            self._slow_down(None, quickly=False)
+        else:
+            self._servo.control = control
+
+    def _slow_down(self, after: int | None, quickly: bool) -> None:
+        self._after = after
+        entry = names.QUICK_STOP_DECELERATION.index if quickly else _PROFILE_DECELERATION
+        self._servo.deceleration = float(self._objects.get(entry, 0, 1_000_000))
+        self._servo.control = Control.STOP
+
+    def _acknowledge(self) -> None:
+        if self._temperature() > self._limit:
+            return
+        self._errors.end()
+        self._go(15)
+
+    def _home(self) -> None:
+        """Methods 35 and 37: here is the home position. The power stage need not be on."""
+        self.homed = self._code(names.HOMING_METHOD, 0) in (35, 37)
+        if self.homed:
+            self._servo.reference(self._code(names.HOME_OFFSET, 0))

@@ -1,0 +1,100 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of a simulated drive: error register, history and EMCY messages (CiA 301)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from masticator_dynamics.drives import objects as names
+from masticator_dynamics.drives.simulator.dictionary import (
+    BAD_VALUE,
+    NO_DATA,
+    AbortError,
+    ObjectDictionary,
+    Value,
+    key_of,
+)
+
+_HISTORY = 8
+_GENERIC = 0x01
+# By the first digits of a code: bits of the error register.
+_REGISTER = {0x2: 0x02, 0x3: 0x04, 0x4: 0x08, 0x81: 0x10, 0x82: 0x10, 0x8: 0x20, 0xFF: 0x80}
+
+
+class ErrorLog:
+    """Errors that are present, and those that were.
+
+    Parameters
+    ----------
+    objects : ObjectDictionary
+    send : callable
+        Takes the eight bytes of an EMCY message.
+    """
+
+    def __init__(self, objects: ObjectDictionary, send: Callable[[bytes], None]):
+        self._send = send
+        self._present: dict[int, None] = {}
+        self._history: list[int] = []
+        objects.readers[0x1001, 0] = lambda: self.register
+        objects.readers[key_of(names.ERROR_CODE)] = lambda: self.code
+        objects.readers[0x1003, 0] = lambda: len(self._history)
+        objects.writers[0x1003, 0] = self._clear_history
+        for number in range(1, _HISTORY + 1):
+            if (0x1003, number) in objects.entries:
+                objects.readers[0x1003, number] = lambda i=number: self._past(i)  # type: ignore[misc]
+
+    @property
+    def register(self) -> int:
+        """Error register, 0x1001."""
+        register = 0
+        for code in self._present:
+            register |= _GENERIC | _REGISTER.get(code >> 8, _REGISTER.get(code >> 12, 0))
+        return register
+
+    @property
+    def code(self) -> int:
+        """The newest error that is present; 0: none."""
+        return next(reversed(self._present), 0)
+
+    def __contains__(self, code: int) -> bool:
+        """Whether an error is present."""
+        return code in self._present
+
+    def signal(self, code: int) -> None:
+        """Report an error, once for as long as it is present."""
+        if code in self._present:
+            return
+        self._present[code] = None
+        self._history = [code, *self._history][:_HISTORY]
+        self._send(struct.pack('<HB5x', code, self.register))
+
+    def repeat(self, code: int) -> None:
+        """Send again what could not be heard."""
+        if code in self._present:
+            self._send(struct.pack('<HB5x', code, self.register))
+
+    def end(self, *codes: int) -> None:
+        """Report that errors are over; without codes all."""
+        gone = codes or tuple(self._present)
+        if not any(code in self._present for code in gone):
+            return
+        for code in gone:
+            self._present.pop(code, None)
+        self._send(struct.pack('<HB5x', 0, self.register))
+
+    def forget(self) -> None:
+        """Power up: no errors, no history."""
+        self._present.clear()
+        self._history = []
+
+    def _past(self, number: int) -> int:
+        if number > len(self._history):
+            raise AbortError(NO_DATA)
+        return self._history[number - 1]
+
+    def _clear_history(self, value: Value) -> None:
+        if value != 0:
+            raise AbortError(BAD_VALUE)
+        self._history = []

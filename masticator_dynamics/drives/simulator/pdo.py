@@ -1,0 +1,202 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Process data objects of a simulated drive: parameters and mapping by the rules of CiA 301."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+
+from masticator_dynamics.drives.objects import PDO_INVALID
+from masticator_dynamics.drives.simulator.dictionary import (
+    BAD_VALUE,
+    NOT_MAPPABLE,
+    NOT_NOW,
+    PDO_TOO_LONG,
+    AbortError,
+    Key,
+    ObjectDictionary,
+    Value,
+)
+
+_COB_ID, _TYPE, _INHIBIT, _EVENT = 1, 2, 3, 5
+_SYNCHRONOUS = 240  # types up to here
+_MOST_MAPPED = 8
+# What no PDO may use (CiA 301, table 40: restricted CAN identifiers).
+_RESTRICTED = (
+    range(0x000, 0x080), range(0x101, 0x181), range(0x581, 0x600), range(0x601, 0x680),
+    range(0x6E0, 0x800),
+)  # fmt: skip
+
+
+class Pdo:
+    """Parameters and mapping of a PDO as objects that keep to the rules of CiA 301.
+
+    Parameters
+    ----------
+    objects : ObjectDictionary
+    parameters, mapping : int
+        Indices of the two records.
+    transmit : bool
+        TPDO or RPDO.
+    changed : callable
+        Called after the PDO was made valid or invalid, or its transmission type changed.
+
+    Attributes
+    ----------
+    valid : bool
+    cob_id : int
+    keys : list of (index, subindex)
+        Mapped objects.
+    waiting : bytes or None
+        Of an RPDO that waits for SYNC.
+    last : bytes or None
+        Data sent last.
+    last_time : float
+        s, of the last frame; infinite before the first.
+    syncs : int
+        SYNCs since the last TPDO.
+    """
+
+    def __init__(
+        self,
+        objects: ObjectDictionary,
+        parameters: int,
+        mapping: int,
+        transmit: bool,
+        changed: Callable[[], None],
+    ):
+        self._objects, self.transmit, self._changed = objects, transmit, changed
+        self._parameters, self._mapping = parameters, mapping
+        writers = objects.writers
+        writers[parameters, _COB_ID] = self._set_cob_id
+        writers[parameters, _TYPE] = self._set_type
+        writers[parameters, _INHIBIT] = self._set_inhibit
+        writers[parameters, _EVENT] = self._set_event
+        writers[mapping, 0] = self._set_count
+        for number in range(1, _MOST_MAPPED + 1):
+            writers[mapping, number] = self._set_mapped
+        self.restart()
+
+    def restart(self) -> None:
+        """Take the parameters as they are stored."""
+        stored = self._objects.get(self._parameters, _COB_ID, PDO_INVALID)
+        self.cob_id = stored & 0x7FF
+        try:
+            self._packing, self.keys = self._pack(self._objects.get(self._mapping, 0))
+        except AbortError:  # an EDS may map by default what it does not allow to be mapped
+            self._packing, self.keys = self._pack(0)
+        self.valid = not stored & PDO_INVALID and bool(self.keys)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was sent and received."""
+        self.waiting: bytes | None = None
+        self.last: bytes | None = None
+        self.last_time = math.inf
+        self.syncs = 0
+
+    @property
+    def type(self) -> int:
+        """Transmission type."""
+        return self._objects.get(self._parameters, _TYPE, 255)
+
+    @property
+    def synchronous(self) -> bool:
+        """Whether SYNC decides when data are taken."""
+        return self.type <= _SYNCHRONOUS
+
+    @property
+    def inhibit_time(self) -> float:
+        """Least time between two of this PDO, s."""
+        return self._objects.get(self._parameters, _INHIBIT) * 1e-4
+
+    @property
+    def event_time(self) -> float:
+        """Seconds after which a TPDO is sent anyway and an RPDO is missed; 0: never."""
+        return self._objects.get(self._parameters, _EVENT) * 1e-3
+
+    @property
+    def size(self) -> int:
+        """Bytes of the mapped objects."""
+        return self._packing.size
+
+    def values(self) -> bytes:
+        """Data of a TPDO as they are now."""
+        return self._packing.pack(*[read() for read in self._readers])
+
+    def deliver(self, data: bytes) -> None:
+        """Write the data of an RPDO to the mapped objects; values that are refused are not."""
+        put = self._objects.put
+        for key, value in zip(self.keys, self._packing.unpack_from(data), strict=True):
+            try:
+                put(key, value)
+            except AbortError:
+                continue
+
+    @property
+    def _exists(self) -> bool:
+        return not self._objects.get(self._parameters, _COB_ID, PDO_INVALID) & PDO_INVALID
+
+    def _apply(self, key: Key, value: Value) -> None:
+        """Store early, so that who is told of a change sees it."""
+        self._objects.values[key] = value
+        self._changed()
+
+    def _set_cob_id(self, value: Value) -> None:
+        assert isinstance(value, int)
+        wanted = not value & PDO_INVALID
+        identifier = value & 0x3FFFFFFF
+        if identifier > 0x7FF or any(identifier in restricted for restricted in _RESTRICTED):
+            raise AbortError(BAD_VALUE)
+        if self._exists and wanted and identifier != self.cob_id:
+            raise AbortError(BAD_VALUE)
+        self.cob_id = identifier
+        self.valid = wanted and bool(self.keys)
+        self.clear()
+        self._apply((self._parameters, _COB_ID), value)
+
+    def _set_type(self, value: Value) -> None:
+        assert isinstance(value, int)
+        if _SYNCHRONOUS < value < 254:  # reserved, or on remote request
+            raise AbortError(BAD_VALUE)
+        self._apply((self._parameters, _TYPE), value)
+
+    def _set_inhibit(self, value: Value) -> None:
+        if self._exists:
+            raise AbortError(NOT_NOW)
+
+    def _set_event(self, value: Value) -> None:
+        self._apply((self._parameters, _EVENT), value)
+
+    def _set_mapped(self, value: Value) -> None:
+        assert isinstance(value, int)
+        if self._exists or self._objects.get(self._mapping, 0):
+            raise AbortError(NOT_NOW)
+        self._check(value)
+
+    def _set_count(self, value: Value) -> None:
+        assert isinstance(value, int)
+        if self._exists:
+            raise AbortError(NOT_NOW)
+        if value > _MOST_MAPPED:
+            raise AbortError(BAD_VALUE)
+        self._packing, self.keys = self._pack(value)
+
+    def _check(self, mapped: int) -> Key:
+        key, bits = (mapped >> 16, mapped >> 8 & 0xFF), mapped & 0xFF
+        entry = self._objects.find(key)
+        allowed = entry.readable if self.transmit else entry.writable
+        if not entry.mappable or not allowed or 8 * entry.size != bits:
+            raise AbortError(NOT_MAPPABLE)
+        return key
+
+    def _pack(self, count: int) -> tuple[struct.Struct, list[Key]]:
+        objects = self._objects
+        keys = [self._check(objects.get(self._mapping, i)) for i in range(1, count + 1)]
+        packing = struct.Struct('<' + ''.join(objects.find(key).format for key in keys))
+        if packing.size > 8:
+            raise AbortError(PDO_TOO_LONG)
+        self._readers = [objects.reader(key) for key in keys]
+        return packing, keys

@@ -1,0 +1,162 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Objects of CiA 402, and of the generic EDS, tied to the servo and state machine behind them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from masticator_dynamics.drives import objects as names
+from masticator_dynamics.drives.configuration import Drive
+from masticator_dynamics.drives.objects import Mode
+from masticator_dynamics.drives.simulator.device import Device
+from masticator_dynamics.drives.simulator.dictionary import (
+    BAD_VALUE,
+    AbortError,
+    Key,
+    ObjectDictionary,
+    Value,
+    key_of,
+)
+from masticator_dynamics.drives.simulator.servo import Servo
+from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
+
+_NONE = 0xFFFFFFFF  # a limit that is none
+_POSITION_DEMAND, _ENCODER = 0x6062, 0x608F
+_OPTIONS = {
+    names.QUICK_STOP_OPTION: (0, 1, 2, 5, 6),
+    names.SHUTDOWN_OPTION: (0, 1),
+    names.DISABLE_OPTION: (0, 1),
+    names.HALT_OPTION: (1, 2),
+    names.FAULT_OPTION: (0, 1, 2),
+    names.CONNECTION_LOST_OPTION: (0, 1, 2, 3),
+    names.HOMING_METHOD: (0, 35, 37),
+    names.MODE: (
+        0,
+        Mode.HOMING,
+        Mode.CYCLIC_SYNCHRONOUS_POSITION,
+        Mode.CYCLIC_SYNCHRONOUS_TORQUE,
+    ),
+}
+
+
+def defaults(drive: Drive, simulated: SimulatedDrive) -> dict[Key, Value]:
+    """What a drive of this motor says of itself at power up."""
+    motor = drive.motor
+    return {
+        (0x1018, 4): drive.node_id,
+        key_of(names.RATED_TORQUE): round(1000.0 * motor.rated_torque),
+        key_of(names.MAX_TORQUE): round(1000.0 * motor.peak_torque / motor.rated_torque),
+        (_ENCODER, 1): motor.counts_per_turn,
+        key_of(names.POSITION_GAIN): simulated.gains.position,
+        key_of(names.VELOCITY_GAIN): simulated.gains.velocity,
+    }
+
+
+def connect(
+    objects: ObjectDictionary,
+    device: Device,
+    servo: Servo,
+    temperature: Callable[[], float],
+    counts_per_turn: int,
+) -> None:
+    """Let objects read and write what they stand for; those that the EDS lacks are left out."""
+    readers: dict[Key, Callable[[], Value]] = {
+        key_of(names.STATUS_WORD): lambda: device.status,
+        key_of(names.MODE_DISPLAY): lambda: device.mode,
+        (_POSITION_DEMAND, 0): lambda: _integer(servo.demand),
+        key_of(names.POSITION): lambda: _integer(servo.position),
+        key_of(names.VELOCITY): lambda: _integer(servo.velocity),
+        key_of(names.TORQUE): lambda: _integer(servo.torque, 16),
+        key_of(names.FOLLOWING_ERROR): lambda: _integer(servo.following_error),
+        key_of(names.MOTOR_TEMPERATURE): lambda: _integer(10.0 * temperature(), 16),
+    }
+    writers: dict[Key, Callable[[Value], None]] = {
+        key_of(names.CONTROL_WORD): lambda value: device.control(int(value)),
+        key_of(names.MODE): lambda value: device.set_mode(int(value)),
+        key_of(names.TARGET_POSITION): lambda value: servo.command(float(value)),
+        **_numbers(servo, counts_per_turn),
+    }
+    objects.readers.update({k: r for k, r in readers.items() if k in objects.entries})
+    for key, writer in writers.items():
+        if key in objects.entries:
+            objects.writers[key] = writer
+    for option, known in _OPTIONS.items():
+        key = key_of(option)
+        if key in objects.entries:
+            objects.writers[key] = _only(known, objects.writers.get(key))
+    for key in (key_of(names.CYCLE_TIME), key_of(names.CYCLE_TIME_INDEX)):
+        if key in objects.entries:
+            objects.writers[key] = _period(objects, servo, key)
+
+
+def apply(objects: ObjectDictionary) -> None:
+    """Hand what is stored to the servo, as after power up."""
+    for key in (
+        names.POSITION_GAIN, names.VELOCITY_GAIN, names.MAX_TORQUE, names.FOLLOWING_ERROR_WINDOW,
+        names.FOLLOWING_ERROR_TIME, names.MAX_MOTOR_SPEED, names.TARGET_TORQUE,
+        names.TORQUE_OFFSET, names.VELOCITY_OFFSET, names.MIN_POSITION_LIMIT,
+        names.MAX_POSITION_LIMIT, names.CYCLE_TIME,
+    ):  # fmt: skip
+        if key_of(key) in objects.entries:
+            objects.put(key_of(key), objects.values[key_of(key)])
+
+
+def _numbers(servo: Servo, counts_per_turn: int) -> dict[Key, Callable[[Value], None]]:
+    """Objects that are a number of the servo: key, attribute, conversion."""
+
+    def limit(scale: float) -> Callable[[float], float]:
+        return lambda value: math.inf if value == _NONE else value * scale
+
+    table: list[tuple[names.Object, str, Callable[[float], float]]] = [
+        (names.POSITION_GAIN, 'position_gain', float),
+        (names.VELOCITY_GAIN, 'velocity_gain', float),
+        (names.TARGET_TORQUE, 'target_torque', float),
+        (names.TORQUE_OFFSET, 'torque_offset', float),
+        (names.VELOCITY_OFFSET, 'velocity_offset', float),
+        (names.MAX_TORQUE, 'max_torque', float),
+        (names.FOLLOWING_ERROR_WINDOW, 'following_window', limit(1.0)),
+        (names.FOLLOWING_ERROR_TIME, 'following_time', lambda value: value * 1e-3),
+        (names.MAX_MOTOR_SPEED, 'max_rate', limit(counts_per_turn / 60.0)),
+        (names.MIN_POSITION_LIMIT, 'lowest', float),
+        (names.MAX_POSITION_LIMIT, 'highest', float),
+    ]
+
+    def setter(name: str, convert: Callable[[float], float]) -> Callable[[Value], None]:
+        return lambda value: setattr(servo, name, convert(float(value)))
+
+    return {key_of(entry): setter(name, convert) for entry, name, convert in table}
+
+
+def _only(known: tuple[int, ...], then: Callable[[Value], None] | None) -> Callable[[Value], None]:
+    """A writer that refuses all but known values."""
+
+    def write(value: Value) -> None:
+        if value not in known:
+            raise AbortError(BAD_VALUE)
+        if then:
+            then(value)
+
+    return write
+
+
+def _period(objects: ObjectDictionary, servo: Servo, key: Key) -> Callable[[Value], None]:
+    """A writer of one half of 0x60C2, value * 10**index in s."""
+
+    def write(value: Value) -> None:
+        halves = {
+            key_of(names.CYCLE_TIME): objects.get(*key_of(names.CYCLE_TIME), 1),
+            key_of(names.CYCLE_TIME_INDEX): objects.get(*key_of(names.CYCLE_TIME_INDEX), -3),
+        }
+        halves[key] = int(value)
+        number, exponent = halves.values()
+        servo.period = max(number * 10.0**exponent, servo.step)
+
+    return write
+
+
+def _integer(value: float, bits: int = 32) -> int:
+    """To the nearest that so many bits can hold."""
+    largest = (1 << bits - 1) - 1
+    return int(min(max(math.floor(value + 0.5), -largest - 1), largest))

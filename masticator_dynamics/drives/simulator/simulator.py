@@ -1,0 +1,218 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""All simulated drives on one bus, in real time or stepped without a clock."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import os
+import pathlib
+import queue
+import time
+from collections.abc import Callable
+
+import can
+
+from masticator_dynamics.drives.can_bus import bus_title
+from masticator_dynamics.drives.configuration import Drives, find_file
+from masticator_dynamics.drives.simulator import faults
+from masticator_dynamics.drives.simulator.axes import Axes
+from masticator_dynamics.drives.simulator.dictionary import load_eds
+from masticator_dynamics.drives.simulator.link import Link
+from masticator_dynamics.drives.simulator.plant import Plant
+from masticator_dynamics.drives.simulator.simulation import Simulation
+from masticator_dynamics.drives.simulator.slave import Handler, Slave
+from masticator_dynamics.errors import DriveError, InputError
+
+# Behind by more than this, time is given up instead of made good (s).
+_FORGIVEN = 0.05
+_REPORTS = 1.0  # s between two reports of that
+_PRIORITY = 30  # of the real-time scheduler, where it is permitted; below that of the master
+# Frames taken at a time before the plant has its turn.
+_BURST = 200
+
+
+@dataclasses.dataclass
+class RealTime:
+    """How well the clock was kept.
+
+    Attributes
+    ----------
+    steps, late : int
+        Steps made, and those that began more than a step after they were due.
+    given_up : float
+        s that the plant stood still because the machine was too slow.
+    """
+
+    steps: int = 0
+    late: int = 0
+    given_up: float = 0.0
+
+
+class DriveSimulator:
+    """Simulated drives of a drives file.
+
+    Parameters
+    ----------
+    drives : Drives
+    simulation : Simulation
+    bus : can.BusABC
+        Opened; shut down by its owner.
+    plant : Plant, optional
+        Default: motors that turn freely.
+    file : str or pathlib.Path
+        The drives file; EDS files are looked for beside it.
+    answer : callable
+        Takes a line for every line handed to :meth:`post`.
+    report : callable
+        Takes a line when time is given up.
+
+    Attributes
+    ----------
+    axes : Axes
+        Servos and plant.
+    slaves : dict of Slave
+        By joint.
+    real_time : RealTime
+
+    Raises
+    ------
+    DescriptionError, InputError
+        An EDS, or the plant, does not fit.
+    """
+
+    def __init__(
+        self,
+        drives: Drives,
+        simulation: Simulation,
+        bus: can.BusABC,
+        plant: Plant | None = None,
+        file: str | pathlib.Path = '',
+        answer: Callable[[str], None] = lambda line: None,
+        report: Callable[[str], None] = lambda line: None,
+    ):
+        self._bus, self._title = bus, bus_title(drives.bus)
+        self._answer, self._report = answer, report
+        self.axes = Axes(drives, simulation, plant)
+        self.real_time = RealTime()
+        self._reported = -math.inf
+        self.slaves: dict[str, Slave] = {}
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
+        self._beside = pathlib.Path(file)
+        for joint, drive in drives.drives.items():
+            path = find_file(drive.eds, self._beside)
+            self.slaves[joint] = Slave(
+                drive,
+                simulation.drives[joint],
+                load_eds(path, drive.node_id),
+                self.axes.servos[joint],
+                Link(self._send, seed=drive.node_id),
+                self._reroute,
+            )
+        for slave in self.slaves.values():
+            slave.boot()
+
+    @property
+    def time(self) -> float:
+        """Of the plant, s."""
+        return self.axes.time
+
+    def inject(self, line: str) -> None:
+        """Make a fault at once; see :mod:`~masticator_dynamics.drives.simulator.faults`."""
+        faults.inject(self.slaves, line)
+
+    def post(self, line: str) -> None:
+        """Have a line acted on before the next step, from any thread."""
+        self._lines.put(line)
+
+    def step(self) -> None:
+        """Take what is on the bus, then move on by a step, whatever the clock says."""
+        self._poll()
+        while not self._lines.empty():
+            self._act(self._lines.get())
+        self.axes.advance()
+        now = self.axes.time
+        for slave in self.slaves.values():
+            slave.step(now)
+        self.real_time.steps += 1
+
+    def advance(self, duration: float) -> None:
+        """Step for so long, in the plant's time."""
+        for _ in range(round(duration / self.axes.plant.step)):
+            self.step()
+
+    def run(self, go_on: Callable[[], bool]) -> None:
+        """Keep up with the clock for as long as told.
+
+        Raises
+        ------
+        DriveError
+            The bus cannot be read or written any more.
+        """
+        length = self.axes.plant.step
+        # Thread 0 is the calling one. Without the right to it the simulator runs all the same.
+        with contextlib.suppress(OSError, AttributeError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+        try:
+            start = time.monotonic() - self.time
+            while go_on():
+                late = time.monotonic() - (start + self.time + length)
+                if late < 0.0:
+                    message = self._bus.recv(-late)
+                    if message is not None:
+                        self._take(message)
+                    continue
+                self.real_time.late += late > length
+                if late > _FORGIVEN:
+                    start += late
+                    self._give_up(late)
+                self.step()
+        except can.CanError as error:
+            raise DriveError(self._title, ' '.join(str(error).split())) from error
+
+    def _give_up(self, late: float) -> None:
+        clock = self.real_time
+        clock.given_up += late
+        if time.monotonic() - self._reported > _REPORTS:
+            self._reported = time.monotonic()
+            self._report(f'too slow: the plant stood still for {clock.given_up:.2f} s so far')
+
+    def _act(self, line: str) -> None:
+        try:
+            self.inject(line)
+        except InputError as error:
+            self._answer(f'error: {error}')
+        else:
+            self._answer(f'ok: {" ".join(line.split())}')
+
+    def _poll(self) -> None:
+        for _ in range(_BURST):
+            message = self._bus.recv(0.0)
+            if message is None:
+                return
+            self._take(message)
+
+    def _take(self, message: can.Message) -> None:
+        if message.is_extended_id or message.is_remote_frame or message.is_error_frame:
+            return
+        if self._routes is None:
+            self._routes = self._find_routes()
+        for link, handler in self._routes.get(message.arbitration_id, ()):
+            if not link.off:
+                handler(bytes(message.data))
+
+    def _reroute(self) -> None:
+        self._routes = None
+
+    def _find_routes(self) -> dict[int, list[tuple[Link, Handler]]]:
+        routes: dict[int, list[tuple[Link, Handler]]] = {}
+        for slave in self.slaves.values():
+            for cob_id, handler in slave.routes().items():
+                routes.setdefault(cob_id, []).append((slave.link, handler))
+        return routes
+
+    def _send(self, cob_id: int, data: bytes) -> None:
+        self._bus.send(can.Message(arbitration_id=cob_id, data=data, is_extended_id=False))

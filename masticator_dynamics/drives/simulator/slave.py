@@ -1,0 +1,206 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated drive as a CANopen slave: what NMT makes of it, and what takes which frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from masticator_dynamics.drives import objects as names
+from masticator_dynamics.drives.configuration import Drive
+from masticator_dynamics.drives.objects import Nmt, NmtState
+from masticator_dynamics.drives.simulator import profile
+from masticator_dynamics.drives.simulator.device import Device
+from masticator_dynamics.drives.simulator.dictionary import (
+    BAD_VALUE,
+    AbortError,
+    Entry,
+    Key,
+    ObjectDictionary,
+    Value,
+)
+from masticator_dynamics.drives.simulator.errors import ErrorLog
+from masticator_dynamics.drives.simulator.heartbeat import Heartbeats
+from masticator_dynamics.drives.simulator.link import Link
+from masticator_dynamics.drives.simulator.process_data import ProcessData
+from masticator_dynamics.drives.simulator.sdo import SdoServer
+from masticator_dynamics.drives.simulator.servo import Control, Servo
+from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
+
+HEARTBEAT_LOST, BUS_OFF, NMT_STOPPED = 0x8130, 0x8140, 0x8100
+_SYNC_COB_ID = (0x1005, 0)
+_SDO_REQUEST, _SDO_RESPONSE = 0x600, 0x580
+_COMMUNICATION = 0x1FFF  # last index of the communication profile
+_TALKING = (NmtState.PRE_OPERATIONAL, NmtState.OPERATIONAL)
+
+Handler = Callable[[bytes], None]
+
+
+class Slave:
+    """One drive on the bus.
+
+    Parameters
+    ----------
+    drive : Drive
+    simulated : SimulatedDrive
+    entries : dict of Entry
+        Of the EDS.
+    servo : Servo
+    link : Link
+        Takes what the drive sends.
+    rerouted : callable
+        Called when :meth:`routes` have changed.
+
+    Attributes
+    ----------
+    added_heat : float
+        K, besides the motor's own (a fault).
+    """
+
+    def __init__(
+        self,
+        drive: Drive,
+        simulated: SimulatedDrive,
+        entries: dict[Key, Entry],
+        servo: Servo,
+        link: Link,
+        rerouted: Callable[[], None],
+    ):
+        self.node_id, self.servo, self.link = drive.node_id, servo, link
+        self.temperature_limit, self.added_heat = simulated.temperature_limit, 0.0
+        self.nmt = NmtState.BOOT_UP
+        self._defaults = profile.defaults(drive, simulated)
+        self.objects = objects = ObjectDictionary(entries)
+        self.errors = ErrorLog(objects, self._send_emergency)
+        self.device = Device(
+            objects, servo, self.errors, lambda: self.temperature, simulated.temperature_limit
+        )
+        profile.connect(
+            objects, self.device, servo, lambda: self.temperature, drive.motor.counts_per_turn
+        )
+        objects.writers[_SYNC_COB_ID] = self._set_sync
+        self._load()
+        self._sdo = SdoServer(objects)
+        self.process_data = ProcessData(objects, self.device, self.errors, link, rerouted)
+        self.heartbeats = Heartbeats(
+            objects,
+            self._send_heartbeat,
+            lost=lambda: self.device.lose_connection(HEARTBEAT_LOST),
+            found=lambda: self.device.regain_connection(HEARTBEAT_LOST),
+            rerouted=rerouted,
+        )
+        self._rerouted = rerouted
+        profile.apply(objects)
+
+    @property
+    def temperature(self) -> float:
+        """Of the motor, degrees Celsius."""
+        return self.servo.motor.temperature + self.added_heat
+
+    def routes(self) -> dict[int, Handler]:
+        """What takes which frames, by COB-ID."""
+        routes: dict[int, Handler] = {
+            names.NMT_COB: self._take_nmt,
+            self.objects.get(*_SYNC_COB_ID, names.SYNC_COB) & 0x7FF: self._take_sync,
+            _SDO_REQUEST + self.node_id: self._take_sdo,
+        }
+        for node in self.heartbeats.nodes:
+            routes[names.HEARTBEAT_COB + node] = lambda data, node=node: self.heartbeats.hear(node)  # type: ignore[misc]
+        for pdo in self.process_data.receiving:
+            routes[pdo.cob_id] = lambda data, pdo=pdo: self.process_data.take(pdo, data)  # type: ignore[misc]
+        return routes
+
+    def boot(self) -> None:
+        """Say that the drive is there."""
+        self._enter(NmtState.BOOT_UP)
+        self._send_heartbeat()
+        self._enter(NmtState.PRE_OPERATIONAL)
+
+    def step(self, time: float) -> None:
+        """Look after a step of the servo: reactions, and what is sent by the clock."""
+        self.link.step(time)
+        self.device.step()
+        self.heartbeats.step(time)
+        self.process_data.step(time)
+
+    def go_bus_off(self) -> None:
+        """Leave the bus."""
+        if not self.link.off:
+            self.link.off = True
+            self.device.lose_connection(BUS_OFF)
+
+    def come_back(self) -> None:
+        """Recover from bus-off, and say so."""
+        if self.link.off:
+            self.link.off = False
+            self.errors.repeat(BUS_OFF)
+            self.device.regain_connection(BUS_OFF)
+
+    def _enter(self, state: NmtState) -> None:
+        self.nmt = state
+        self.process_data.run(state is NmtState.OPERATIONAL)
+
+    def _take_nmt(self, data: bytes) -> None:
+        if len(data) < 2 or data[1] not in (0, self.node_id):
+            return
+        command = data[0]
+        if command == Nmt.START:
+            self._enter(NmtState.OPERATIONAL)
+            self.device.regain_connection(NMT_STOPPED)
+        elif command == Nmt.STOP:
+            self._leave_operation()
+            self._enter(NmtState.STOPPED)
+        elif command == Nmt.PRE_OPERATIONAL:
+            self._enter(NmtState.PRE_OPERATIONAL)
+        elif command == Nmt.RESET_NODE:
+            self.errors.forget()
+            self.servo.forget_reference()
+            self.device.restart()
+            self._reset(0xFFFF)
+        elif command == Nmt.RESET_COMMUNICATION:
+            self._leave_operation()
+            self._reset(_COMMUNICATION)
+
+    def _leave_operation(self) -> None:
+        """React as to a lost connection, unless there is no torque anyway."""
+        if self.servo.control is not Control.OFF:
+            self.device.lose_connection(NMT_STOPPED)
+
+    def _reset(self, last: int) -> None:
+        """Defaults up to an index, and boot."""
+        self.objects.reset(last)
+        self._load(last)
+        self.process_data.restart()
+        self.heartbeats.restart()
+        if last > _COMMUNICATION:
+            profile.apply(self.objects)
+        self._rerouted()
+        self.boot()
+
+    def _load(self, last: int = 0xFFFF) -> None:
+        for key, value in self._defaults.items():
+            if key in self.objects.entries and key[0] <= last:
+                self.objects.values[key] = value
+
+    def _take_sync(self, data: bytes) -> None:
+        self.process_data.sync()
+
+    def _take_sdo(self, data: bytes) -> None:
+        if self.nmt in _TALKING:
+            answer = self._sdo.answer(data)
+            if answer:
+                self.link.send(_SDO_RESPONSE + self.node_id, answer)
+
+    def _send_heartbeat(self) -> None:
+        self.link.send(names.HEARTBEAT_COB + self.node_id, bytes([self.nmt]))
+
+    def _send_emergency(self, data: bytes) -> None:
+        if self.nmt in _TALKING:
+            self.link.send(names.EMERGENCY_COB + self.node_id, data)
+
+    def _set_sync(self, value: Value) -> None:
+        assert isinstance(value, int)
+        if value & 0xFFFFF800 or not value & 0x7FF:  # only a consumer, of 11 bits
+            raise AbortError(BAD_VALUE)
+        self.objects.values[_SYNC_COB_ID] = value
+        self._rerouted()

@@ -1,0 +1,85 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How punctual the cyclic exchange is."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import numpy as np
+
+_WINDOW = 4096  # cycles
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """Of some times, s; zero when there are none."""
+
+    median: float
+    p99: float
+    largest: float
+
+    @classmethod
+    def of(cls, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Spread:
+        """Of those that are finite."""
+        values = values[np.isfinite(values)]
+        if not values.size:
+            return cls(0.0, 0.0, 0.0)
+        median, p99 = np.percentile(values, (50.0, 99.0))
+        return cls(float(median), float(p99), float(values.max()))
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """Of an exchange since its start; times are those of the last 4096 cycles.
+
+    Attributes
+    ----------
+    cycles, skipped : int
+        Run, and left out because they were too late.
+    lateness : Spread
+        From when SYNC was due to when it was sent.
+    answer : Spread
+        From SYNC to the last of the drives' PDOs, where all came.
+    duration : Spread
+        From SYNC to the last frame of the cycle sent.
+    processor : float
+        s of processor time that the thread takes per cycle, waiting and sending included.
+    """
+
+    cycles: int
+    skipped: int
+    lateness: Spread
+    answer: Spread
+    duration: Spread
+    processor: float
+
+
+class Timing:
+    """Collects what `Statistics` says; filled by one thread, read by any."""
+
+    def __init__(self) -> None:
+        self.skipped = 0
+        self._cycles = 0
+        self._times = np.full((3, _WINDOW), np.nan)
+        self._processor = 0.0
+        self._processor_begin: float | None = None
+
+    def add(self, lateness: float, answer: float, duration: float) -> None:
+        """Count a cycle; called by the thread that runs them."""
+        self._times[:, self._cycles % _WINDOW] = lateness, answer, duration
+        self._cycles += 1
+        now = time.thread_time()
+        if self._processor_begin is None:
+            self._processor_begin = now
+        self._processor = now - self._processor_begin
+
+    def statistics(self) -> Statistics:
+        """So far."""
+        cycles = self._cycles
+        lateness, answer, duration = (Spread.of(row) for row in self._times.copy())
+        return Statistics(
+            cycles, self.skipped, lateness, answer, duration,
+            self._processor / max(cycles - 1, 1),
+        )  # fmt: skip

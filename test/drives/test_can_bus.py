@@ -1,0 +1,109 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Buses on real sockets."""
+
+import socket
+import subprocess
+import sys
+
+import can
+import pytest
+
+from masticator_dynamics.drives.can_bus import error_frame_words, open_bus
+from masticator_dynamics.drives.configuration import Bus
+from masticator_dynamics.errors import DriveError
+
+PATIENCE = 60.0  # s
+
+
+def has_socketcan():
+    try:
+        socket.socket(socket.PF_CAN, socket.SOCK_RAW, socket.CAN_RAW).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture
+def multicast(free_port):
+    return Bus(interface='udp_multicast', channel='239.74.163.2', port=free_port)
+
+
+def receive(bus, identifier):
+    """The next frame with an identifier; a multicast bus hears its own frames, too."""
+    while (message := bus.recv(PATIENCE)).arbitration_id != identifier:
+        pass
+    return bytes(message.data)
+
+
+def send(bus, identifier, data):
+    bus.send(can.Message(arbitration_id=identifier, is_extended_id=False, data=data))
+
+
+def test_two_multicast_buses_exchange_frames(multicast):
+    with open_bus(multicast) as here, open_bus(multicast) as there:
+        for number in range(200):
+            send(here, 0x181, bytes((number, 7)))
+            assert receive(there, 0x181) == bytes((number, 7))
+            send(there, 0x201, bytes((number, 8)))
+            assert receive(here, 0x201) == bytes((number, 8))
+
+
+def test_another_port_is_another_bus(multicast):
+    other = Bus(interface='udp_multicast', channel=multicast.channel, port=multicast.port + 1)
+    with open_bus(multicast) as here, open_bus(other) as there:
+        send(here, 1, b'')
+        assert here.recv(PATIENCE) is not None  # it was on its way
+        assert there.recv(0.0) is None
+
+
+def test_frames_do_not_leave_the_machine(multicast):
+    with open_bus(multicast) as bus, socket.socket(fileno=socket.dup(bus.fileno())) as inner:
+        assert inner.getsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL) == 0
+
+
+@pytest.mark.parametrize('channel', ['can0', '127.0.0.1', ''])
+def test_no_multicast_address(channel):
+    with pytest.raises(DriveError, match='is no multicast address'):
+        open_bus(Bus(interface='udp_multicast', channel=channel))
+
+
+def test_no_multicast_route():
+    program = (
+        'from masticator_dynamics.drives.can_bus import open_bus\n'
+        'from masticator_dynamics.drives.configuration import Bus\n'
+        "open_bus(Bus(interface='udp_multicast', channel='239.74.163.2'))"
+    )
+    isolated = ['unshare', '--net', '--map-root-user']
+    if subprocess.run([*isolated, 'true'], capture_output=True).returncode:
+        pytest.skip('this machine lets nobody make a network without routes (unshare --net)')
+    ended = subprocess.run(
+        [*isolated, sys.executable, '-c', program], capture_output=True, text=True
+    )
+    assert ended.returncode == 1
+    last = ended.stderr.splitlines()[-1]
+    assert 'DriveError: bus udp_multicast 239.74.163.2 port 43113: no route for multicast' in last
+    assert 'ip route add' in last
+
+
+def test_no_can_device():
+    with pytest.raises(DriveError) as caught:
+        open_bus(Bus(channel='can99'))
+    reason = 'there is no device can99' if has_socketcan() else 'this kernel has no SocketCAN'
+    assert str(caught.value).startswith(f'bus socketcan can99: {reason}')
+
+
+@pytest.mark.parametrize(
+    ('identifier', 'text'),
+    [
+        (0x040, 'bus-off'),
+        (0x044, 'bus-off'),
+        (0x020, 'no drive acknowledges'),
+        (0x001, 'cannot send'),
+        (0x004, ''),  # a counter has passed a limit; the bus goes on
+        (0x100, ''),  # restarted
+    ],
+)
+def test_error_frames(identifier, text):
+    said = error_frame_words(can.Message(arbitration_id=identifier, is_error_frame=True))
+    assert (text in said) if text else said == ''
