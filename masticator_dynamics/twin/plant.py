@@ -18,7 +18,7 @@ from masticator_dynamics.twin.forward_dynamics import (
     Regularisation,
     vector,
 )
-from masticator_dynamics.twin.stops import Stops, pack_stops
+from masticator_dynamics.twin.stops import Stops, check_start, pack_stops
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -58,8 +58,8 @@ class MechanismPlant:
     Raises
     ------
     InputError
-        For numbers that make no sense, or food where there are no molars.
-    ReachError, SingularityError
+        For numbers that make no sense, a start inside a stop, or food where there are no molars.
+    SimulationError
         When the start cannot be evaluated.
     """
 
@@ -85,11 +85,13 @@ class MechanismPlant:
         self._dynamics = ForwardDynamics(mechanism, friction=friction)
         chosen = (Stops() if stops else None) if isinstance(stops, bool) else stops
         mass = self._dynamics.mass_matrix(mechanism.home.y) if chosen else np.zeros(0)
-        self._points, self._stopped = pack_stops(chosen, mechanism, mass)
+        self._stops = pack_stops(chosen, mechanism, mass)
         self._food = pack_food(food, mechanism)
         self._state = _start(mechanism, start)
         self._none = np.zeros(6)
         self._run(np.zeros((1, len(self.joints))), 0)
+        if chosen:
+            check_start(self._stops, chosen, mechanism, self.tree_positions)
 
     def advance(self, efforts: npt.ArrayLike) -> None:
         """Go on by one step.
@@ -122,11 +124,13 @@ class MechanismPlant:
     def _run(self, efforts: FloatArray, steps: int) -> None:
         try:
             self._dynamics.run(
-                self._state, efforts, self._none, self._points, self._stopped, self._food,
-                steps, self.step / self.substeps,
+                self._state, efforts, self._none, self._stops.points, self._stops.joints,
+                self._food, steps, self.step / self.substeps,
             )  # fmt: skip
         except MasticatorError as error:
-            raise SimulationError(f'the twin cannot go on after {self.time:.6g} s: {error}') from error
+            raise SimulationError(
+                f'the twin cannot go on after {self.time:.6g} s: {error}'
+            ) from error
 
     @property
     def time(self) -> float:
@@ -181,7 +185,7 @@ class MechanismPlant:
 
     @property
     def energy(self) -> tuple[float, float]:
-        """Kinetic and potential energy, J; the latter of gravity only, zero at the base's origin."""
+        """Kinetic and potential energy, J; the latter of gravity only, 0 at the base's origin."""
         kinetic, potential, _ = self._dynamics.field('report').tolist()
         return kinetic, potential
 

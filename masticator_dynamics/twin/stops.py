@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 TEETH = ('incisor', 'molar_left', 'molar_right')
+_SPREAD = 100.0  # inertias of a kind, largest over least: some joints hardly move at home
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,16 +55,17 @@ class Stops:
             if not (math.isfinite(value) and (value > 0.0 or (name == 'damping' and value == 0.0))):
                 raise InputError(f'{name} of the stops is {value}; a positive number is needed')
 
-    def law(self, inertia: float) -> tuple[float, float, float]:
-        """Stiffness, damping and ramp where the mechanism's inertia is this, kg or kg m^2."""
-        rate = 2.0 * math.pi * self.frequency
-        return inertia * rate**2, 2.0 * self.damping * inertia * rate, self.ramp
+
+@dataclasses.dataclass(frozen=True)
+class PackedStops:
+    """Stops of points (P, POINT_WIDTH) and of joints (J, JOINT_WIDTH) as kernels take them."""
+
+    points: FloatArray
+    joints: FloatArray
 
 
-def pack_stops(
-    stops: Stops | None, mechanism: Mechanism, mass: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Stops of points (P, POINT_WIDTH) and of joints (J, JOINT_WIDTH) as kernels take them.
+def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> PackedStops:
+    """Stops of a mechanism; none where there are none.
 
     Parameters
     ----------
@@ -71,38 +73,77 @@ def pack_stops(
         Mass matrix of the independent coordinates at home.
     """
     if stops is None:
-        return np.zeros((0, POINT_WIDTH)), np.zeros((0, JOINT_WIDTH))
-    points, home = [], mechanism.home
+        return PackedStops(np.zeros((0, POINT_WIDTH)), np.zeros((0, JOINT_WIDTH)))
+    home = mechanism.home
+    limits, tree = mechanism.limits, mechanism.structure.tree
+    points, rows = [], []
+    for frame, axis, lower, upper in _ranges_of_points(stops, mechanism):
+        placement = tree.frames[frame]
+        points.append([placement.body, *placement.position, axis, lower, upper])
+        rows.append(mechanism.frame_jacobian(home, frame)[axis])
+    ranged = np.flatnonzero(np.isfinite(limits.lower) | np.isfinite(limits.upper))
+    joints = np.stack([ranged, limits.lower[ranged], limits.upper[ranged]], axis=1)
+    slides = np.array([tree.joints[j].type == 'prismatic' for j in ranged], dtype=bool)
+    felt = _inertias(home.tangent[ranged], mass)
+    for kind in (slides, ~slides):
+        if kind.any():
+            felt[kind] = np.minimum(felt[kind], _SPREAD * felt[kind].min())
+    return PackedStops(
+        np.hstack([np.reshape(points, (-1, 7)), _laws(stops, _inertias(np.array(rows), mass))]),
+        np.hstack([joints, _laws(stops, felt)]),
+    )
 
-    def add(frame: str, axis: int, lower: float, upper: float) -> None:
-        placement = mechanism.structure.tree.frames[frame]
-        felt = _inertia(mechanism.frame_jacobian(home, frame)[axis], mass)
-        points.append(
-            [placement.body, *placement.position, axis, lower, upper, *stops.law(felt)]
-        )
 
+def check_start(packed: PackedStops, stops: Stops, mechanism: Mechanism, q: FloatArray) -> None:
+    """Refuse tree positions (n_q,) inside a stop: it would throw the mechanism out.
+
+    Raises
+    ------
+    InputError
+        Naming joint or frame and the depth.
+    """
+    poses = mechanism.structure.tree.poses(q)
+    names = [mechanism.tree_joints[int(row[0])] for row in packed.joints]
+    values = [(q[int(row[0])], row[1], row[2]) for row in packed.joints]
+    for (frame, axis, lower, upper), row in zip(
+        _ranges_of_points(stops, mechanism), packed.points, strict=True
+    ):
+        names.append(f'{frame} {"xyz"[axis]}')
+        values.append((poses.point(int(row[0]), row[1:4])[axis], lower, upper))
+    for name, (value, lower, upper) in zip(names, values, strict=True):
+        depth = max(lower - value, value - upper)
+        if depth > stops.ramp:
+            raise InputError(f'the start has {name} at {value:.6g}, {depth:.3g} inside its stop')
+
+
+def _ranges_of_points(stops: Stops, mechanism: Mechanism) -> list[tuple[str, int, float, float]]:
+    """Frame, axis of the base, and the range (m) of its origin along it."""
+    ranges = []
     for contact in mechanism.description.contacts:
         for axis, name in enumerate('xyz'):
             interval = getattr(contact.range, name)
             if interval is not None:
-                add(contact.frame, axis, *interval)
+                ranges.append((contact.frame, axis, *interval))
     for frame in stops.teeth:
         if frame in mechanism.frames:
-            add(frame, 2, -math.inf, float(mechanism.frame_pose(home, frame).position[2]))
-    joints = []
-    lower, upper = mechanism.limits.lower, mechanism.limits.upper
-    for j in np.flatnonzero(np.isfinite(lower) | np.isfinite(upper)).tolist():
-        joints.append([j, lower[j], upper[j], *stops.law(_inertia(home.tangent[j], mass))])
-    return (
-        np.array(points, dtype=float).reshape(-1, POINT_WIDTH),
-        np.array(joints, dtype=float).reshape(-1, JOINT_WIDTH),
-    )
+            height = float(mechanism.frame_pose(mechanism.home, frame).position[2])
+            ranges.append((frame, 2, -math.inf, height))
+    return ranges
 
 
-def _inertia(jacobian: FloatArray, mass: FloatArray) -> float:
-    """Inertia that the mechanism opposes to a force along a coordinate with this Jacobian (n_y,).
+def _laws(stops: Stops, inertias: FloatArray) -> FloatArray:
+    """Stiffness, damping and ramp (N, 3) where the mechanism's inertias are these, kg or kg m^2."""
+    rate = 2.0 * math.pi * stops.frequency
+    stiffness, damping = inertias * rate**2, 2.0 * stops.damping * inertias * rate
+    return np.stack([stiffness, damping, np.full(len(inertias), stops.ramp)], axis=1)
 
-    Where the coordinate hardly moves at home, that of the direction that moves it most, undivided.
+
+def _inertias(jacobians: FloatArray, mass: FloatArray) -> FloatArray:
+    """Inertias (N,) against forces along coordinates with these Jacobians (N, n_y).
+
+    Infinite where a coordinate does not move at home.
     """
-    mobility = float(jacobian @ np.linalg.solve(mass, jacobian))
-    return 1.0 / mobility if mobility > 0.0 else 0.0
+    if not len(jacobians):
+        return np.zeros(0)
+    mobility = np.einsum('ni,in->n', jacobians, np.linalg.solve(mass, jacobians.T))
+    return np.asarray(1.0 / np.maximum(mobility, 1e-300))
