@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import pathlib
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from masticator_dynamics.commands.grid_options import check_matplotlib
 from masticator_dynamics.commands.progress import share_done
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.tables import write_bytes, write_table, write_text
+
+if TYPE_CHECKING:
+    from masticator_dynamics.motion.path import MotionPath
 
 
 @click.command('study-feedforward')
@@ -95,7 +99,7 @@ def study_feedforward(
     click.echo(result.text())
 
 
-def _path(incisor: pathlib.Path | None, strokes: int):  # type: ignore[no-untyped-def]
+def _path(incisor: pathlib.Path | None, strokes: int) -> MotionPath:
     if incisor is None:
         from masticator_dynamics.motion import chewing_stroke
 

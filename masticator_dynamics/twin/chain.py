@@ -19,7 +19,7 @@ from collections import deque
 
 import numpy as np
 
-from masticator_dynamics.drives.configuration import Drive, Drives, Gains
+from masticator_dynamics.drives.configuration import Drives, Gains
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.servo import Control, Servo
@@ -212,31 +212,30 @@ def follow(
     axes, servos = _servos(drives, simulation, plant, gains, timing)
     steps = _steps_per_cycle(timing, simulation)
     master = Master(drives, friction or MotorFriction(), timing)
-    motors = list(drives.drives.values())
-    count, joints = reference.position.shape
-    q, measured, effort = np.empty_like(reference.q), np.empty((count, joints)), np.empty((count, joints))
-    position, bite, limited = np.empty((count, joints)), np.empty(count), 0
-    waiting = deque([(master.counts(plant.position, np.zeros(joints)), np.zeros(joints))] * timing.delay)
+    none = np.zeros(len(servos))
+    waiting = deque([(master.counts(plant.position, none), none)] * timing.delay)
     forces = deque([np.zeros(3)], maxlen=round(timing.bite_age / simulation.step) + 1)
     forces.append(plant.food_force)
-    for k in range(count):
-        q[k], position[k] = plant.tree_positions, plant.position
-        bite[k] = float(np.linalg.norm(plant.food_force))
-        effort[k] = [_effort(servo, drive) for servo, drive in zip(servos, motors, strict=True)]
-        measured[k] = master.measure(np.array([float(servo.position) for servo in servos]))
-        velocity = reference.velocity[k]
+    q, rows, limited = np.empty_like(reference.q), [], 0
+    for k in range(len(reference.time)):
+        measured = master.measure(np.array([float(servo.position) for servo in servos]))
+        q[k] = plant.tree_positions
+        rows.append((plant.position, measured, _efforts(servos, drives), plant.food_force))
+        position, velocity = reference.position[k], reference.velocity[k]
         offset = feedforward(k, forces[0])
-        per_mille = np.zeros(joints) if offset is None else master.per_mille(offset, velocity)
-        waiting.append((master.counts(reference.position[k], velocity), per_mille))
+        per_mille = none if offset is None else master.per_mille(offset, velocity)
+        waiting.append((master.counts(position, velocity), per_mille))
         for servo, target, torque in zip(servos, *waiting.popleft(), strict=True):
             servo.command(target)
-            servo.torque_offset = torque
+            servo.torque_offset = float(torque)
         for _ in range(steps):
             axes.advance()
             forces.append(plant.food_force)
             limited += sum(servo.limited for servo in servos)
     incisor, _ = FrameChain(plant.mechanism, 'incisor').poses(q)
-    return Record(incisor - reference.incisor, position, measured, effort, bite, limited)
+    angles, measured, efforts, bites = (np.array(column) for column in zip(*rows, strict=True))
+    bite = np.linalg.norm(bites, axis=1)
+    return Record(incisor - reference.incisor, angles, measured, efforts, bite, limited)
 
 
 def _servos(
@@ -267,6 +266,11 @@ def _steps_per_cycle(timing: Timing, simulation: Simulation) -> int:
     return round(steps)
 
 
-def _effort(servo: Servo, drive: Drive) -> float:
-    """N m at the joint, of the motor's torque."""
-    return servo.motor.torque * drive.motor.direction * drive.motor.gear_ratio
+def _efforts(servos: list[Servo], drives: Drives) -> FloatArray:
+    """N m at the joints, of the motors' torques."""
+    return np.array(
+        [
+            servo.motor.torque * drive.motor.direction * drive.motor.gear_ratio
+            for servo, drive in zip(servos, drives.drives.values(), strict=True)
+        ]
+    )

@@ -30,9 +30,7 @@ class Kind(enum.Enum):
     DRIVES = 'full, friction of mechanism and drives'
 
 
-def feedforward(
-    kind: Kind, mechanism: Mechanism, reference: Reference, bitten: str
-) -> Feedforward:
+def feedforward(kind: Kind, mechanism: Mechanism, reference: Reference, bitten: str) -> Feedforward:
     """Efforts (n_u,) at the joints, N m, for a cycle and the food's force (3,), N, base axes.
 
     Gravity is that of the commanded pose at rest. Full are the efforts of the dynamics node:

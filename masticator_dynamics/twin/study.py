@@ -41,7 +41,7 @@ class Setting:
     ----------
     path : MotionPath
         In independent coordinates, from home at rest.
-    food : Food
+    food : Food or None
     drives : Drives
     simulation : Simulation
     timing : Timing
@@ -51,16 +51,19 @@ class Setting:
         That is moved: with rotors.
     known_friction : float
         Part of the drives' friction that the drive layer is told, where it is told any.
+    friction : bool
+        Whether contacts and cranks rub.
     """
 
     path: MotionPath
-    food: Food
+    food: Food | None
     drives: Drives
     simulation: Simulation
     timing: Timing
     model: Mechanism
     body: Mechanism
     known_friction: float = 1.0
+    friction: bool = True
 
     @classmethod
     def shipped(
@@ -98,9 +101,10 @@ class Setting:
     def run(self, kind: Kind, gains: Gains) -> Record:
         """One run with a kind of feedforward."""
         reference = Reference.of(self.model, self.path, self.timing.rate)
-        sent = feedforward(kind, self.model, reference, self.food.frame)
+        bitten = self.model.description.platform if self.food is None else self.food.frame
+        sent = feedforward(kind, self.model, reference, bitten)
         plant = MechanismPlant(
-            self.body, step=self.simulation.step, friction=True, food=self.food
+            self.body, step=self.simulation.step, friction=self.friction, food=self.food
         )
         told = self._friction() if kind is Kind.DRIVES else None
         return follow(
@@ -199,8 +203,8 @@ class Study:
         ]
         for run in self.runs:
             lines.append(
-                f'{run.kind.value:<40}{1e3 * run.incisor_rms:8.4f}{1e3 * run.incisor_max:8.4f}{"":4}'
-                f'{1e3 * run.joint_rms:9.3f}{run.effort_rms:9.3f}{run.effort_max:8.3f}'
+                f'{run.kind.value:<40}{1e3 * run.incisor_rms:8.4f}{1e3 * run.incisor_max:8.4f}'
+                f'{1e3 * run.joint_rms:13.3f}{run.effort_rms:9.3f}{run.effort_max:8.3f}'
                 f'{1e3 * run.closure:9.4f}{self.times_better(run.kind):11.1f}'
             )
         return '\n'.join(lines)
