@@ -27,12 +27,11 @@ def plot_study(file: IO[bytes], study: Study) -> None:
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=_SIZE, layout='constrained')
         FigureCanvasAgg(figure)
-        layout = [['error', 'error'], ['bite', 'bite'], ['bars', 'bars']]
-        axes = figure.subplot_mosaic(layout, height_ratios=(2.2, 0.9, 1.3))
-        axes['bite'].sharex(axes['error'])
-        _plot_errors(axes['error'], study)
-        _plot_bite(axes['bite'], study)
-        _plot_bars(axes['bars'], study)
+        errors, bite, bars = figure.subplots(3, 1, height_ratios=(2.2, 0.9, 1.3))
+        bite.sharex(errors)
+        _plot_errors(errors, study)
+        _plot_bite(bite, study)
+        _plot_bars(bars, study)
         gains, timing = study.gains, study.setting.timing
         figure.suptitle(
             f'Chewing with simulated drives at {timing.rate:g} Hz, the same gains in all runs: '
@@ -50,7 +49,7 @@ def _plot_errors(panel: Axes, study: Study) -> None:
     panel.set_ylim(bottom=0.0)
     panel.set_xlim(study.time[0], study.time[-1])
     panel.tick_params(labelbottom=False)
-    panel.legend(loc='upper left', bbox_to_anchor=(1.0, 1.0))
+    panel.legend(loc='upper left')
 
 
 def _plot_bite(panel: Axes, study: Study) -> None:
@@ -66,12 +65,14 @@ def _plot_bars(panel: Axes, study: Study) -> None:
     places = np.arange(len(values))[::-1]
     panel.barh(places, values, color=_COLOURS[: len(values)], height=0.7)
     for place, run, value in zip(places, study.runs, values, strict=True):
-        text = f'{value:.4f} mm, {study.times_better(run.kind):.1f} times better'
+        text = f'{value:.4f} mm  {run.kind.value}'
+        if place != places[0]:
+            text += f': {study.times_better(run.kind):.1f} times better'
         panel.annotate(
-            text if place != places[0] else f'{value:.4f} mm', (value, place), (5, 0),
+            text, (value, place), (5, 0),
             textcoords='offset points', va='center', fontsize=10,
         )  # fmt: skip
-    panel.set_yticks(places, [run.kind.value for run in study.runs])
+    panel.set_yticks([])
     panel.set(title='RMS over the motion', xlabel='error of the incisor (mm)')
-    panel.set_xlim(0.0, max(values) * 1.12)
-    panel.grid(visible=False, axis='y')
+    panel.set_xlim(0.0, max(values) * 1.35)
+    panel.set_axisbelow(True)
