@@ -10,7 +10,7 @@ from masticator_dynamics.engine.dynamics import apply_wrench, hand_to_parent, in
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.motion import accelerate_bodies
 from masticator_dynamics.engine.pose import point_in_base
-from masticator_dynamics.twin.external import feed, stop_joints, stop_points
+from masticator_dynamics.twin.external import feed, stop_joints, stop_limbs, stop_points
 
 
 @kernel
@@ -42,6 +42,7 @@ def find_loads(model, tables, scratch, answer, results, outside, settle):
         gather_loads(model, scratch.a)
         if last:
             stop_joints(model, outside.joints, answer.q, answer.v)
+            stop_limbs(model, outside.limbs, answer.v)
         column = 0 if last else 1 + c
         for j in range(len(model.joints)):
             tables.loads[j, column] = model.load[j]

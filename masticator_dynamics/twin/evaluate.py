@@ -27,6 +27,7 @@ class Outside(NamedTuple):
     wrench: Any  # (6,) on the platform, base axes, about its origin
     points: Any  # (stops, POINT_WIDTH), see layout.py
     joints: Any  # (stops, JOINT_WIDTH)
+    limbs: Any  # (stops, LIMB_WIDTH)
     food: Any  # see food.py
 
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forces of the surroundings on the bodies: stops and food."""
 
+import math
+
 from masticator_dynamics.actuation.causes import point_velocity
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.pose import point_in_base
@@ -39,6 +41,46 @@ def stop_joints(model, stops, q, v):
         high = q[j] - stop[layout.JOINT_LOWER + 1]
         if low > 0.0 or high > 0.0:
             model.load[j] -= range_force(low, high, v[j], stop[layout.JOINT_LOWER + 2 :])
+
+
+@kernel
+def stop_limbs(model, stops, v):
+    """Take off the load of the rods' joints what keeps limbs away from their dead points.
+
+    The lever of a rod is the sine of its angle with the link that drives it: how fast its foot
+    moves along the rod, over how fast it moves at all. Only the rod's own joints change it.
+    """
+    for s in range(len(stops)):
+        stop = stops[s]
+        first, rod = int(stop[layout.FIRST]), int(stop[layout.ROD])
+        foot = model.bodies[rod].position
+        x, y, z = point_in_base(model.bodies[rod], stop[layout.TIP : layout.TIP + 3])
+        x, y, z = x - foot[0], y - foot[1], z - foot[2]
+        rx, ry, rz = point_velocity(
+            model.joints[first], model.bodies[first], foot[0], foot[1], foot[2]
+        )
+        scale = stop[layout.SIGN] / math.sqrt(
+            (x * x + y * y + z * z) * (rx * rx + ry * ry + rz * rz)
+        )
+        depth = stop[layout.LEAST] - scale * (rx * x + ry * y + rz * z)
+        if depth <= 0.0:
+            continue
+        # Derivative of the lever for a turn about an axis: axis . (rod x foot velocity).
+        lx = scale * (y * rz - z * ry)
+        ly = scale * (z * rx - x * rz)
+        lz = scale * (x * ry - y * rx)
+        rate, j = 0.0, rod
+        while j != first:
+            axis = model.bodies[j].rotation
+            rate += (axis[0, 2] * lx + axis[1, 2] * ly + axis[2, 2] * lz) * v[j]
+            j = model.joints[j].parent
+        law = stop[layout.LIMB_LAW :]
+        force = push(law[0] * depth, depth, -rate, law[1], law[2])
+        j = rod
+        while j != first:
+            axis = model.bodies[j].rotation
+            model.load[j] -= force * (axis[0, 2] * lx + axis[1, 2] * ly + axis[2, 2] * lz)
+            j = model.joints[j].parent
 
 
 @kernel

@@ -6,8 +6,9 @@ A bolus lies on one side and touches the tooth of the mandible when that is clos
 than the bolus is thick. It pushes the tooth along -z of the base, without friction. Squeezed, it is
 a spring up to the yield force and then flows at that force, keeping its new thickness; squeezed
 farther it breaks, and what is left pushes with a fraction of the force. When the mouth opens wide a
-new bolus takes its place: the next bite of the same mouthful, weaker by a factor, or after
-some bites a fresh mouthful. No cycle of closing and opening gains energy from it.
+new bolus takes its place: the next bite of the same mouthful, weaker by a factor, or after some
+bites a fresh mouthful. The first one comes with the first wide opening. No cycle of closing and
+opening gains energy from it.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def load_food(name_or_path: str | pathlib.Path) -> Food:
 
 
 def pack_food(food: Food | None, mechanism: Mechanism) -> FloatArray:
-    """A fresh mouthful as kernels take it; empty where there is none.
+    """A food as kernels take it; no numbers where there is none.
 
     Raises
     ------
@@ -133,7 +134,7 @@ def pack_food(food: Food | None, mechanism: Mechanism) -> FloatArray:
 
 
 def pack_bolus(food: Food) -> FloatArray:
-    """The data and state of a fresh mouthful; where it acts is left open.
+    """The data of a food, and a mouth that is empty until it opens; where it acts is left open.
 
     Raises
     ------
@@ -148,7 +149,7 @@ def pack_bolus(food: Food) -> FloatArray:
         food.thickness, food.stiffness, food.damping, food.damping_depth, food.yield_force,
         food.break_compression, food.broken_force, food.renewal_gap, food.softening, food.bites,
     )  # fmt: skip
-    packed[GAP] = food.renewal_gap
+    packed[SET], packed[BITE] = food.thickness, food.bites - 1
     return packed
 
 

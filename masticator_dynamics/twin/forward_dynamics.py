@@ -18,13 +18,12 @@ from masticator_dynamics.failures import failure
 from masticator_dynamics.results import Motion
 from masticator_dynamics.twin import layout
 from masticator_dynamics.twin.integrate import integrate
+from masticator_dynamics.twin.stops import NO_STOPS, PackedStops
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 _NO_WRENCH = np.zeros(6)
-_NO_POINTS = np.zeros((0, layout.POINT_WIDTH))
-_NO_JOINTS = np.zeros((0, layout.JOINT_WIDTH))
 _NO_FOOD = np.zeros(0)
 
 
@@ -182,8 +181,7 @@ class ForwardDynamics:
         state: FloatArray,
         efforts: FloatArray,
         wrench: FloatArray = _NO_WRENCH,
-        points: FloatArray = _NO_POINTS,
-        joints: FloatArray = _NO_JOINTS,
+        stops: PackedStops = NO_STOPS,
         food: FloatArray = _NO_FOOD,
         steps: int = 0,
         length: float = 0.0,
@@ -197,7 +195,7 @@ class ForwardDynamics:
             one.
         """
         integrate(
-            *self._fixed, wrench, points, joints, food, self._rubs, steps, length, efforts,
+            *self._fixed, wrench, *stops, food, self._rubs, steps, length, efforts,
             state, self._row, self._told,
         )  # fmt: skip
         if self._row[0]:
@@ -208,8 +206,11 @@ class ForwardDynamics:
 
 
 def vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:
-    """Finite numbers of the right count (`InputError` otherwise)."""
-    numbers = np.ascontiguousarray(as_floats(values, name))
+    """A copy of finite numbers of the right count (`InputError` otherwise).
+
+    A copy, because numba would compile everything once more for an array that is read-only.
+    """
+    numbers = np.array(as_floats(values, name), order='C')
     if numbers.shape != (length,):
         raise InputError(f'{name} has shape {numbers.shape}, needed is ({length},)')
     if not np.isfinite(numbers).all():

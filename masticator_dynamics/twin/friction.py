@@ -70,18 +70,21 @@ def settle_friction(model, tables, scratch):
     for _ in range(TURNS):
         change, largest = 0.0, 0.0
         for i in range(actuators):
-            x = loaded(scratch, contacts + 2 * i, contacts + actuators)
-            y = loaded(scratch, contacts + 2 * i + 1, contacts + actuators)
+            row = contacts + 2 * i
+            x = loaded(scratch, row, contacts + actuators)
+            y = loaded(scratch, row + 1, contacts + actuators)
             value = tables.drag[i] + tables.rubbing[i] * math.sqrt(x * x + y * y)
             change = max(change, abs(value - amounts[i]))
-            largest = max(largest, abs(value))
+            # What the loads would be without friction counts: they may all but cancel.
+            bare = abs(scratch.response[row, 0]) + abs(scratch.response[row + 1, 0])
+            largest = max(largest, max(abs(value), abs(tables.rubbing[i]) * bare))
             amounts[i] = value
         settled = change <= SETTLED * largest
         change, largest = 0.0, 0.0
         for i in range(contacts):
             value = abs(loaded(scratch, i, contacts + actuators))
             change = max(change, abs(value - amounts[actuators + i]))
-            largest = max(largest, value)
+            largest = max(largest, max(value, abs(scratch.response[i, 0])))
             amounts[actuators + i] = value
         if settled and change <= SETTLED * largest:
             return True

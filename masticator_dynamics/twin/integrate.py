@@ -13,7 +13,7 @@ from masticator_dynamics.twin.layout import results_of, scratch_of
 
 @entry_point
 def integrate(
-    memory, scratch, block, table_memory, twin_memory, wrench, points, joints, food,
+    memory, scratch, block, table_memory, twin_memory, wrench, points, joints, limbs, food,
     rubs, steps, length, efforts, state, out, told,
 ):  # fmt: skip
     """Move ``state`` (y, then y_dot) on by steps of ``length`` s and report on where it arrives.
@@ -29,7 +29,7 @@ def integrate(
     work = scratch_of(twin_memory, freedoms, actuated)
     answer = answer_of(out, model.answer)
     results = results_of(told, freedoms, actuated)
-    outside = Outside(wrench, points, joints, food)
+    outside = Outside(wrench, points, joints, limbs, food)
     held = len(efforts) == 1
     for e in range(4 * steps + 1):
         stage = e % 4

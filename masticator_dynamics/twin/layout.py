@@ -13,6 +13,8 @@ from masticator_dynamics.engine.jit import kernel
 BODY, POINT, AXIS, LOWER, UPPER, STIFFNESS, DAMPING, RAMP, POINT_WIDTH = 0, 1, 4, 5, 6, 7, 8, 9, 10
 # Of the stops of joints: tree index; then the range and the law as above, from this column on.
 JOINT, JOINT_LOWER, JOINT_WIDTH = 0, 1, 6
+# Of the stops of limbs before their dead points: a driven link, a rod that pivots on its end.
+FIRST, ROD, TIP, SIGN, LEAST, LIMB_LAW, LIMB_WIDTH = 0, 1, 2, 5, 6, 7, 10
 
 
 class Results(NamedTuple):

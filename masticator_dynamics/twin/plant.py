@@ -40,7 +40,7 @@ class MechanismPlant:
     food : Food, optional
         Between the molars; for mechanisms with such frames.
     stops : bool or Stops
-        At the ends of joint and socket ranges, and teeth on teeth.
+        At the ends of joint and socket ranges, before dead points of limbs, and teeth on teeth.
     start : array_like, shape (n_y,) or (2, n_y), optional
         Independent positions, and velocities; home at rest unless told.
     longest_substep : float
@@ -110,7 +110,7 @@ class MechanismPlant:
             When the mechanism gets where its equations cannot be evaluated; the plant then stays
             at the last state where they could.
         """
-        rows = np.ascontiguousarray(np.atleast_2d(as_floats(efforts, 'efforts')))
+        rows = np.array(np.atleast_2d(as_floats(efforts, 'efforts')), order='C')  # see `vector`
         if rows.shape not in ((1, len(self.joints)), (2 * self.substeps + 1, len(self.joints))):
             raise InputError(
                 f'efforts have shape {np.shape(efforts)}, needed is ({len(self.joints)},) or '
@@ -124,8 +124,8 @@ class MechanismPlant:
     def _run(self, efforts: FloatArray, steps: int) -> None:
         try:
             self._dynamics.run(
-                self._state, efforts, self._none, self._stops.points, self._stops.joints,
-                self._food, steps, self.step / self.substeps,
+                self._state, efforts, self._none, self._stops, self._food,
+                steps, self.step / self.substeps,
             )  # fmt: skip
         except MasticatorError as error:
             raise SimulationError(

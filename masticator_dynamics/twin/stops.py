@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the mechanism stops: ends of joint ranges and sockets, and teeth on teeth.
+"""Where the mechanism stops: ends of ranges, dead points of limbs, and teeth on teeth.
 
 Stops are stiff, one-sided springs with dampers. Their stiffness follows from a frequency: that at
 which the mechanism, at home, would swing on the stop. It is then right for any mechanism, and a
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.twin.layout import JOINT_WIDTH, POINT_WIDTH
+from masticator_dynamics.twin.layout import JOINT_WIDTH, LIMB_WIDTH, POINT_WIDTH
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -36,8 +36,11 @@ class Stops:
         Hz, of the mechanism at home swinging on one stop.
     damping : float
         Part of the critical damping.
+    lever : float
+        Sine of the angle between a driven link and the rod on it at which the limb stops, short of
+        its dead point; one that has less at home stops there.
     ramp : float
-        m or rad of depth over which damping grows to its full value.
+        m, rad or sine of depth over which damping grows to its full value.
     teeth : tuple of str
         URDF links whose origins do not rise above their height at home (base z); those that the
         mechanism does not have are left out.
@@ -45,23 +48,32 @@ class Stops:
 
     frequency: float = 300.0
     damping: float = 0.5
+    lever: float = 0.12
     ramp: float = 1e-4
     teeth: tuple[str, ...] = TEETH
 
     def __post_init__(self) -> None:
         """Refuse numbers that are none of a spring (`InputError`)."""
-        for name in ('frequency', 'damping', 'ramp'):
+        for name in ('frequency', 'damping', 'lever', 'ramp'):
             value = getattr(self, name)
-            if not (math.isfinite(value) and (value > 0.0 or (name == 'damping' and value == 0.0))):
+            if not (
+                math.isfinite(value)
+                and (value > 0.0 or (name in ('damping', 'lever') and value == 0.0))
+            ):
                 raise InputError(f'{name} of the stops is {value}; a positive number is needed')
 
 
-@dataclasses.dataclass(frozen=True)
-class PackedStops:
-    """Stops of points (P, POINT_WIDTH) and of joints (J, JOINT_WIDTH) as kernels take them."""
+class PackedStops(NamedTuple):
+    """Stops as kernels take them; columns in ``layout.py``."""
 
-    points: FloatArray
-    joints: FloatArray
+    points: FloatArray  # (P, POINT_WIDTH) of bodies
+    joints: FloatArray  # (J, JOINT_WIDTH)
+    limbs: FloatArray  # (L, LIMB_WIDTH)
+
+
+NO_STOPS = PackedStops(
+    np.zeros((0, POINT_WIDTH)), np.zeros((0, JOINT_WIDTH)), np.zeros((0, LIMB_WIDTH))
+)
 
 
 def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> PackedStops:
@@ -73,7 +85,7 @@ def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> P
         Mass matrix of the independent coordinates at home.
     """
     if stops is None:
-        return PackedStops(np.zeros((0, POINT_WIDTH)), np.zeros((0, JOINT_WIDTH)))
+        return NO_STOPS
     home = mechanism.home
     limits, tree = mechanism.limits, mechanism.structure.tree
     points, rows = [], []
@@ -91,6 +103,7 @@ def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> P
     return PackedStops(
         np.hstack([np.reshape(points, (-1, 7)), _laws(stops, _inertias(np.array(rows), mass))]),
         np.hstack([joints, _laws(stops, felt)]),
+        _limbs(stops, mechanism),
     )
 
 
@@ -110,10 +123,55 @@ def check_start(packed: PackedStops, stops: Stops, mechanism: Mechanism, q: Floa
     ):
         names.append(f'{frame} {"xyz"[axis]}')
         values.append((poses.point(int(row[0]), row[1:4])[axis], lower, upper))
+    for row in packed.limbs:
+        first, rod = int(row[0]), int(row[1])
+        foot = poses.origins[rod]
+        along, swing = (
+            poses.point(rod, row[2:5]) - foot,
+            poses.point_jacobian(first, foot)[:, first],
+        )
+        lever = row[5] * float(along @ swing) / float(np.linalg.norm(along) * np.linalg.norm(swing))
+        names.append(f'lever of {mechanism.tree_joints[first]}')
+        values.append((lever, row[6], math.inf))
     for name, (value, lower, upper) in zip(names, values, strict=True):
         depth = max(lower - value, value - upper)
         if depth > stops.ramp:
             raise InputError(f'the start has {name} at {value:.6g}, {depth:.3g} inside its stop')
+
+
+def _limbs(stops: Stops, mechanism: Mechanism) -> FloatArray:
+    """Limbs that are a driven link and a rod pivoting on its end, and where they must not fold.
+
+    At a dead point the link turns while the platform stands, so that its own inertia, with the
+    rod's mass at the foot, is what the stop holds.
+    """
+    structure, rows, inertias = mechanism.structure, [], []
+    tree, poses = structure.tree, structure.tree.poses(mechanism.home.q)
+    for block in structure.blocks:
+        first, *pivots = block.joints
+        constraint = structure.constraints[block.constraints[0]]
+        chain = [tree.placements[j].body for j in pivots] == list(block.joints[:-1])
+        turning = all(tree.joints[j].type != 'prismatic' for j in pivots)
+        if not (pivots and chain and turning and len(block.constraints) == 1):
+            continue
+        rod, foot = pivots[-1], poses.origins[pivots[-1]]
+        at_end = constraint.body_b == rod
+        tip = constraint.point_b if at_end else constraint.point_a
+        along = poses.point(rod, tip) - foot
+        swing = poses.point_jacobian(first, foot)[:, first]
+        length, radius = float(np.linalg.norm(along)), float(np.linalg.norm(swing))
+        apart = max(float(np.linalg.norm(poses.origins[j] - foot)) for j in pivots)
+        if apart > 1e-9 * length or not (at_end or constraint.body_a == rod) or radius == 0.0:
+            continue
+        lever = float(along @ swing) / (length * radius)
+        link, slides = tree.inertias[first], tree.joints[first].type == 'prismatic'
+        own = link.about_center[2, 2] + link.mass * float(
+            link.center_of_mass[:2] @ link.center_of_mass[:2]
+        )
+        own = (link.mass if slides else own) + tree.inertias[rod].mass * radius**2
+        inertias.append(own * (length / radius) ** 2)
+        rows.append([first, rod, *tip, math.copysign(1.0, lever), min(stops.lever, abs(lever))])
+    return np.hstack([np.reshape(rows, (-1, 7)), _laws(stops, np.array(inertias))])
 
 
 def _ranges_of_points(stops: Stops, mechanism: Mechanism) -> list[tuple[str, int, float, float]]:
