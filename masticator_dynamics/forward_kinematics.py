@@ -134,6 +134,8 @@ class ActuatedFit:
         self._actuated = mechanism.actuated_rows[self._used]
         self._scale = _scales(mechanism)[self._used]
         self._position, self._tangent = (mechanism.slices[f] for f in ('position', 'tangent'))
+        at_home = mechanism.jacobian_actuated_from_independent(mechanism.home)[self._used]
+        self._usual = np.linalg.norm(at_home / self._scale[:, None], axis=0)
         count, freedoms = len(self._actuated), len(mechanism.independent)
         self._scratch = np.zeros((2 * count + freedoms, freedoms))
         self._home = mechanism.home.given(), mechanism.home.row()
@@ -178,7 +180,7 @@ class ActuatedFit:
 
     def _fit(self, row: FloatArray, error: FloatArray, answer: FloatArray) -> float:
         tangent = row[self._tangent]
-        return fit(tangent, self._actuated, self._scale, error, answer, self._scratch)
+        return fit(tangent, self._actuated, self._scale, self._usual, error, answer, self._scratch)
 
     def _reachable(
         self, given: FloatArray, row: FloatArray, step: FloatArray

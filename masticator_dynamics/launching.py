@@ -80,6 +80,8 @@ def dynamics_node(
 ) -> Node:
     """Start node dynamics; of its parameters only those arguments count that are not empty."""
     given: dict[str, object] = {'frame_prefix': value['frame_prefix']}
+    if value.get('drives'):
+        given['drives'] = value['drives']
     if value['rate']:
         given['rate'] = float(value['rate'])
     if value['goal']:

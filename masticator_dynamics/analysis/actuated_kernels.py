@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from masticator_dynamics.engine.dynamics import WEAK_ACTUATION
 from masticator_dynamics.engine.jit import entry_point, kernel
 
 LINK = np.dtype(
@@ -38,12 +39,11 @@ ROD = np.dtype(
     ]
 )
 
-_INDEPENDENT = 1e-12  # part of a column that is left when those before it are taken out
 _ON_THE_LINE = 1e-6  # of a rod's length
 
 
 @entry_point
-def fit(tangent, actuated, scale, error, answer, scratch):
+def fit(tangent, actuated, scale, usual, error, answer, scratch):
     """Solve for independent velocities (k,) that fit actuated ones (u,) best.
 
     Parameters
@@ -53,6 +53,8 @@ def fit(tangent, actuated, scale, error, answer, scratch):
     actuated : array of int, shape (u,)
     scale : array, shape (u,)
         Unit of each actuated velocity.
+    usual : array, shape (k,)
+        Norms of the columns of the actuated Jacobian, in these units, at home: the yardstick.
     error : array, shape (u,)
         Wanted actuated velocities.
     answer : array, shape (k,)
@@ -70,7 +72,7 @@ def fit(tangent, actuated, scale, error, answer, scratch):
         for c in range(columns):
             jacobian[a, c] = tangent[actuated[a] * columns + c] / scale[a]
             basis[a, c] = jacobian[a, c]
-    if not orthonormalise(basis, triangle, count, columns):
+    if not orthonormalise(basis, triangle, usual, count, columns):
         return -1.0
     for c in range(columns - 1, -1, -1):
         value = 0.0
@@ -89,7 +91,7 @@ def fit(tangent, actuated, scale, error, answer, scratch):
 
 
 @entry_point
-def actuated_inertia(links, rods, actuated, motors, scratch, q, tangent, inertia):
+def actuated_inertia(links, rods, actuated, motors, usual, scratch, q, tangent, inertia):
     """Inertia matrices (N, u, u) of positions (N, n) and tangents (N, n, k).
 
     NaN where the actuators lose control.
@@ -100,6 +102,8 @@ def actuated_inertia(links, rods, actuated, motors, scratch, q, tangent, inertia
     actuated : array of int, shape (u,)
     motors : array, shape (2, u)
         Transmission ratios, and inertia of the rotors.
+    usual : array, shape (k,)
+        Norms of the columns of the actuated Jacobian at home.
     scratch : array
         As many rows and columns as :func:`scratch_shape` says.
 
@@ -114,7 +118,7 @@ def actuated_inertia(links, rods, actuated, motors, scratch, q, tangent, inertia
     inverse = scratch[3 * n + u + k : 3 * n + u + 2 * k]
     part = scratch[3 * n + u + 2 * k : 3 * n + u + 2 * k + 3]
     for row in range(len(q)):
-        if not invert(tangent[row], actuated, basis, triangle, inverse, k):
+        if not invert(tangent[row], actuated, usual, basis, triangle, inverse, k):
             inertia[row] = math.nan
             continue
         for j in range(n):
@@ -150,12 +154,9 @@ def scratch_shape(joints: int, actuated: int, independent: int) -> tuple[int, in
 
 
 @kernel
-def orthonormalise(basis, triangle, count, columns):
+def orthonormalise(basis, triangle, usual, count, columns):
     """Turn a matrix into orthonormal columns and a triangle; False when it has not full rank."""
     for c in range(columns):
-        before = 0.0
-        for r in range(count):
-            before += basis[r, c] * basis[r, c]
         for d in range(c):
             triangle[d, c] = 0.0
         for _ in range(2):  # twice is enough
@@ -169,9 +170,9 @@ def orthonormalise(basis, triangle, count, columns):
         after = 0.0
         for r in range(count):
             after += basis[r, c] * basis[r, c]
-        if not after > _INDEPENDENT * _INDEPENDENT * before:
-            return False
         length = math.sqrt(after)
+        if not length > WEAK_ACTUATION * usual[c]:
+            return False
         triangle[c, c] = length
         for r in range(count):
             basis[r, c] /= length
@@ -179,13 +180,13 @@ def orthonormalise(basis, triangle, count, columns):
 
 
 @kernel
-def invert(tangent, actuated, basis, triangle, inverse, columns):
+def invert(tangent, actuated, usual, basis, triangle, inverse, columns):
     """Pseudo-inverse (k, u) of the actuated rows of a tangent; False when they lose control."""
     count = len(actuated)
     for a in range(count):
         for c in range(columns):
             basis[a, c] = tangent[actuated[a], c]
-    if not orthonormalise(basis, triangle, count, columns):
+    if not orthonormalise(basis, triangle, usual, count, columns):
         return False
     for c in range(columns - 1, -1, -1):
         for a in range(count):

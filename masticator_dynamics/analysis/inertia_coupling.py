@@ -47,6 +47,8 @@ class ActuatedInertia:
         actuators = [mechanism.description.actuators[name] for name in mechanism.actuated]
         rotors = [actuator.rotor_inertia for actuator in actuators]
         self._motors = np.array([mechanism.transmission_ratios, rotors])
+        at_home = mechanism.jacobian_actuated_from_independent(mechanism.home)
+        self._usual = np.linalg.norm(at_home, axis=0)
         # The tree, less the limbs of a redundantly actuated mechanism.
         redundant = len(mechanism.actuated) > len(mechanism.independent)
         limbs = [_limb(mechanism, joint) for joint in self._actuated] if redundant else []
@@ -76,6 +78,7 @@ class ActuatedInertia:
             self._rods,
             self._actuated,
             self._motors,
+            self._usual,
             self._scratch,
             q,
             tangent,

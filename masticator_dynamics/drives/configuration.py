@@ -71,6 +71,7 @@ class Motor(_Strict):
         0.001, description='N m, of one unit of 0x6076; other than 0.001 in some drives'
     )
     peak_torque: Positive = pydantic.Field(description='N m, of the motor; for 0x6072')
+    rotor_inertia: NotNegative = pydantic.Field(0.0, description='kg m^2, of the motor')
     gear_ratio: Positive = pydantic.Field(description='turns of the motor per turn of the joint')
     efficiency: Share = pydantic.Field(1.0, description='of the gear, driving and driven')
     counts_per_turn: Count = pydantic.Field(description='of the encoder, per turn of the motor')

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from masticator_dynamics.errors import InputError, LimitError, MasticatorError
 from masticator_dynamics.estimation.circle import CircleMap
 from masticator_dynamics.estimation.ellipse import EllipseMap
 from masticator_dynamics.estimation.grid import GridMap
-from masticator_dynamics.estimation.region import Region
+from masticator_dynamics.estimation.region import SLACK, Region
 from masticator_dynamics.estimation.sampling import element_indices, inertia_at
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Motion
@@ -139,8 +140,13 @@ class FittedEstimator:
 
     def load_inertia(self, motion: Motion) -> FloatArray:
         """See `Estimator`."""
-        inertia: FloatArray = self.estimate(motion.y)[0]
-        return inertia
+        y = motion.y[None]
+        scaled = self.region.scaled(y)
+        if self.region.excess_scaled(scaled)[0] <= SLACK:
+            inertia = self.elements.values(scaled, slice(0, len(self.actuated)))[0]
+            if math.isfinite(inertia.sum()):
+                return inertia
+        raise self._outside(y)
 
     def _outside(self, y: FloatArray) -> LimitError:
         """Why there is no estimate at a row (1, n_y)."""

@@ -9,10 +9,11 @@ in cells, since coordinates may have different units.
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
 
 _AT_NODE = 1e-24  # square of a distance in cells
 _ROWS = 1024  # at once: corners times quantities times rows have to fit
@@ -38,15 +39,20 @@ class GridMap:
         ]
         return np.concatenate(rows)
 
-    def _values(self, points: FloatArray, elements: slice) -> FloatArray:
+    @functools.cached_property
+    def _layout(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Last index of each coordinate, corners of a cell, and strides of the flat nodes."""
         counts = np.array(self.nodes.shape[:-1])
-        place = (points + 1.0) / 2.0 * (counts - 1)
-        cell = np.clip(np.floor(place).astype(int), 0, np.maximum(counts - 2, 0))
-        steps = np.indices((2,) * len(counts)).reshape(len(counts), -1).T
-        corners = np.minimum(cell[:, None] + steps, counts - 1)
+        corners = np.indices((2,) * len(counts)).reshape(len(counts), -1).T
+        return counts - 1, corners, np.append(np.cumprod(counts[:0:-1])[::-1], 1)
+
+    def _values(self, points: FloatArray, elements: slice) -> FloatArray:
+        last, steps, strides = self._layout
+        place = (points + 1.0) * (0.5 * last)
+        cell = np.minimum(np.maximum(place.astype(int), 0), np.maximum(last - 1, 0))
+        corners = np.minimum(cell[:, None] + steps, last)
         square = ((place[:, None] - corners) ** 2).sum(axis=-1)
-        flat = np.ravel_multi_index(tuple(np.moveaxis(corners, -1, 0)), tuple(counts))
-        known = self.nodes.reshape(-1, self.nodes.shape[-1])[flat, elements]
+        known = self.nodes.reshape(-1, self.nodes.shape[-1])[corners @ strides, elements]
         there = np.isfinite(known[..., :1])
         weight = np.where(there, 1.0 / np.maximum(square, _AT_NODE)[..., None], 0.0)
         total = weight.sum(axis=1)

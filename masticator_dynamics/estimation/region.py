@@ -12,7 +12,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray
 
 _PROBES, _FACES = 20000, 2000
-_SLACK = 1e-9  # in half widths: a pose on the border must not be refused for its last digit
+SLACK = 1e-9  # in half widths: a pose on the border must not be refused for its last digit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,11 +62,14 @@ class Region:
 
     def contains(self, points: FloatArray) -> npt.NDArray[np.bool_]:
         """Which of the points (N, n) are inside; those that are not finite are not."""
-        return self.excess(points) <= _SLACK
+        return self.excess(points) <= SLACK
 
     def excess(self, points: FloatArray) -> FloatArray:
         """How far points (N, n) are beyond the face that they are farthest beyond, half widths."""
-        scaled = self.scaled(points)
+        return self.excess_scaled(self.scaled(points))
+
+    def excess_scaled(self, scaled: FloatArray) -> FloatArray:
+        """The same from scaled coordinates (N, n)."""
         beyond = np.abs(scaled).max(axis=1) - 1.0
         if len(self.offsets):
             beyond = np.maximum(beyond, (scaled @ self.normals.T - self.offsets).max(axis=1))

@@ -15,6 +15,7 @@ class Settings:
     """Values of the parameters; units are in their descriptions."""
 
     mechanism: str
+    drives: str
     rate: float
     goal: str
     friction: bool
@@ -31,6 +32,12 @@ class Settings:
 
 DECLARATIONS = (
     MECHANISM,
+    Declaration(
+        'drives',
+        '',
+        'Drives file, by path or name in config/, whose rotors the efforts accelerate, too; '
+        'empty: efforts of the mechanism alone.',
+    ),
     Declaration('rate', 500.0, 'Control cycles per second, Hz.', interval=(1.0, 2000.0)),
     Declaration(
         'goal',

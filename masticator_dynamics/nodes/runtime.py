@@ -12,6 +12,8 @@ import numpy as np
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.nodes.bite_force import BiteForce
 from masticator_dynamics.nodes.bite_force_input import BiteForceInput
@@ -45,7 +47,7 @@ class Runtime:
     """
 
     def __init__(self, node: LifecycleNode, settings: Settings):
-        self.mechanism = mechanism = Mechanism.load(settings.mechanism)
+        self.mechanism = mechanism = _load(settings)
         mechanism.feedforward(mechanism.home.y, goal=settings.goal, friction=settings.friction)
         self.motion = ExecutedMotion(mechanism.home.y, mechanism.independent)
         self.bite = BiteForce(mechanism)
@@ -202,3 +204,10 @@ class Runtime:
         with contextlib.suppress(LimitError):
             ask(limits=tight)
         return LoadWatch(mechanism, tight)
+
+
+def _load(settings: Settings) -> Mechanism:
+    """The mechanism, with the rotors of its drives where there are any."""
+    if not settings.drives:
+        return Mechanism.load(settings.mechanism)
+    return Mechanism(with_rotors(settings.mechanism, load_drives(settings.drives)))

@@ -14,6 +14,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.nodes import process
 from masticator_dynamics.nodes.declarations import AUTOSTART, FRAME_PREFIX, MECHANISM, Declaration
 from masticator_dynamics.nodes.diagnostics import ERROR, OK, WARN
@@ -86,9 +88,11 @@ class Twin:
 
     def __init__(self, node: ManagedNode, settings: Settings):
         self._node = node
-        mechanism = Mechanism.load(settings.mechanism)
+        drives = load_drives(settings.drives)
+        mechanism = Mechanism(with_rotors(settings.mechanism, drives))
         self._simulation = TwinSimulation(
             mechanism,
+            drives,
             settings.drives,
             settings.simulation,
             settings.food,

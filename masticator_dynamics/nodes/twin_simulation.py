@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
-from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator.simulation import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.errors import MasticatorError
@@ -25,9 +25,10 @@ class TwinSimulation:
     Parameters
     ----------
     mechanism : Mechanism
-        Used by the thread alone from :meth:`start` to :meth:`stop`.
+        With the rotors of the drives. Used by the thread alone from :meth:`start` to :meth:`stop`.
+    drives : Drives
     drives_file, simulation_file : str
-        For the drives.
+        Where they were read from, and what their motors are made of.
     food : str
         Name or path; empty: none.
     friction : bool
@@ -60,6 +61,7 @@ class TwinSimulation:
     def __init__(
         self,
         mechanism: Mechanism,
+        drives: Drives,
         drives_file: str,
         simulation_file: str,
         food: str,
@@ -70,7 +72,6 @@ class TwinSimulation:
         report: Callable[[], None],
         log: Callable[[str], None],
     ):
-        drives = load_drives(drives_file)
         simulation = load_simulation(simulation_file, drives)
         bolus = load_food(food) if food else None
         self.food_frame = bolus.frame if bolus else ''

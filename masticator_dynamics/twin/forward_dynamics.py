@@ -206,8 +206,11 @@ class ForwardDynamics:
 
 
 def vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:
-    """Finite numbers of the right count (`InputError` otherwise)."""
-    numbers = np.ascontiguousarray(as_floats(values, name))
+    """A copy of finite numbers of the right count (`InputError` otherwise).
+
+    A copy, because numba would compile everything once more for an array that is read-only.
+    """
+    numbers = np.array(as_floats(values, name), order='C')
     if numbers.shape != (length,):
         raise InputError(f'{name} has shape {numbers.shape}, needed is ({length},)')
     if not np.isfinite(numbers).all():

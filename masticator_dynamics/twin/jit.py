@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the twin's compiled code is kept: beside the engine's, by a hash of the twin's sources."""
+"""Where the twin's compiled code is kept: beside the engine's, by a hash of the twin's kernels."""
 
 import hashlib
 import pathlib
@@ -15,11 +15,14 @@ def entry_point(function: Function) -> Function:
     """Compile a function that Python calls, and keep the machine code on disk.
 
     As :func:`masticator_dynamics.engine.jit.entry_point`, in a folder of its own in the engine's:
-    an edit of either is noticed, and one of the twin does not compile the engine anew.
+    an edit of either is noticed, and one of the twin does not compile the engine anew. Files
+    without kernels do not count.
     """
     digest = hashlib.sha256()
     for source in sorted(pathlib.Path(__file__).parent.glob('*.py')):
-        digest.update(source.read_bytes())
+        content = source.read_bytes()
+        if b'\n@kernel\n' in content or b'\n@entry_point\n' in content:
+            digest.update(content)
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(jit.cache_directory() / f'twin-{digest.hexdigest()[:16]}')
     try:

@@ -110,7 +110,7 @@ class MechanismPlant:
             When the mechanism gets where its equations cannot be evaluated; the plant then stays
             at the last state where they could.
         """
-        rows = np.ascontiguousarray(np.atleast_2d(as_floats(efforts, 'efforts')))
+        rows = np.array(np.atleast_2d(as_floats(efforts, 'efforts')), order='C')  # see `vector`
         if rows.shape not in ((1, len(self.joints)), (2 * self.substeps + 1, len(self.joints))):
             raise InputError(
                 f'efforts have shape {np.shape(efforts)}, needed is ({len(self.joints)},) or '

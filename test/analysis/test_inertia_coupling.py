@@ -12,6 +12,8 @@ from oracles import rss_oracle as rss
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
+from masticator_dynamics.errors import SingularityError
+from masticator_dynamics.estimation.sampling import inertia_at
 from masticator_dynamics.tables import read_table, write_table
 
 # With S1's geometry at occlusion, computed apart from this project and rounded.
@@ -206,3 +208,21 @@ def test_reproduces_the_reference_samples() -> None:
             inertia = mechanism.actuated_inertia(motion)
             assert samples.relative_error(inertia, numbers['M_A'], 0.0) < 1e-8
             assert mechanism.inertia_coupling(motion) == pytest.approx(numbers['MCI'], rel=1e-8)
+
+
+FIVE_BAR = pathlib.Path(__file__).parents[1] / 'mechanisms/five_bar.yaml'
+
+
+def test_where_actuators_lose_control_there_is_no_inertia() -> None:
+    """Rods in line: the motors cannot push the pin."""
+    five_bar = Mechanism.load(FIVE_BAR)
+    flat = np.array([0.0, np.sqrt(0.2**2 - 0.175**2)])
+    with pytest.raises(SingularityError, match=r'motor_1, motor_2 lose control at \[0'):
+        five_bar.actuated_inertia(five_bar.solve(flat))
+    poses = np.array([five_bar.home.y, flat])
+    with pytest.raises(SingularityError, match='row 2: actuators') as caught:
+        five_bar.actuated_inertia(five_bar.attempt(poses).motions)
+    assert caught.value.row == 1
+    elements, there = inertia_at(five_bar, poses)
+    assert there.tolist() == [True, False]
+    assert np.isfinite(elements).all(axis=1).tolist() == [True, False]

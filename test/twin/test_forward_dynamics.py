@@ -76,7 +76,10 @@ def test_friction_as_shipped_is_undone_and_matters() -> None:
 
 def test_regularised_friction_grows_with_velocity_and_never_beyond_its_law() -> None:
     mechanism = samples.mechanism('masticator')
-    soft, jump = ForwardDynamics(mechanism, friction=True), ForwardDynamics(mechanism, friction=JUMP)
+    soft, jump = (
+        ForwardDynamics(mechanism, friction=True),
+        ForwardDynamics(mechanism, friction=JUMP),
+    )
     state = samples.states('masticator', 1, seed=1204)[0]
     effort = mechanism.feedforward(state.y, wrench=state.wrench).actuated
     at_rest = soft(state.y, np.zeros(4), effort, state.wrench)

@@ -99,9 +99,12 @@ def test_torque_free_jaw_comes_to_rest_at_the_stops(friction: bool) -> None:
     plant = MechanismPlant(mechanism, step=2e-3, friction=friction)
     heights = {f: mechanism.frame_pose(mechanism.home, f).position[2] for f in Stops().teeth}
     start, peak, kinetic = sum(plant.energy), 0.0, []
-    for _ in range(4000):
+    for k in range(2500):
         plant.advance(np.zeros(6))
         kinetic.append(plant.energy[0])
+        peak = max(peak, sum(plant.energy) - start)
+        if k % 5:
+            continue
         motion = mechanism.solve(plant.state[0])
         deep = [v for v in mechanism.range_violations(motion) if v.quantity != 'velocity']
         for violation in deep:
@@ -109,7 +112,6 @@ def test_torque_free_jaw_comes_to_rest_at_the_stops(friction: bool) -> None:
             assert excess < (1e-3 if violation.unit == 'm' else 2e-2), violation
         for frame, height in heights.items():
             assert mechanism.frame_pose(motion, frame).position[2] < height + 1e-4
-        peak = max(peak, sum(plant.energy) - start)
     assert plant.state[0][3] > 0.15, 'gravity opens the jaw'
     assert peak < 1e-6, 'stops give no energy'
     assert max(kinetic) > 0.01

@@ -1,0 +1,51 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the rotors of the drives add to a mechanism's inertia."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+from masticator_dynamics.description import MechanismDescription, load_description
+from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.errors import DescriptionError
+
+
+def with_rotors(
+    description: str | pathlib.Path | MechanismDescription, drives: Drives
+) -> MechanismDescription:
+    """A mechanism whose motors are those of a drives file.
+
+    Parameters
+    ----------
+    description : MechanismDescription, str or path
+        As it is without motors, or its name or path.
+    drives : Drives
+
+    Returns
+    -------
+    MechanismDescription
+        The same with the rotors' inertia, as the joints feel it through their gears, added to that
+        of the actuators which have a drive.
+
+    Raises
+    ------
+    DescriptionError
+        For an actuator with a transmission, whose rotor the description itself must tell.
+    """
+    if not isinstance(description, MechanismDescription):
+        description = load_description(description)
+    actuators = dict(description.actuators)
+    for joint, drive in drives.drives.items():
+        if joint in actuators:
+            motor, before = drive.motor, actuators[joint]
+            if before.transmission is not None and motor.rotor_inertia:
+                raise DescriptionError(
+                    description.file,
+                    f'actuators.{joint}.rotor_inertia',
+                    'with a transmission here the rotor belongs here, too, not in the drives file',
+                )
+            felt = before.rotor_inertia + motor.rotor_inertia * motor.gear_ratio**2
+            actuators[joint] = type(before)(**{**dict(before), 'rotor_inertia': felt})
+    return dataclasses.replace(description, actuators=actuators)
