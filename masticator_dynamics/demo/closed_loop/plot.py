@@ -72,7 +72,7 @@ def _plot_paths(axes: Sequence[Axes], forward: Pass) -> None:
         panel.set(title=title, xlabel=label, ylabel='up (mm)', aspect='equal', adjustable='datalim')
     # As a dentist sees the patient: the patient's left is on the right.
     axes[1].invert_xaxis()
-    axes[0].legend(loc='lower center')
+    axes[1].legend(loc='upper right')
 
 
 def _plot_errors(panel: Axes, forward: Pass, alone: Pass | None) -> None:

@@ -20,6 +20,8 @@ from masticator_dynamics.demo.processes import RunError
 from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.run import PACKAGES
 from masticator_dynamics.demo.script import Script, built_in_script, recorded_script
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.tables import write_table
@@ -75,7 +77,7 @@ def run_closed_loop(
     setting = setting or Setting()
     progress = Progress()
     progress.stage('Loading the mechanism (the first time, compiling takes some minutes)')
-    model = Mechanism.load(mechanism)
+    model = Mechanism(with_rotors(mechanism, load_drives(setting.drives)))
     script = recorded_script(model, incisor) if incisor else built_in_script(model, strokes)
     _warm_up(model, setting)
     passes = {FORWARD: True} | ({ALONE: False} if compare else {})

@@ -67,6 +67,7 @@ def record_pass(
         },
         'servo_drives': {'drives': str(drives), 'forward_effort': forward_effort},
         'dynamics': {
+            'drives': str(drives),
             'rate': DYNAMICS_RATE, 'bite_force.timeout': BITE_TIMEOUT,
             'publish_joint_states': False, 'visual_rate': 10.0,
         },
