@@ -53,6 +53,9 @@ class DriveRuntime:
     def __init__(self, node: LifecycleNode, settings: Any):
         mechanism = Mechanism.load(settings.mechanism)
         drives = in_order(with_bus(load_drives(settings.drives), settings), mechanism)
+        if drives.mode == 'effort' and not settings.forward_effort:
+            reason = 'without efforts there is nothing to command in mode effort'
+            raise DescriptionError('parameters', 'forward_effort', reason)
         self._node, self._settings, self._drives = node, settings, drives
         self._mechanism = mechanism  # for the executor's thread
         self._active = False
@@ -62,10 +65,12 @@ class DriveRuntime:
         self._network = DriveNetwork(drives, find_file(settings.drives))
         self._network.connect()
         self._exchange = CyclicExchange(self._network, self._cycle)
-        self._command = CommandInput(node, self._supervisor, drives.mode)
+        self._command = CommandInput(
+            node, self._supervisor, drives.mode, forward_effort=settings.forward_effort
+        )
         self._state = StateOutput(node, mechanism.actuated)
         self._added: AddedEffortInput | None = None
-        if settings.add_bite_effort:
+        if settings.add_bite_effort and settings.forward_effort:
             timeout = settings.added_effort_timeout
             self._added = AddedEffortInput(node, mechanism.actuated, timeout)
         self._requests = DriveRequests(

@@ -29,6 +29,11 @@ DECLARATIONS = (
         'auto_enable', False, 'Enable the drives when the node becomes active, without a service.'
     ),
     Declaration(
+        'forward_effort',
+        True,
+        'Efforts beside positions go to the drives; false: positions only, for comparisons.',
+    ),
+    Declaration(
         'add_bite_effort',
         False,
         'Add what efforts of node dynamics have beyond those of its trajectory: the bite force, '
@@ -62,6 +67,7 @@ class Settings:
     bus_channel: str
     bus_port: int
     auto_enable: bool
+    forward_effort: bool
     add_bite_effort: bool
     added_effort_timeout: float
     loop_check_rate: float
