@@ -25,7 +25,7 @@ from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.tables import write_table
-from masticator_dynamics.twin import MechanismPlant, load_food
+from masticator_dynamics.twin import Food, MechanismPlant, load_food
 
 FORWARD, ALONE = 'closed_loop', 'closed_loop_pd_alone'  # names of the passes
 RESULTS = (
@@ -75,11 +75,12 @@ def run_closed_loop(
     """
     check_packages(_NEEDED)
     setting = setting or Setting()
+    food = load_food(setting.food)
     progress = Progress()
     progress.stage('Loading the mechanism (the first time, compiling takes some minutes)')
     model = Mechanism(with_rotors(mechanism, load_drives(setting.drives)))
     script = recorded_script(model, incisor) if incisor else built_in_script(model, strokes)
-    _warm_up(model, setting)
+    _warm_up(model, food)
     passes = {FORWARD: True} | ({ALONE: False} if compare else {})
     results = (*RESULTS, f'{ALONE}.mcap') if compare else RESULTS
     try:
@@ -102,9 +103,9 @@ def run_closed_loop(
     return 0 if summary.passed else 1
 
 
-def _warm_up(model: Mechanism, setting: Setting) -> None:
+def _warm_up(model: Mechanism, food: Food) -> None:
     """Have everything compiled here: processes that start together would all do it."""
-    plant = MechanismPlant(model, step=_WARM_UP_STEP, food=load_food(setting.food))
+    plant = MechanismPlant(model, step=_WARM_UP_STEP, food=food)
     plant.advance([0.0] * len(model.actuated))
     model.forward_kinematics(model.home.position)
 
