@@ -215,8 +215,6 @@ class Supervisor:
         with self._lock:
             if self._phase in _ON:
                 self._enter(Phase.STOPPING)
-            elif self._phase is Phase.LATCHED:
-                return Outcome(True, f'already stopped: {self._latch.text}')
             return Outcome(True, f'drives are {self._phase.value}')
 
     def reset(self) -> Outcome:

@@ -16,6 +16,8 @@ from std_srvs.srv import Trigger
 
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.report import Phase
+from masticator_dynamics.drives.status import powered
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DriveError
@@ -82,10 +84,22 @@ class DriveRequests:
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free; blocks."""
-        return self._begin(self._supervisor.disable)
+        outcome = self._begin(self._supervisor.disable)
+        feedback = self._supervisor.report().feedback
+        if outcome.success or feedback is None or powered(feedback).any():
+            return outcome
+        return Outcome(True, f'drives are torque-free; stopped until reset: {outcome.message}')
 
     def reset(self) -> Outcome:
-        """Acknowledge faults and forget what is latched; blocks."""
+        """Acknowledge faults and forget what is latched; blocks.
+
+        Drives that had lost power or bus are set up again first.
+        """
+        if self._supervisor.report().phase is Phase.LATCHED:
+            try:
+                self._network.restore()
+            except DriveError as error:
+                return Outcome(False, str(error))
         return self._begin(self._supervisor.reset)
 
     def home(self) -> Outcome:

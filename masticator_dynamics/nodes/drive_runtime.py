@@ -12,6 +12,7 @@ from typing import Any
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import Bus, Drives, find_file, load_drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
@@ -88,6 +89,8 @@ class DriveRuntime:
             self._watch(True)
         self._command.discard()
         self._active = self._requests.active = True
+        # This thread may hold Python's lock when the exchange needs it.
+        real_time.request(real_time.SERVICE)
         self._exchange.start()
         if self._settings.auto_enable:
             threading.Thread(target=self._enable, name='auto_enable', daemon=True).start()
