@@ -11,6 +11,7 @@ import types
 
 import click
 
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.simulator.faults import NAMES
@@ -59,6 +60,7 @@ def simulate_drives(drives_file: str, simulation_file: str) -> None:
 
 
 def _read_lines(simulator: DriveSimulator) -> None:
+    real_time.request(real_time.SERVICE)
     for line in sys.stdin:
         if line.strip():
             simulator.post(line)

@@ -22,6 +22,7 @@ from masticator_dynamics.drives.can_bus import error_frame_words
 from masticator_dynamics.drives.cycle import Cycle, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.frames import DriveFrames
 from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.receiver import BUS_ERRORS
 from masticator_dynamics.drives.timing import Statistics, Timing
 
 _SWITCH = 0.00005  # s; how long another thread may keep Python's lock
@@ -178,7 +179,7 @@ class CyclicExchange:
         """Wait for one frame and put it where it belongs; whether one came."""
         try:
             message = self._bus.recv(timeout)
-        except (can.CanError, OSError) as error:
+        except BUS_ERRORS as error:
             self._error = f'cannot receive: {error}'
             time.sleep(timeout)  # it would fail again at once
             return False
@@ -194,5 +195,5 @@ class CyclicExchange:
         try:
             with self._canopen.send_lock:
                 self._bus.send(message)
-        except (can.CanError, OSError) as error:
+        except BUS_ERRORS as error:
             self._error = f'cannot send: {error}'

@@ -162,8 +162,8 @@ class DriveFrames:
     def _targets(self, setpoint: Setpoint, velocity: FloatArray) -> tuple[list[int], list[int]]:
         counts = self._scaling.counts_from_position(setpoint.position)
         per_mille = np.rint(self._scaling.per_mille_from_effort(setpoint.effort, velocity))
-        per_mille = np.clip(per_mille, -self._largest, self._largest)
         usable = np.isfinite(per_mille)
+        per_mille = np.clip(per_mille, -self._largest, self._largest)
         if self._with_position:
             usable = usable & (np.abs(counts) <= _LARGEST_COUNT)
         else:

@@ -12,9 +12,9 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 
-import can
 import canopen
 import numpy as np
+from canopen.network import MessageListener
 
 from masticator_dynamics.drives import bring_up, emergency, objects, real_time
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
@@ -22,6 +22,7 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Emergency
 from masticator_dynamics.drives.dictionary import load_dictionary, tells_temperature
 from masticator_dynamics.drives.objects import Nmt, NmtState, Object
+from masticator_dynamics.drives.receiver import BUS_ERRORS, Receiver
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.sdo import SdoChannel
 from masticator_dynamics.engine.arrays import FloatArray
@@ -29,7 +30,6 @@ from masticator_dynamics.errors import DriveError
 
 _START = 5.0  # s for a drive to become operational
 _TEMPERATURES = 1.0  # s between two readings of a temperature
-_RECEIVER = 0.05  # s; how soon the receiving thread sees that it is to end
 
 # What goes wrong is raised with the drive's name; canopen would print it once more.
 logging.getLogger('canopen').addHandler(logging.NullHandler())
@@ -78,6 +78,7 @@ class DriveNetwork:
         self._closing = threading.Event()
         self._reader: threading.Thread | None = None
         self._network: canopen.Network | None = None
+        self._receiver: Receiver | None = None
 
     def connect(self) -> None:
         """Open the bus and set all drives up; they end operational (NMT) and torque-free.
@@ -89,9 +90,10 @@ class DriveNetwork:
         DriveError
             Naming drive, node id and object. The bus is closed again.
         """
-        self._network = canopen.Network(open_bus(self.drives.bus))
-        self._network.NOTIFIER_CYCLE = _RECEIVER
-        self._network.connect()
+        bus = open_bus(self.drives.bus)
+        self._network = canopen.Network(bus)
+        self._receiver = Receiver(bus, MessageListener(self._network).on_message_received)
+        self._receiver.start()
         try:
             self._add_nodes()
             self._find(range(len(self.names)))
@@ -129,7 +131,7 @@ class DriveNetwork:
         for drive, channel in zip(
             self.drives.drives.values(), self._channels.values(), strict=True
         ):
-            with contextlib.suppress(DriveError, can.CanError):  # it may have gone, or its bus
+            with contextlib.suppress(DriveError, *BUS_ERRORS):  # it may have gone, or its bus
                 channel.command(objects.CONTROL_WORD, 0)
                 channel.command(objects.CONSUMER_HEARTBEAT, 0)
                 self._manage(Nmt.PRE_OPERATIONAL, drive.node_id)
@@ -169,15 +171,14 @@ class DriveNetwork:
 
     @contextlib.contextmanager
     def receiving_by_caller(self) -> Iterator[canopen.Network]:
-        """Stop the receiving thread; the caller hands what it receives to ``notify``."""
-        network = self._connected
-        assert network.notifier is not None
-        network.notifier.stop()
-        network.notifier = None
+        """Pause the receiving thread; the caller hands on what it receives."""
+        network, receiver = self._connected, self._receiver
+        assert receiver is not None
+        receiver.stop()
         try:
             yield network
         finally:
-            network.connect()
+            receiver.start()
 
     @property
     def _connected(self) -> canopen.Network:
@@ -269,6 +270,8 @@ class DriveNetwork:
                     self._temperatures[index] = value
 
     def _disconnect(self) -> None:
+        assert self._receiver is not None
+        self._receiver.stop()
         network, self._network = self._connected, None
-        with contextlib.suppress(can.CanError, OSError):
+        with contextlib.suppress(*BUS_ERRORS):
             network.disconnect()

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import threading
 
-import can
 import canopen
 
 from masticator_dynamics.drives.objects import Object
+from masticator_dynamics.drives.receiver import BUS_ERRORS
 from masticator_dynamics.errors import DriveError
 
 _ANSWER = 0.5  # s; a drive takes some milliseconds, a simulated one on a busy machine longer
@@ -113,6 +113,6 @@ class SdoChannel:
             reason = str(error).removeprefix('Code ')
         except canopen.SdoCommunicationError as error:
             reason = 'no answer' if 'No SDO response' in str(error) else str(error)
-        except (can.CanError, OSError, RuntimeError) as error:
+        except (*BUS_ERRORS, RuntimeError) as error:
             reason = str(error)
         raise DriveError(self.title, f'cannot {action} {entry}: {reason}')

@@ -184,6 +184,9 @@ def test_segmented_download(bench):
     client.request(1, struct.pack('<BHBI', 0x21, 0x607A, 0, 3))
     answer = client.request(1, segment)
     assert answer[0] == 0x80 and struct.unpack_from('<I', answer, 4)[0] == TOO_LONG
+    client.request(1, struct.pack('<BHBI', 0x21, 0x607A, 0, 4))
+    answer = client.request(1, bytes([segment[0] | 0x10]) + segment[1:])
+    assert answer == struct.pack('<BHBI', 0x80, 0x607A, 0, TOGGLE)
 
 
 def test_segments_have_a_toggle_bit_and_can_be_given_up(bench):

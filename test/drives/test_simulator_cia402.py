@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from drives import virtual
-from drives.cia_client import START, SYNC, state_of
+from drives.cia_client import RESET_NODE, START, SYNC, state_of
 from drives.simulated import MOTOR
 
 CSP, CST, HOMING = 8, 10, 6
@@ -114,6 +114,10 @@ def test_quick_stop_options(bench, option, ramp, after):
         assert bench.client.state(1) == OFF and speed(bench) == pytest.approx(10.0, rel=0.05)
         return
     assert bench.client.state(1) == STOPPING and speed(bench) == pytest.approx(5.0, abs=1.0)
+    if after == OFF:
+        bench.client.control(1, ENABLE)  # comes too early
+        assert bench.client.state(1) == STOPPING
+        bench.client.control(1, QUICK_STOP)
     bench.advance(0.1)
     assert bench.client.state(1) == after
     if after == STOPPING:
@@ -286,6 +290,8 @@ def test_homing_calls_the_present_position_home(bench, method):
     bench.advance(0.1)
     assert client.read(1, 0x6064, 0, 'i') == -1234
     assert bench.simulator.axes.plant.position[0] == pytest.approx(0.0, abs=1e-3)
+    client.nmt(RESET_NODE)
+    assert client.read(1, 0x6064, 0, 'i') == 0
 
 
 def test_homing_without_a_method_fails(bench):

@@ -135,6 +135,17 @@ def test_winding_heats_the_motor_exponentially():
     assert axis.motor.temperature == pytest.approx(expected, rel=1e-5)
 
 
+def test_heat_of_a_step_is_that_of_the_current_on_its_way():
+    """The mean of (I (1 - exp(-t/T)))^2 over a step, integrated by hand."""
+    axis, step = Axis(step=0.0005), 0.0005
+    axis.motor.advance(0.1, 0.0)
+    x = step / LAG
+    share = 1.0 - 2.0 / x * (1.0 - math.exp(-x)) + 0.5 / x * (1.0 - math.exp(-2.0 * x))
+    watts = SIMULATED['resistance'] * (0.1 / SIMULATED['torque_constant']) ** 2 * share
+    rise = 5.0 * watts * (1.0 - math.exp(-step / 50.0))
+    assert axis.motor.temperature - 25.0 == pytest.approx(rise, rel=1e-6)
+
+
 def test_electrical_work_is_motion_and_friction():
     """The work of the torque at the motor's shaft, against what became of it."""
     coulomb, viscous = 0.002, 1e-5

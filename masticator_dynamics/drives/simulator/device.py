@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.objects import Control as Bit
 from masticator_dynamics.drives.objects import Mode, Object, Status
+from masticator_dynamics.drives.simulator.commands import ASKED, Command, command_of
 from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary
 from masticator_dynamics.drives.simulator.errors import ErrorLog
 from masticator_dynamics.drives.simulator.servo import Control, Servo
@@ -22,51 +22,10 @@ _PROFILE_DECELERATION = 0x6084
 _SEVERE = (0x2, 0x3, 0x5, 0x7)
 
 
-class Command(enum.Enum):
-    """What bits 0 to 3 of the control word ask for."""
-
-    DISABLE_VOLTAGE = 0
-    QUICK_STOP = 1
-    SHUTDOWN = 2
-    SWITCH_ON = 3
-    ENABLE_OPERATION = 4
-
-
-# Number of the transition in the standard's figure, by state and command.
-_ASKED = {
-    (State.SWITCH_ON_DISABLED, Command.SHUTDOWN): 2,
-    (State.READY_TO_SWITCH_ON, Command.SWITCH_ON): 3,
-    (State.READY_TO_SWITCH_ON, Command.ENABLE_OPERATION): 3,  # and then 4
-    (State.READY_TO_SWITCH_ON, Command.QUICK_STOP): 7,
-    (State.READY_TO_SWITCH_ON, Command.DISABLE_VOLTAGE): 7,
-    (State.SWITCHED_ON, Command.ENABLE_OPERATION): 4,
-    (State.SWITCHED_ON, Command.SHUTDOWN): 6,
-    (State.SWITCHED_ON, Command.QUICK_STOP): 10,
-    (State.SWITCHED_ON, Command.DISABLE_VOLTAGE): 10,
-    (State.OPERATION_ENABLED, Command.SWITCH_ON): 5,
-    (State.OPERATION_ENABLED, Command.SHUTDOWN): 8,
-    (State.OPERATION_ENABLED, Command.DISABLE_VOLTAGE): 9,
-    (State.OPERATION_ENABLED, Command.QUICK_STOP): 11,
-    (State.QUICK_STOP_ACTIVE, Command.DISABLE_VOLTAGE): 12,
-    (State.QUICK_STOP_ACTIVE, Command.ENABLE_OPERATION): 16,
-}
 _CONTROLS = {
     Mode.CYCLIC_SYNCHRONOUS_POSITION: Control.POSITION,
     Mode.CYCLIC_SYNCHRONOUS_TORQUE: Control.TORQUE,
 }
-
-
-def command_of(word: int) -> Command:
-    """What a control word asks for, fault reset apart."""
-    if not word & Bit.ENABLE_VOLTAGE:
-        return Command.DISABLE_VOLTAGE
-    if not word & Bit.QUICK_STOP:
-        return Command.QUICK_STOP
-    if not word & Bit.SWITCH_ON:
-        return Command.SHUTDOWN
-    if not word & Bit.ENABLE_OPERATION:
-        return Command.SWITCH_ON
-    return Command.ENABLE_OPERATION
 
 
 class Device:
@@ -205,7 +164,7 @@ class Device:
         return self._objects.get(option.index, option.subindex, otherwise)
 
     def _ask(self, command: Command) -> None:
-        number = _ASKED.get((self.state, command))
+        number = ASKED.get((self.state, command))
         if command is Command.ENABLE_OPERATION and self.state is State.OPERATION_ENABLED:
             self._after = None
             self._operate()

@@ -58,7 +58,7 @@ class Motor:
     ):
         self._data, self._ambient = simulated, ambient
         self._ratio = motor.direction * motor.gear_ratio
-        self._efficiency = motor.efficiency
+        self._efficiency, self._loss = motor.efficiency, -math.log(motor.efficiency)
         self._peak = motor.peak_torque / simulated.torque_constant
         self._zero = motor.zero
         self._counts_per_radian = self._ratio * motor.counts_per_turn / math.tau
@@ -123,7 +123,7 @@ class Motor:
         shaft = self._ratio * (torque - friction.viscous * self._ratio * velocity) - abs(
             self._ratio
         ) * friction.coulomb * math.tanh(velocity / self._slip)
-        stiffness = abs(shaft * math.log(self._efficiency))
+        stiffness = abs(shaft) * self._loss
         width = max(_TURNING, stiffness / self._damping)
         driving = min(max(math.copysign(1.0, shaft) * velocity / width, -1.0), 1.0)
         return shaft * self._efficiency**driving

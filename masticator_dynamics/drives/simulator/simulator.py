@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
-import os
 import pathlib
 import queue
 import time
@@ -15,6 +13,7 @@ from collections.abc import Callable
 
 import can
 
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.can_bus import bus_title
 from masticator_dynamics.drives.configuration import Drives, find_file
 from masticator_dynamics.drives.simulator import faults
@@ -29,7 +28,6 @@ from masticator_dynamics.errors import DriveError, InputError
 # Behind by more than this, time is given up instead of made good (s).
 _FORGIVEN = 0.05
 _REPORTS = 1.0  # s between two reports of that
-_PRIORITY = 30  # of the real-time scheduler, where it is permitted; below that of the master
 # Frames taken at a time before the plant has its turn.
 _BURST = 200
 
@@ -101,9 +99,8 @@ class DriveSimulator:
         self.slaves: dict[str, Slave] = {}
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
-        self._beside = pathlib.Path(file)
         for joint, drive in drives.drives.items():
-            path = find_file(drive.eds, self._beside)
+            path = find_file(drive.eds, pathlib.Path(file))
             self.slaves[joint] = Slave(
                 drive,
                 simulation.drives[joint],
@@ -145,7 +142,7 @@ class DriveSimulator:
             self.step()
 
     def run(self, go_on: Callable[[], bool]) -> None:
-        """Keep up with the clock for as long as told.
+        """Keep up with the clock for as long as told, as a real-time thread where permitted.
 
         Raises
         ------
@@ -153,9 +150,7 @@ class DriveSimulator:
             The bus cannot be read or written any more.
         """
         length = self.axes.plant.step
-        # Thread 0 is the calling one. Without the right to it the simulator runs all the same.
-        with contextlib.suppress(OSError, AttributeError):
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+        real_time.request(real_time.SIMULATOR)
         try:
             start = time.monotonic() - self.time
             while go_on():

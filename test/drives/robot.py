@@ -1,0 +1,136 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Simulated drives in a process of their own, and a cycle that does what a test tells it."""
+
+import collections
+import contextlib
+import copy
+import queue
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import yaml
+
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.exchange import CyclicExchange
+from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.state_machine import state_of
+from masticator_dynamics.share import share_directory
+
+PATIENCE = 60.0  # s
+SHIPPED = share_directory() / 'config' / 'drives.yaml'
+
+
+def content(port=None):
+    """The shipped drives file as data that shares nothing, on a bus of its own."""
+    data = yaml.safe_load(SHIPPED.read_text(encoding='utf-8'))
+    data['drives'] = {name: copy.deepcopy(drive) for name, drive in data['drives'].items()}
+    if port is not None:
+        data['bus'] = {'interface': 'udp_multicast', 'channel': '239.74.163.2', 'port': port}
+    # Generous, for machines that are busy; what is lost at the shipped rate is a test of its own.
+    data['cycle_rate'] = 50.0
+    data['heartbeat'] = {'period': 0.1, 'timeout': 5.0}
+    return data
+
+
+def wait_for(condition, what, patience=PATIENCE):
+    """Return the first true value of a condition."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError(f'{what}: not within {patience} s')
+
+
+class Robot:
+    """`masticator simulate-drives` with a drives file; faults by `inject`."""
+
+    def __init__(self, folder, data):
+        self.file = folder / 'drives.yaml'
+        self.file.write_text(yaml.safe_dump(data), encoding='utf-8')
+        self._process = subprocess.Popen(
+            [sys.executable, '-m', 'masticator_dynamics', 'simulate-drives', '--drives', self.file],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self._lines = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        assert self._lines.get(timeout=2.0 * PATIENCE).startswith('ready')
+
+    def _read(self):
+        for line in self._process.stdout:
+            self._lines.put(line)
+
+    def inject(self, line):
+        """Make a fault; returns when it is made."""
+        self._process.stdin.write(f'{line}\n')
+        self._process.stdin.flush()
+        answer = self._lines.get(timeout=PATIENCE)
+        assert answer.startswith('ok'), answer
+
+    def end(self):
+        self._process.terminate()
+        try:
+            self._process.wait(PATIENCE)
+        finally:
+            self._process.kill()
+            self._reader.join(PATIENCE)
+            self._process.stdin.close()
+            self._process.stdout.close()
+
+
+class Told:
+    """A cycle that keeps what comes and asks for what it is told."""
+
+    def __init__(self, count=6):
+        self.goal = Goal.TORQUE_FREE
+        self.position = self.effort = None
+        self.newest = None
+        self.kept = collections.deque(maxlen=3000)
+        self._zeros = np.zeros(count)
+
+    def __call__(self, feedback):
+        self.newest = feedback
+        self.kept.append(feedback)
+        position = feedback.position if self.position is None else self.position
+        return Setpoint(self.goal, position, self._zeros if self.effort is None else self.effort)
+
+    def states(self):
+        if self.newest is None:
+            return []
+        return [state_of(int(word)).words for word in self.newest.status_word]
+
+    def reach(self, goal, state):
+        """Ask for a goal and wait until all drives are in a state."""
+        self.goal = goal
+        wait_for(lambda: set(self.states()) == {state}, f'{goal}: {state}')
+
+
+@contextlib.contextmanager
+def connected(robot, file=None):
+    """A network of the robot's drives."""
+    file = file or robot.file
+    network = DriveNetwork(load_drives(file), file)
+    network.connect()
+    try:
+        yield network
+    finally:
+        network.close()
+
+
+@contextlib.contextmanager
+def exchanging(network, told=None):
+    """A running exchange and its cycle."""
+    told = told or Told(len(network.names))
+    exchange = CyclicExchange(network, told)
+    exchange.start()
+    try:
+        yield exchange, told
+    finally:
+        exchange.stop()

@@ -1,0 +1,177 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""PDOs to feedback and setpoints to PDOs, frame by frame."""
+
+import math
+import struct
+
+import can
+import numpy as np
+import pytest
+
+from drives import simulated
+from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.frames import DriveFrames
+from masticator_dynamics.drives.scaling import Scaling
+
+ENABLED, READY, FAULT = 0x0237, 0x0231, 0x0218
+RADIAN = 4096 * 5.0 / (2.0 * math.pi)  # counts, of the motors of `simulated`
+
+
+def answer(node_id, word, counts, torque=0):
+    data = struct.pack('<HiH', word, counts, torque & 0xFFFF)
+    return can.Message(arbitration_id=0x180 + node_id, is_extended_id=False, data=data)
+
+
+class Bench:
+    """Two drives at 100 Hz whose frames are written by hand."""
+
+    def __init__(self, mode='position', velocity_filter=0.0, **motor):
+        drives = simulated.drives()
+        settings = {name: simulated.drive(i + 1, **motor) for i, name in enumerate(drives.drives)}
+        data = {'mode': mode, 'velocity_filter': velocity_filter, 'cycle_rate': 100.0}
+        drives = type(drives)(schema=1, drives=settings, **data)
+        motors = [drive.motor for drive in settings.values()]
+        self.frames = DriveFrames(drives, Scaling(motors))
+        self.time = 100.0
+
+    def cycle(self, *answers, late=()):
+        self.time += 0.01
+        self.frames.sampled(self.time)
+        for message in answers:
+            assert self.frames.take(message)
+        feedback = self.frames.feedback(np.zeros(2), (), '', 0.0)
+        for message in late:
+            assert self.frames.take(message)
+        return feedback
+
+    def send(self, feedback, goal, position=(0.0, 0.0), effort=(0.0, 0.0)):
+        setpoint = Setpoint(goal, np.array(position), np.array(effort))
+        return [bytes(message.data) for message in self.frames.to_drives(setpoint, feedback)]
+
+
+def test_before_the_first_answer_nothing_is_known():
+    bench = Bench()
+    feedback = bench.cycle(answer(1, READY, 100))
+    assert feedback.fresh.tolist() == [True, False]
+    assert feedback.position[0] == pytest.approx(100 / RADIAN)
+    assert np.isnan(feedback.position[1])
+    assert feedback.velocity.tolist() == [0.0, 0.0]
+    assert feedback.missed.tolist() == feedback.lost.tolist() == [0, 1]
+    # A drive that was never heard gets no voltage, whatever is asked for.
+    sent = bench.send(feedback, Goal.ENABLED)
+    assert [data[:2] for data in sent] == [b'\x07\x00', b'\x00\x00']
+
+
+def test_numbers_of_an_answer():
+    feedback = Bench().cycle(answer(1, ENABLED, -2000, -500), answer(2, FAULT, 7, 1000))
+    assert feedback.status_word.tolist() == [ENABLED, FAULT]
+    np.testing.assert_allclose(feedback.position * RADIAN, [-2000, 7])
+    np.testing.assert_allclose(feedback.effort, [-0.25, 0.5])  # 0.1 N m rated, 5 turns
+
+
+def test_misses_in_a_row_and_in_all():
+    bench = Bench()
+    both = answer(1, READY, 0), answer(2, READY, 0)
+    bench.cycle(*both)
+    for _ in range(3):
+        feedback = bench.cycle(both[0])
+    assert (feedback.missed.tolist(), feedback.lost.tolist()) == ([0, 3], [0, 3])
+    feedback = bench.cycle(*both)
+    assert (feedback.missed.tolist(), feedback.lost.tolist()) == ([0, 0], [0, 3])
+
+
+def test_a_late_answer_is_missed_but_read():
+    bench = Bench()
+    bench.cycle(answer(1, READY, 0), answer(2, READY, 0))
+    feedback = bench.cycle(answer(1, READY, 0), late=[answer(2, FAULT, 50)])
+    assert feedback.missed.tolist() == [0, 1]
+    feedback = bench.cycle(answer(1, READY, 0))
+    assert feedback.missed.tolist() == [0, 2]
+    assert feedback.status_word[1] == FAULT
+    assert feedback.position[1] == pytest.approx(50 / RADIAN)
+
+
+def test_velocity_over_the_time_between_samples():
+    bench = Bench()
+    bench.cycle(answer(1, READY, 0), answer(2, READY, 0))
+    feedback = bench.cycle(answer(1, READY, 30), answer(2, READY, -60))
+    np.testing.assert_allclose(feedback.velocity * RADIAN, [3000, -6000])
+    # A drive that missed a cycle: over two periods, and meanwhile what it was.
+    feedback = bench.cycle(answer(1, READY, 60))
+    np.testing.assert_allclose(feedback.velocity * RADIAN, [3000, -6000])
+    feedback = bench.cycle(answer(1, READY, 90), answer(2, READY, -100))
+    np.testing.assert_allclose(feedback.velocity * RADIAN, [3000, -2000])
+
+
+def test_filter_of_velocity():
+    """After a step of the slope the rest of the error is (tau / (tau + T)) ** n."""
+    bench = Bench(velocity_filter=0.03)
+    bench.cycle(answer(1, READY, 0), answer(2, READY, 0))
+    for n in range(1, 6):
+        feedback = bench.cycle(answer(1, READY, 1000 * n), answer(2, READY, 0))
+    expected = 100000.0 * (1.0 - 0.75**5)
+    np.testing.assert_allclose(feedback.velocity * RADIAN, [expected, 0.0])
+
+
+def test_positions_may_jump_while_homing():
+    bench = Bench()
+    both = answer(1, READY, 0), answer(2, READY, 0)
+    feedback = bench.cycle(*both)
+    bench.send(feedback, Goal.HOMING)
+    feedback = bench.cycle(answer(1, READY, 50000), answer(2, READY, 0))
+    assert feedback.velocity.tolist() == [0.0, 0.0]
+    bench.send(feedback, Goal.TORQUE_FREE)
+    feedback = bench.cycle(answer(1, READY, 50000), answer(2, READY, 0))
+    assert feedback.velocity.tolist() == [0.0, 0.0]
+
+
+def test_targets():
+    bench = Bench(efficiency=0.8, direction=-1)
+    feedback = bench.cycle(answer(1, ENABLED, 10), answer(2, ENABLED, -20))
+    sent = bench.send(feedback, Goal.ENABLED, position=(1.0, -0.5), effort=(0.1, -0.2))
+    assert [struct.unpack('<Hih', data) for data in sent] == [
+        (0x000F, round(-RADIAN), -200),
+        (0x000F, round(0.5 * RADIAN), 400),
+    ]
+
+
+def test_what_is_not_to_be_enabled_is_told_to_stay():
+    bench = Bench()
+    feedback = bench.cycle(answer(1, ENABLED, 10), answer(2, ENABLED, -20))
+    for goal, word in ((Goal.TORQUE_FREE, 0), (Goal.STOPPED, 2), (Goal.HALTED, 0x010F)):
+        sent = bench.send(feedback, goal, position=(1.0, math.nan), effort=(0.1, math.inf))
+        assert [struct.unpack('<Hih', d) for d in sent] == [(word, 10, 0), (word, -20, 0)]
+
+
+def test_effort_mode_sends_no_position():
+    bench = Bench(mode='effort')
+    feedback = bench.cycle(answer(1, ENABLED, 10), answer(2, ENABLED, -20))
+    sent = bench.send(feedback, Goal.ENABLED, position=(math.nan, math.nan), effort=(0.1, -9.0))
+    assert [struct.unpack('<Hh', data) for data in sent] == [(0x0F, 200), (0x0F, -3000)]
+
+
+def test_other_frames_are_left_to_others():
+    frames = Bench().frames
+    for identifier, data in ((0x181, b'short'), (0x183, bytes(8)), (0x701, b'\x05')):
+        assert not frames.take(
+            can.Message(arbitration_id=identifier, is_extended_id=False, data=data)
+        )
+
+
+def test_two_answers_to_one_sync_do_not_stand_for_two_drives():
+    bench = Bench()
+    feedback = bench.cycle(answer(1, READY, 0), answer(1, READY, 5))
+    assert feedback.fresh.tolist() == [True, False]
+    assert bench.frames.outstanding == 0
+
+
+def test_fault_reset_is_a_slow_alternation():
+    """An edge every 20 ms: two cycles of 10 ms each."""
+    bench = Bench()
+    feedback = bench.cycle(answer(1, FAULT, 0), answer(2, READY, 0))
+    words = [bench.send(feedback, Goal.RESET) for _ in range(12)]
+    first = [word[0][0] >> 7 for word in words]
+    runs = ''.join(map(str, first)).strip('0')
+    assert '0110' in ''.join(map(str, first)) and '111' not in runs and '000' not in runs
+    assert {word[1][:2] for word in words} == {b'\x00\x00'}

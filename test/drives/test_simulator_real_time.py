@@ -1,0 +1,92 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The simulator against the clock: never ahead of it, and not lost when it falls behind."""
+
+import time
+
+import can
+import numpy as np
+import pytest
+
+from drives.simulated import drives, simulation
+from masticator_dynamics.drives.simulator.plant import FreeMotors
+from masticator_dynamics.drives.simulator.simulator import DriveSimulator
+from masticator_dynamics.errors import DriveError
+
+PATIENCE = 60.0  # s
+
+
+class SlowMotors(FreeMotors):
+    """Take longer for a step than a step is long."""
+
+    def advance(self, efforts):
+        time.sleep(0.004)
+        super().advance(efforts)
+
+
+class BrokenBus(can.BusABC):
+    def __init__(self):
+        super().__init__('broken')
+
+    def send(self, msg, timeout=None):
+        pass
+
+    def _recv_internal(self, timeout):
+        raise can.CanOperationError('the device is gone')
+
+
+@pytest.fixture
+def bus():
+    with can.Bus(interface='virtual', channel='real time') as found:
+        yield found
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    return lambda: not condition() and time.monotonic() < end
+
+
+def test_time_never_runs_ahead_of_the_clock(bus):
+    simulator = DriveSimulator(drives(), simulation(), bus)
+    start = time.monotonic()
+    simulator.run(until(lambda: simulator.time >= 0.4))
+    assert simulator.time >= 0.4
+    assert simulator.time + simulator.real_time.given_up <= time.monotonic() - start
+
+
+def test_a_machine_that_is_too_slow_gives_time_up_and_says_so_now_and_then(bus):
+    said = []
+    joints = ('crank_1', 'crank_2')
+    plant = SlowMotors(joints, np.full(2, 1e-3), 0.0005)
+    simulator = DriveSimulator(drives(), simulation(), bus, plant, report=said.append)
+    start = time.monotonic()
+    simulator.run(until(lambda: simulator.real_time.given_up > 1.5))
+    elapsed = time.monotonic() - start
+    assert simulator.real_time.given_up > 1.5
+    assert simulator.time + simulator.real_time.given_up <= elapsed
+    assert 2 <= len(said) <= 1 + elapsed
+    assert said[0].startswith('too slow: the plant stood still for ')
+
+
+def test_frames_are_answered_while_time_passes(bus):
+    with can.Bus(interface='virtual', channel='real time') as client:
+        simulator = DriveSimulator(drives(), simulation(), bus)
+        request = bytes([0x40, 0x41, 0x60, 0, 0, 0, 0, 0])
+        client.send(can.Message(arbitration_id=0x602, data=request, is_extended_id=False))
+        found = []
+
+        def answered():
+            message = client.recv(0.0)
+            found.extend([message] if message and message.arbitration_id == 0x582 else [])
+            return bool(found)
+
+        simulator.run(until(answered))
+    assert bytes(found[0].data) == bytes([0x4B, 0x41, 0x60, 0, 0x50, 0x02, 0, 0])
+
+
+def test_a_bus_that_fails_ends_it_with_a_reason():
+    bus = BrokenBus()
+    simulator = DriveSimulator(drives(), simulation(), bus)
+    with pytest.raises(DriveError, match='bus socketcan can0: the device is gone'):
+        simulator.run(until(lambda: False))
+    bus.shutdown()
