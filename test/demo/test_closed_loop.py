@@ -17,7 +17,7 @@ from masticator_dynamics.demo.closed_loop.checks import TIMING, run_checks
 from masticator_dynamics.demo.closed_loop.evaluation import Pass, Tracking
 from masticator_dynamics.demo.closed_loop.health import Counts
 from masticator_dynamics.demo.closed_loop.record import ClosedLoopRecord
-from masticator_dynamics.demo.closed_loop.run import _NEEDED, ALONE, RESULTS
+from masticator_dynamics.demo.closed_loop.run import _NEEDED, COMPARISONS, RESULTS
 from masticator_dynamics.demo.closed_loop.setting import Setting
 from masticator_dynamics.demo.mcap_file import read_mcap
 from masticator_dynamics.demo.record import ForceSeries, JointSeries
@@ -66,7 +66,7 @@ def chew(output, capsys, **options):
 def test_chewing_with_simulated_drives(tmp_path, capsys):
     output = tmp_path / 'results'
     code, shown = chew(output, capsys, strokes=2)
-    names = [*RESULTS, f'{ALONE}.mcap']
+    names = [*RESULTS, *COMPARISONS]
     assert sorted(path.name for path in output.iterdir()) == sorted(names), shown.err
     assert (output / 'closed_loop.txt').read_text() in shown.out
     assert 'Traceback' not in shown.err
