@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 from benchmark.control_loop import busy_processes, time_loop
+from benchmark.drive_cycle import time_drive_cycle
 from benchmark.feedforward import tracking
 from benchmark.first_torque import METHODS as FRESH_METHODS
 from benchmark.first_torque import time_first_torque
@@ -33,6 +34,7 @@ from benchmark.states import MECHANISMS, random_states
 from benchmark.table import Row, as_data, as_text
 from benchmark.timing import Method, disagreement, percentiles, time_batches, time_calls
 from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import MasticatorError
 
 OURS, PINOCCHIO, NUMPY, FLOOR = 'engine', 'Pinocchio', 'numpy', 'C++ floor'
 TOLERANCES = {PINOCCHIO: 1e-8, NUMPY: 1e-8, FLOOR: 1e-9}  # of the largest torque
@@ -64,6 +66,7 @@ def main() -> int:
     rows += _fresh_process(options.processes)
     rows += _control_loop(methods, options.loop_rounds, options.busy)
     rows += _per_mechanism(options.rounds // 2, agreement)
+    rows += _drive_cycle()
     _tell('Tracking')
     tracked = tracking()
     machine = _machine()
@@ -191,6 +194,27 @@ def _per_mechanism(rounds: int, agreement: dict[str, float]) -> list[Row]:
         rows.append(Row(f'{name}, p50', 'µs', percentiles(seconds, 50, 1e6)))
         rows.append(Row(f'{name}, p10', 'µs', percentiles(seconds, 10, 1e6)))
     return rows
+
+
+def _drive_cycle() -> list[Row]:
+    _tell('Cycle of the drives')
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            found = time_drive_cycle(pathlib.Path(directory))
+        except MasticatorError as error:
+            _tell(f'The cycle of the drives is left out: {error}')
+            return []
+    figures = (
+        ('exchange and supervision, processor time', found.processor),
+        ('SYNC to the last answer, p50', found.answer.median),
+        ('SYNC to the last frame sent, p50', found.duration.median),
+        ('SYNC to the last frame sent, p99', found.duration.p99),
+        ('SYNC late, p99', found.lateness.p99),
+    )
+    return [
+        Row('six simulated drives in another process, cycles at 500 Hz', '', {}),
+        *(Row(label, 'µs', {OURS: 1e6 * seconds}) for label, seconds in figures),
+    ]
 
 
 def _machine() -> dict[str, str]:

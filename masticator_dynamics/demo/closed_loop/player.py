@@ -54,7 +54,7 @@ class ClosedLoopPlayer(Recorder):
         self._connected: float | None = None
         self._enabling: Any = None
         self._before = self._health.counts
-        self._stopped: float | None = None
+        self._stopped: int | None = None  # when the drives were seen to have, ns since 1970
         self._trajectory = self.create_publisher(JointTrajectory, topics.TRAJECTORY, self.qos)
         self._enable = self.create_client(Trigger, topics.ENABLE)
         self.create_timer(0.1, self._go_on)
@@ -116,13 +116,15 @@ class ClosedLoopPlayer(Recorder):
     def _give_up(self) -> None:
         """Say why the drives stopped, once everybody has told how late it was."""
         if self._stopped is None:
-            self._stopped = time.monotonic()
-        if time.monotonic() - self._stopped > TAIL:
-            self._fail(f'the drives have stopped: {self._health.stopped}')
+            self._stopped = time.time_ns()
+        if time.time_ns() - self._stopped > TAIL * 1e9:
+            when = ''
+            if self._start is not None:
+                elapsed = (self._stopped - self._start) * 1e-9
+                when = f' {elapsed:.1f} s after the motion began'
+            self._fail(f'the drives stopped{when}: {self._health.stopped}')
 
     def _fail(self, reason: str) -> None:
-        if self._start is not None:
-            reason += f', {(time.time_ns() - self._start) * 1e-9:.1f} s after the motion began'
         behind = self._health.counts.since(self._before).in_words()
         if behind:
             reason += f'. This computer was too slow ({load_in_words()}): {behind}'

@@ -9,6 +9,7 @@ import sys
 
 from masticator_dynamics.demo.closed_loop.checks import TIMING, run_checks
 from masticator_dynamics.demo.closed_loop.evaluation import Pass, track
+from masticator_dynamics.demo.closed_loop.in_process import STUDY_RESULTS, study_in_process
 from masticator_dynamics.demo.closed_loop.plot import plot_closed_loop
 from masticator_dynamics.demo.closed_loop.record import read_closed_loop
 from masticator_dynamics.demo.closed_loop.session import logs, record_pass
@@ -25,15 +26,17 @@ from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.tables import write_table
-from masticator_dynamics.twin import MechanismPlant, load_food
+from masticator_dynamics.twin import Food, MechanismPlant, load_food
 
 FORWARD, ALONE = 'closed_loop', 'closed_loop_pd_alone'  # names of the passes
 RESULTS = (
     'closed_loop.mcap', 'closed_loop.csv', 'closed_loop.png', 'closed_loop.json',
     'closed_loop.txt', 'closed_loop.log',
 )  # fmt: skip
+COMPARISONS = (f'{ALONE}.mcap', *STUDY_RESULTS)
 _NEEDED = PACKAGES | {'drives': ('can', 'canopen')}
 _WARM_UP_STEP = 1e-3  # s
+_STUDY = 'the same in one process, in simulated time'
 
 
 def run_closed_loop(
@@ -51,8 +54,9 @@ def run_closed_loop(
     CAN bus to simulated drives, which move the mechanism into the food, whose force comes back.
     Leaves ``closed_loop.mcap`` (every message), ``closed_loop.csv`` (a row per cycle of the
     drives), ``closed_loop.png``, ``closed_loop.json``, ``closed_loop.txt``, ``closed_loop.log``
-    and, of the pass without feedforward, ``closed_loop_pd_alone.mcap``, in place of those of an
-    earlier run; prints the summary.
+    of the pass without feedforward ``closed_loop_pd_alone.mcap``, and of the same in simulated time
+    ``closed_loop_study.csv`` and ``closed_loop_study.png``, in place of those of an earlier run;
+    prints the summary.
 
     Parameters
     ----------
@@ -61,7 +65,8 @@ def run_closed_loop(
     setting : Setting, optional
         Rate, food and drives.
     compare : bool
-        Chew a second time with the drives' position loops alone.
+        Chew a second time with the drives' position loops alone, and in simulated time with every
+        kind of feedforward.
 
     Returns
     -------
@@ -75,13 +80,14 @@ def run_closed_loop(
     """
     check_packages(_NEEDED)
     setting = setting or Setting()
+    food = load_food(setting.food)
     progress = Progress()
     progress.stage('Loading the mechanism (the first time, compiling takes some minutes)')
     model = Mechanism(with_rotors(mechanism, load_drives(setting.drives)))
     script = recorded_script(model, incisor) if incisor else built_in_script(model, strokes)
-    _warm_up(model, setting)
+    _warm_up(model, food)
     passes = {FORWARD: True} | ({ALONE: False} if compare else {})
-    results = (*RESULTS, f'{ALONE}.mcap') if compare else RESULTS
+    results = (*RESULTS, *COMPARISONS) if compare else RESULTS
     try:
         with results_in(output, results) as work:
             for name, forward in passes.items():
@@ -89,22 +95,26 @@ def run_closed_loop(
                 progress.stage(f'Starting dynamics, drives and twin: {what}')
                 record_pass(work, name, model, script, setting, progress, forward_effort=forward)
             progress.stage('Checking and plotting')
-            text = logs(work, tuple(passes))
-            (work / 'closed_loop.log').write_text(text, encoding='utf-8')
+            (work / 'closed_loop.log').write_text(logs(work, tuple(passes)), encoding='utf-8')
             summary = _judge(work, model, script, setting, compare)
+            text = summary.as_text()
+            if compare:
+                progress.stage('The same in simulated time, with ever more feedforward')
+                text += f'\n{_STUDY}\n{study_in_process(work, script, setting, progress)}\n'
+            (work / 'closed_loop.txt').write_text(text, encoding='utf-8')
     except RunError as failure:
         progress.close()
         print(f'demo: {failure}', file=sys.stderr)
         return 1
     finally:
         progress.close()
-    announce(summary.as_text(), summary.checks, TIMING, output, results)
+    announce(text, summary.checks, TIMING, output, results)
     return 0 if summary.passed else 1
 
 
-def _warm_up(model: Mechanism, setting: Setting) -> None:
+def _warm_up(model: Mechanism, food: Food) -> None:
     """Have everything compiled here: processes that start together would all do it."""
-    plant = MechanismPlant(model, step=_WARM_UP_STEP, food=load_food(setting.food))
+    plant = MechanismPlant(model, step=_WARM_UP_STEP, food=food)
     plant.advance([0.0] * len(model.actuated))
     model.forward_kinematics(model.home.position)
 
@@ -120,7 +130,6 @@ def _judge(
     write_table(str(work / 'closed_loop.csv'), *closed_loop_table(model, script, forward, alone))
     plot_closed_loop(work / 'closed_loop.png', model, script, setting, forward, alone)
     (work / 'closed_loop.json').write_text(summary.as_json(), encoding='utf-8')
-    (work / 'closed_loop.txt').write_text(summary.as_text(), encoding='utf-8')
     return summary
 
 

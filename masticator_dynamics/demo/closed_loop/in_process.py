@@ -1,0 +1,43 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The same chewing in simulated time, which no load can blur, with ever more feedforward."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+from masticator_dynamics.demo.closed_loop.setting import Setting
+from masticator_dynamics.demo.progress import Progress
+from masticator_dynamics.demo.script import Script
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.tables import write_table
+from masticator_dynamics.twin import study
+from masticator_dynamics.twin.feedforward import Kind
+from masticator_dynamics.twin.study_plot import plot_study
+
+STUDY_RESULTS = ('closed_loop_study.csv', 'closed_loop_study.png')
+
+
+def study_in_process(
+    work: pathlib.Path, script: Script, setting: Setting, progress: Progress
+) -> str:
+    """Run motion, food and drives of a demo with each kind of feedforward, in simulated time.
+
+    Leaves ``closed_loop_study.csv`` (a row for each kind) and ``closed_loop_study.png``.
+
+    Returns
+    -------
+    str
+        The table, for people.
+    """
+    shipped = study.Setting.shipped(script.path, setting.food, setting.rate)
+    same = dataclasses.replace(shipped, drives=load_drives(setting.drives))
+    whole = len(Kind) * script.duration
+    result = study.study_feedforward(
+        same, progress=lambda share: progress.motion(share * whole, whole)
+    )
+    write_table(str(work / 'closed_loop_study.csv'), *result.table())
+    with open(work / 'closed_loop_study.png', 'wb') as file:
+        plot_study(file, result)
+    return result.text()
