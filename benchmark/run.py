@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 from benchmark.control_loop import busy_processes, time_loop
+from benchmark.feedforward import tracking
 from benchmark.first_torque import METHODS as FRESH_METHODS
 from benchmark.first_torque import time_first_torque
 from benchmark.floor import CompilerMissingError, floor_method
@@ -63,6 +64,8 @@ def main() -> int:
     rows += _fresh_process(options.processes)
     rows += _control_loop(methods, options.loop_rounds, options.busy)
     rows += _per_mechanism(options.rounds // 2, agreement)
+    _tell('Tracking')
+    tracked = tracking()
     machine = _machine()
     print('\n'.join(f'{key}: {value}' for key, value in machine.items()), end='\n\n')
     print(as_text(rows, [OURS, PINOCCHIO, NUMPY, FLOOR]), end='\n\n')
@@ -70,6 +73,8 @@ def main() -> int:
     print(as_text(with_friction, list(WITH_FRICTION)), end='\n\n')
     print(FRICTION_NOTES.format(checked=CHECKED))
     print('\n'.join(miss.as_text() for miss in misses), end='\n\n')
+    print('Incisor tracking of one stroke against soft food, simulated drives')
+    print(tracked.text(), end='\n\n')
     differences = ', '.join(f'{name} {value:.0e}' for name, value in agreement.items())
     print(f'Largest difference from the engine, of the largest torque:\n{differences}')
     if options.json:
@@ -78,6 +83,7 @@ def main() -> int:
             'agreement': agreement,
             'misses': [dataclasses.asdict(miss) for miss in misses],
             'rows': as_data(rows + with_friction, OURS),
+            'incisor_rms': {run.kind.value: run.incisor_rms for run in tracked.runs},
         }
         options.json.write_text(json.dumps(data, indent=2) + '\n', encoding='utf-8')
     return 0

@@ -27,6 +27,7 @@ SUMMARIES = {
     'build-estimator': 'Estimator of load inertia, fitted to a mechanism.',
     'check': 'Validate a description and show what it describes.',
     'simulate-drives': 'CiA 402 servo drives on a CAN bus, without motors.',
+    'study-feedforward': 'Tracking errors of simulated drives, with and without feedforward.',
     'demo': 'The main job, end to end, with no robot.',
 }
 

@@ -9,6 +9,7 @@ import pathlib
 import click
 
 from masticator_dynamics.demo import run_demo
+from masticator_dynamics.errors import InputError
 
 
 @click.command()
@@ -26,6 +27,40 @@ from masticator_dynamics.demo import run_demo
     metavar='FILE',
     help='Recorded incisor to chew along (CSV); default: a built-in stroke.',
 )
-def demo(output: pathlib.Path, incisor: pathlib.Path | None) -> int:
-    """Chew, with no robot: from a recorded incisor to motor torques, with plots."""
-    return run_demo(output, incisor)
+@click.option(
+    '--closed-loop',
+    is_flag=True,
+    help='With simulated drives on a CAN bus, the mechanism they move, and food, in real time.',
+)
+@click.option(
+    '--rate',
+    type=float,
+    metavar='HZ',
+    help='Cycles of the drives per second, with --closed-loop. Default: 250.',
+)
+@click.option(
+    '--food',
+    metavar='NAME',
+    help='A shipped food, or the path of a YAML file, with --closed-loop. Default: soft.',
+)
+def demo(
+    output: pathlib.Path,
+    incisor: pathlib.Path | None,
+    closed_loop: bool,
+    rate: float | None,
+    food: str | None,
+) -> int:
+    """Chew, with no robot: from a recorded incisor to motor torques, with plots.
+
+    With --closed-loop the torques go to simulated drives, and how well the jaw follows is judged.
+    """
+    given = {name: value for name, value in (('rate', rate), ('food', food)) if value is not None}
+    if not closed_loop:
+        if given:
+            raise InputError(f'--{next(iter(given))} needs --closed-loop')
+        return run_demo(output, incisor)
+    # Only here: drives and twin are for nothing else in this command.
+    from masticator_dynamics.demo.closed_loop import run_closed_loop
+    from masticator_dynamics.demo.closed_loop.setting import Setting
+
+    return run_closed_loop(output, incisor, setting=Setting(**given))

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid, trapezoid
 
 from masticator_dynamics.demo.link_motion import LinkMotion
-from masticator_dynamics.demo.record import Record
+from masticator_dynamics.demo.record import ForceSeries, JointSeries, Record
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import wrenches_on_platform
@@ -81,7 +81,7 @@ def evaluate(mechanism: Mechanism, script: Script, record: Record) -> Evaluation
     rows = script.path.sample(state.stamps)
     expected = mechanism.feedforward_batch(*rows)
     position, velocity = _motion_errors(mechanism, script, record, expected)
-    error, bite, age = _fit_bite(mechanism, record, rows, expected)
+    error, bite, age = fit_bite(mechanism, state, record.bite, rows, expected)
     energy, bite_power = _energy_and_bite_power(mechanism, record.bite.frame, expected, bite)
     motor_power = np.einsum('ni,ni->n', state.effort, state.velocity)
     links = LinkMotion(mechanism.description, joints.names, joints.position, joints.velocity)
@@ -120,8 +120,12 @@ def _motion_errors(
     return largest[0], largest[1]
 
 
-def _fit_bite(
-    mechanism: Mechanism, record: Record, rows: tuple[FloatArray, ...], expected: Effort
+def fit_bite(
+    mechanism: Mechanism,
+    state: JointSeries,
+    sent: ForceSeries,
+    rows: tuple[FloatArray, ...],
+    expected: Effort,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Least difference from the effort for any bite force of late; that force; its age.
 
@@ -130,7 +134,7 @@ def _fit_bite(
     last one before the stamp or not much older.
     Efforts are linear in the force; `expected` are those without.
     """
-    state, sent, free = record.state, record.bite, expected.actuated
+    free = expected.actuated
     measured = state.effort[:, state.columns(mechanism.actuated)]
     per_newton = np.empty((len(free), 3, free.shape[1]))
     for axis in range(3):

@@ -20,7 +20,7 @@ from masticator_dynamics.plot_style import BLACK, BLUE, GREEN, ORANGE, PURPLE, R
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIZE, _RESOLUTION = (12.8, 9.6), 125  # inches, dots per inch: 1600 x 1200
+SIZE, RESOLUTION = (12.8, 9.6), 125  # inches, dots per inch: 1600 x 1200
 
 
 def plot_run(
@@ -36,7 +36,7 @@ def plot_run(
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=_SIZE, layout='constrained')
+        figure = Figure(figsize=SIZE, layout='constrained')
         FigureCanvasAgg(figure)
         left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
         _plot_paths(left.subplots(2, 1), evaluation)
@@ -49,7 +49,7 @@ def plot_run(
         axes[4].set_xlim(0.0, script.duration)
         right.align_ylabels(axes)
         figure.suptitle(f'{mechanism.name}, {script.source}: received over ROS 2', fontsize=13)
-        figure.savefig(file, dpi=_RESOLUTION, format='png', pil_kwargs={'optimize': True})
+        figure.savefig(file, dpi=RESOLUTION, format='png', pil_kwargs={'optimize': True})
 
 
 def _plot_paths(axes: Sequence[Axes], evaluation: Evaluation) -> None:
@@ -71,10 +71,10 @@ def _plot_paths(axes: Sequence[Axes], evaluation: Evaluation) -> None:
 def _plot_motion(translation: Axes, rotation: Axes, record: Record) -> None:
     joints = record.joints
     columns = dict(zip(joints.names, joints.position.T, strict=True))
-    _lines(translation, joints.stamps, [('x', columns['x'] * 1e3), ('y', columns['y'] * 1e3)])
+    plot_lines(translation, joints.stamps, [('x', columns['x'] * 1e3), ('y', columns['y'] * 1e3)])
     translation.set(title='Mandible', ylabel='position\n(mm)')
     degrees = [(name, np.degrees(columns[name])) for name in ('alpha', 'beta')]
-    _lines(rotation, joints.stamps, [(f'$\\{name}$', values) for name, values in degrees])
+    plot_lines(rotation, joints.stamps, [(f'$\\{name}$', values) for name, values in degrees])
     rotation.set(ylabel='rotation\n(°)')
 
 
@@ -90,7 +90,7 @@ def _plot_torques(panel: Axes, mechanism: Mechanism, record: Record) -> None:
     state = record.state
     names = [name.replace('_', ' ') for name in mechanism.actuated]
     effort = state.effort[:, state.columns(mechanism.actuated)]
-    _lines(panel, state.stamps, list(zip(names, effort.T, strict=True)))
+    plot_lines(panel, state.stamps, list(zip(names, effort.T, strict=True)))
     panel.set(title='Motor torques', ylabel='torque\n(N m)')
 
 
@@ -101,12 +101,12 @@ def _plot_contacts(
     for contact in mechanism.description.contacts:
         length = float(np.linalg.norm(contact.normal))
         lines.append((contact.name.replace('_', ' '), evaluation.contacts[contact.name] * length))
-    _lines(panel, record.state.stamps, lines)
+    plot_lines(panel, record.state.stamps, lines)
     panel.axhline(0.0, color=BLACK, linewidth=0.6)
     panel.set(title='Contact forces of the sockets on the mandible', ylabel='normal force\n(N)')
 
 
-def _lines(panel: Any, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
+def plot_lines(panel: Any, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
     """Lines of different colour, and dashed every other one, with their legend on the right."""
     colours = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
     for index, (name, values) in enumerate(lines):

@@ -13,6 +13,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 
 from masticator_dynamics.errors import MasticatorError
@@ -22,6 +23,9 @@ _HIGHEST_DOMAIN = 101
 _PATIENCE = 3.0  # s, for a process to end after each signal
 _TAIL_LINES = 15
 _PRIORITY = -10  # niceness
+_REAL_TIME = 5  # below all that threads of the drives ask for themselves
+_START = 120.0  # s, for a process to get ready
+_POLL = 0.1  # s
 _PR_SET_PDEATHSIG = 1
 
 
@@ -83,6 +87,34 @@ class Child:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self.process.pid, _PRIORITY)
 
+    def go_first(self) -> None:
+        """Let all present threads run before other work, where the user may decide that.
+
+        Threads that have put themselves under the real-time scheduler stay as they are.
+        """
+        with contextlib.suppress(OSError, AttributeError):  # not permitted, gone, or not Linux
+            for thread in os.listdir(f'/proc/{self.process.pid}/task'):
+                if os.sched_getscheduler(int(thread)) == os.SCHED_OTHER:
+                    os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(_REAL_TIME))
+
+    def wait_until_logged(self, text: str) -> None:
+        """Wait until the log contains a text.
+
+        Raises
+        ------
+        RunError
+            When the process ends before, or takes too long.
+        """
+        deadline = time.monotonic() + _START
+        while text not in self.log.read_text(encoding='utf-8', errors='replace'):
+            self.check_alive()
+            if time.monotonic() > deadline:
+                raise RunError(
+                    f'the {self.name} is not ready after {_START:.0f} s ({load_in_words()})'
+                    f'{self.log_tail()}'
+                )
+            time.sleep(_POLL)
+
     def check_alive(self) -> None:
         """Refuse to go on when the process has ended.
 
@@ -114,6 +146,11 @@ class Child:
                     self.process.wait(_PATIENCE)
         if self.process.stdout is not None:
             self.process.stdout.close()
+
+
+def load_in_words() -> str:
+    """How busy this computer is."""
+    return f'load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors'
 
 
 def _end_with_parent() -> None:

@@ -96,30 +96,32 @@ def read_record(file: pathlib.Path, contacts: Sequence[str]) -> Record:
     silent = [topic for topic in needed if topic not in events]
     if silent:
         raise InputError(f'nothing was received on {", ".join(silent)}')
-    start = _stamp(events[topics.TRAJECTORY][0])
-    since = _since(start)
+    start = stamp_of(events[topics.TRAJECTORY][0])
+    since = since_start(start)
     effort = events[topics.EFFORT]
     return Record(
         start=start * 1e-9,
-        state=_joints(events[topics.STATE], since),
-        joints=_joints(events[topics.JOINT_STATES], since),
+        state=joint_series(events[topics.STATE], since),
+        joints=joint_series(events[topics.JOINT_STATES], since),
         effort=np.array([event.content.data for event in effort]),
         effort_sequence=_sequence(effort),
-        bite=_forces(events[topics.BITE_FORCE], since),
+        bite=force_series(events[topics.BITE_FORCE], since),
         contacts={
-            name: _forces(events[topics.contact_topic(name)], since) for name in contacts
+            name: force_series(events[topics.contact_topic(name)], since) for name in contacts
         },
         actuated_trajectory=[e.content for e in events.get(topics.ACTUATED_TRAJECTORY, [])],
-        faults=_faults(events[topics.DIAGNOSTICS]),
+        faults=faults_in(events[topics.DIAGNOSTICS]),
     )  # fmt: skip
 
 
-def _since(start: int) -> Callable[[list[int]], FloatArray]:
+def since_start(start: int) -> Callable[[list[int]], FloatArray]:
+    """Turns times into s since the start; both in ns since 1970."""
     # Nanoseconds since 1970 do not fit a float64: subtract first.
     return lambda times: np.array([time - start for time in times], dtype=float) * 1e-9
 
 
-def _stamp(event: Event) -> int:
+def stamp_of(event: Event) -> int:
+    """Stamp of a message with a header, ns since 1970."""
     stamp = event.content.header.stamp
     return int(stamp.sec) * 10**9 + int(stamp.nanosec)
 
@@ -128,10 +130,11 @@ def _sequence(events: list[Event]) -> FloatArray:
     return np.array([event.sequence for event in events], dtype=float)
 
 
-def _joints(events: list[Event], since: Callable[[list[int]], FloatArray]) -> JointSeries:
+def joint_series(events: list[Event], since: Callable[[list[int]], FloatArray]) -> JointSeries:
+    """Joint states as arrays."""
     return JointSeries(
         tuple(events[0].content.name),
-        since([_stamp(event) for event in events]),
+        since([stamp_of(event) for event in events]),
         since([event.log_time for event in events]),
         _sequence(events),
         *(
@@ -141,16 +144,17 @@ def _joints(events: list[Event], since: Callable[[list[int]], FloatArray]) -> Jo
     )
 
 
-def _forces(events: list[Event], since: Callable[[list[int]], FloatArray]) -> ForceSeries:
+def force_series(events: list[Event], since: Callable[[list[int]], FloatArray]) -> ForceSeries:
+    """Forces of wrenches as arrays."""
     forces = [event.content.wrench.force for event in events]
     return ForceSeries(
         events[0].content.header.frame_id,
-        since([_stamp(event) for event in events]),
+        since([stamp_of(event) for event in events]),
         np.array([[force.x, force.y, force.z] for force in forces]),
     )
 
 
-def _faults(events: list[Event]) -> tuple[str, ...]:
+def faults_in(events: list[Event]) -> tuple[str, ...]:
     """Distinct error messages, in order."""
     statuses = [status for event in events for status in event.content.status]
     levels = [(_level(status.level), status) for status in statuses]

@@ -4,15 +4,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import pathlib
-import shutil
 import sys
-import tempfile
 
 from masticator_dynamics.demo.checks import TIMING, run_checks
 from masticator_dynamics.demo.evaluation import evaluate
+from masticator_dynamics.demo.output import announce, check_packages, results_in
 from masticator_dynamics.demo.plot import plot_run
 from masticator_dynamics.demo.processes import RunError
 from masticator_dynamics.demo.progress import Progress
@@ -21,12 +18,12 @@ from masticator_dynamics.demo.run_table import run_table
 from masticator_dynamics.demo.script import Script, built_in_script, recorded_script
 from masticator_dynamics.demo.session import NODE_MODULE, record_session
 from masticator_dynamics.demo.summary import Summary, summarise
-from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.tables import write_table
 
 RESULTS = ('run.mcap', 'run.csv', 'run.png', 'summary.json', 'summary.txt', 'node.log')
-_PACKAGES = {
+PACKAGES = {
     'ros': ('rclpy', 'diagnostic_msgs', 'geometry_msgs', 'sensor_msgs', 'trajectory_msgs'),
     'demo': ('matplotlib', 'mcap', 'mcap_ros2', 'tqdm'),
 }
@@ -73,54 +70,25 @@ def run_demo(
     MasticatorError
         For unusable input, or when a needed package is not installed.
     """
-    _check_packages()
+    check_packages(PACKAGES)
     progress = Progress()
     progress.stage('Loading the mechanism (the first time, compiling takes about half a minute)')
     model = Mechanism.load(mechanism)
     script = recorded_script(model, incisor) if incisor else built_in_script(model, strokes)
-    made = _make_folder(output)
-    work = pathlib.Path(tempfile.mkdtemp(prefix='.run-', dir=output))
     try:
-        progress.stage('Starting the dynamics node')
-        record_session(work, model, script, rate, progress, node_module)
-        progress.stage('Checking and plotting')
-        summary = _judge(work, model, script, rate)
-        for name in RESULTS:
-            os.replace(work / name, output / name)
+        with results_in(output, RESULTS) as work:
+            progress.stage('Starting the dynamics node')
+            record_session(work, model, script, rate, progress, node_module)
+            progress.stage('Checking and plotting')
+            summary = _judge(work, model, script, rate)
     except RunError as failure:
         progress.close()
         print(f'demo: {failure}', file=sys.stderr)
         return 1
     finally:
         progress.close()
-        shutil.rmtree(work, ignore_errors=True)
-        if made and not any(output.iterdir()):
-            output.rmdir()
-    _announce(summary, output)
+    announce(summary.as_text(), summary.checks, TIMING, output, RESULTS)
     return 0 if summary.passed else 1
-
-
-def _check_packages() -> None:
-    """Refuse early, naming what to install."""
-    for extra, packages in _PACKAGES.items():
-        missing = [name for name in packages if importlib.util.find_spec(name) is None]
-        if missing:
-            raise MasticatorError(
-                f'the demo needs {", ".join(missing)}: source a ROS 2 installation that has it, or '
-                f"pip install 'masticator_dynamics[{extra}]'"
-            )
-
-
-def _make_folder(output: pathlib.Path) -> bool:
-    """Whether the folder had to be made."""
-    made = not output.is_dir()
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f'{output}: cannot be made: {error.strerror}') from error
-    if not os.access(output, os.W_OK | os.X_OK):
-        raise InputError(f'{output}: no permission to write in it')
-    return made
 
 
 def _judge(work: pathlib.Path, model: Mechanism, script: Script, rate: float) -> Summary:
@@ -137,16 +105,3 @@ def _judge(work: pathlib.Path, model: Mechanism, script: Script, rate: float) ->
     (work / 'summary.json').write_text(summary.as_json(), encoding='utf-8')
     (work / 'summary.txt').write_text(summary.as_text(), encoding='utf-8')
     return summary
-
-
-def _announce(summary: Summary, output: pathlib.Path) -> None:
-    print(summary.as_text())
-    print(f'{output.resolve()}: {", ".join(RESULTS)}', flush=True)
-    failed = [check.name for check in summary.checks if not check.passed]
-    if not failed:
-        return
-    text = f'demo: {len(failed)} of {len(summary.checks)} checks failed: {", ".join(failed)}'
-    if set(failed) <= TIMING:
-        load, processors = os.getloadavg()[0], os.cpu_count()
-        text += f' (timing only: load average {load:.1f} on {processors} processors; is it busy?)'
-    print(text, file=sys.stderr)

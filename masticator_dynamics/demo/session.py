@@ -9,6 +9,7 @@ import pathlib
 import queue
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from masticator_dynamics.demo.processes import (
@@ -77,18 +78,32 @@ def record_session(
         children.append(node)
         player = Child('player', player_arguments, environment, work / 'player.log', reports=True)
         children.append(player)
-        _supervise(node, player, script.duration, progress)
+        supervise([node], player, script.duration, progress)
     return record
 
 
-def _supervise(node: Child, player: Child, duration: float, progress: Progress) -> None:
-    """Follow the player's reports until it has recorded."""
+def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: Progress) -> None:
+    """Follow the player's reports until it has recorded; the nodes end when it writes.
+
+    Parameters
+    ----------
+    nodes : sequence of Child
+        Those that must live while the player waits and plays, in the order to stop them in.
+    duration : float
+        s, of the motion.
+
+    Raises
+    ------
+    RunError
+        When a process ends early, does not get on, or says that it failed.
+    """
     reports = _reports(player)
     phase, lacking = 'waiting', ['nothing at all from the player']
     deadline = time.monotonic() + _PATIENCE[phase]
     while True:
         if phase != 'writing':
-            node.check_alive()
+            for node in nodes:
+                node.check_alive()
         try:
             report = reports.get(timeout=_POLL)
         except queue.Empty:
@@ -104,15 +119,17 @@ def _supervise(node: Child, player: Child, duration: float, progress: Progress) 
             if phase == 'playing':
                 progress.stage(f'Playing {duration:.1f} s')
             else:
-                node.stop()  # before it misses the bite force
+                for node in nodes:
+                    node.stop()  # before it misses what the player sent
         if phase == 'playing' and 'time' in report:
             progress.motion(report['time'], duration)
         if not report:
             player.check_alive()
         if time.monotonic() > deadline:
             if phase == 'waiting':
-                stuck = f'the dynamics node is not there after {_PATIENCE[phase]:.0f} s'
-                raise RunError(f'{stuck}: {", ".join(lacking)}{node.log_tail()}')
+                those = ', '.join(f'the {node.name}' for node in nodes)
+                stuck = f'{those} not there after {_PATIENCE[phase]:.0f} s'
+                raise RunError(f'{stuck}: {", ".join(lacking)}{nodes[0].log_tail()}')
             raise RunError('the player does not come to an end')
 
 

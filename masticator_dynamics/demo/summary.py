@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -72,18 +73,29 @@ class Summary:
             *((f'contact {name}', f'{force:.1f} N peak')
               for name, force in self.contact_force_peak_n.items()),
         ]  # fmt: skip
-        width = max(len(name) for name, _ in rows) + 2
         joint = max(len(name) for name in ('motor', *self.torque_peak_nm)) + 2
-        lines = [f'{name:{width}}{value}' for name, value in rows]
+        lines = aligned(rows)
         lines += ['', f'{"motor":{joint}}{"peak N m":>10}{"RMS N m":>10}']
         for name, peak in self.torque_peak_nm.items():
             lines.append(f'{name:{joint}}{peak:10.4f}{self.torque_rms_nm[name]:10.4f}')
-        lines += ['', 'checks']
-        title = max(len(check.name) for check in self.checks) + 2
-        for check in self.checks:
-            verdict = 'ok' if check.passed else 'FAILED'
-            lines.append(f'  {verdict:8}{check.name:{title}}{check.detail}')
+        lines += ['', *verdicts(self.checks)]
         return '\n'.join(lines) + '\n'
+
+
+def aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Lines of names and values, in columns."""
+    width = max(len(name) for name, _ in rows) + 2
+    return [f'{name:{width}}{value}' for name, value in rows]
+
+
+def verdicts(checks: Sequence[Check]) -> list[str]:
+    """Lines of all checks, with a title."""
+    title = max(len(check.name) for check in checks) + 2
+    lines = ['checks']
+    for check in checks:
+        verdict = 'ok' if check.passed else 'FAILED'
+        lines.append(f'  {verdict:8}{check.name:{title}}{check.detail}')
+    return lines
 
 
 def summarise(

@@ -16,6 +16,8 @@ from std_srvs.srv import Trigger
 
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.report import Phase
+from masticator_dynamics.drives.status import powered
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DriveError
@@ -28,7 +30,7 @@ Request = Callable[[], Outcome]
 
 
 class DriveRequests:
-    """Services ``~/enable``, ``~/disable``, ``~/reset``, ``~/home`` and ``~/emergency_stop``.
+    """Services to enable, approach, disable, reset, home and stop, below the node's name.
 
     Requests wait for one another in threads of their own; an emergency stop waits for nobody.
 
@@ -40,6 +42,8 @@ class DriveRequests:
     exchange : CyclicExchange
     home : float array (n,)
         Joint positions, rad, at the mechanism's home.
+    approach_velocity : float
+        rad/s that no joint exceeds on the way to a command.
     """
 
     def __init__(
@@ -49,14 +53,16 @@ class DriveRequests:
         network: DriveNetwork,
         exchange: CyclicExchange,
         home: FloatArray,
+        approach_velocity: float,
     ):
-        self.active = False
+        self.active, self.approach_velocity = False, approach_velocity
         self._node, self._supervisor = node, supervisor
         self._network, self._exchange, self._home = network, exchange, home
         self._one_at_a_time = threading.Lock()
         group = MutuallyExclusiveCallbackGroup()
         requests: dict[str, Request] = {
             'enable': self.enable,
+            'approach': self.approach,
             'disable': self.disable,
             'reset': self.reset,
             'home': self.home,
@@ -80,12 +86,28 @@ class DriveRequests:
         """Enable all drives; blocks until they are, or why not."""
         return self._begin(self._supervisor.enable)
 
+    def approach(self) -> Outcome:
+        """Go slowly to what is commanded; blocks until there."""
+        return self._begin(lambda: self._supervisor.approach(self.approach_velocity))
+
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free; blocks."""
-        return self._begin(self._supervisor.disable)
+        outcome = self._begin(self._supervisor.disable)
+        feedback = self._supervisor.report().feedback
+        if outcome.success or feedback is None or powered(feedback).any():
+            return outcome
+        return Outcome(True, f'drives are torque-free; stopped until reset: {outcome.message}')
 
     def reset(self) -> Outcome:
-        """Acknowledge faults and forget what is latched; blocks."""
+        """Acknowledge faults and forget what is latched; blocks.
+
+        Drives that had lost power or bus are set up again first.
+        """
+        if self._supervisor.report().phase is Phase.LATCHED:
+            try:
+                self._network.restore()
+            except DriveError as error:
+                return Outcome(False, str(error))
         return self._begin(self._supervisor.reset)
 
     def home(self) -> Outcome:

@@ -12,6 +12,7 @@ from typing import Any
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import Bus, Drives, find_file, load_drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
@@ -52,6 +53,9 @@ class DriveRuntime:
     def __init__(self, node: LifecycleNode, settings: Any):
         mechanism = Mechanism.load(settings.mechanism)
         drives = in_order(with_bus(load_drives(settings.drives), settings), mechanism)
+        if drives.mode == 'effort' and not settings.forward_effort:
+            reason = 'without efforts there is nothing to command in mode effort'
+            raise DescriptionError('parameters', 'forward_effort', reason)
         self._node, self._settings, self._drives = node, settings, drives
         self._mechanism = mechanism  # for the executor's thread
         self._active = False
@@ -61,15 +65,18 @@ class DriveRuntime:
         self._network = DriveNetwork(drives, find_file(settings.drives))
         self._network.connect()
         self._exchange = CyclicExchange(self._network, self._cycle)
-        self._command = CommandInput(node, self._supervisor, drives.mode)
+        self._command = CommandInput(
+            node, self._supervisor, drives.mode, forward_effort=settings.forward_effort
+        )
         self._state = StateOutput(node, mechanism.actuated)
         self._added: AddedEffortInput | None = None
-        if settings.add_bite_effort:
+        if settings.add_bite_effort and settings.forward_effort:
             timeout = settings.added_effort_timeout
             self._added = AddedEffortInput(node, mechanism.actuated, timeout)
         self._requests = DriveRequests(
-            node, self._supervisor, self._network, self._exchange, mechanism.home.position
-        )
+            node, self._supervisor, self._network, self._exchange, mechanism.home.position,
+            settings.approach_velocity,
+        )  # fmt: skip
         self._diagnostics = DriveDiagnostics(
             node, mechanism.name, drives, self._exchange, self._command.rejections,
             self._look_after, lambda: self._active,
@@ -83,6 +90,8 @@ class DriveRuntime:
             self._watch(True)
         self._command.discard()
         self._active = self._requests.active = True
+        # This thread may hold Python's lock when the exchange needs it.
+        real_time.request(real_time.SERVICE)
         self._exchange.start()
         if self._settings.auto_enable:
             threading.Thread(target=self._enable, name='auto_enable', daemon=True).start()
@@ -116,6 +125,7 @@ class DriveRuntime:
     def apply(self, settings: Any) -> None:
         """Take over parameters that may change."""
         self._settings = settings
+        self._requests.approach_velocity = settings.approach_velocity
         if self._added is not None:
             self._added.added.timeout = settings.added_effort_timeout
 

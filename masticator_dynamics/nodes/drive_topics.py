@@ -37,11 +37,16 @@ class CommandInput:
         Gets what can be read.
     mode : str
         Of the drives.
+    forward_effort : bool
+        Efforts count, beside positions.
     """
 
-    def __init__(self, node: LifecycleNode, supervisor: Supervisor, mode: str):
+    def __init__(
+        self, node: LifecycleNode, supervisor: Supervisor, mode: str, *, forward_effort: bool = True
+    ):
         self.rejections = Rejections()
         self._node, self._supervisor = node, supervisor
+        self._forward_effort = forward_effort
         self._reader = CommandReader(supervisor.joints, mode)
         self._commands = DirectSubscription(node, JointState, '~/command', _NEWEST)
         self._stops = DirectSubscription(node, Bool, '~/emergency_stop', RELIABLE)
@@ -73,7 +78,7 @@ class CommandInput:
                 message.name,
                 message.position,
                 message.velocity,
-                message.effort,
+                message.effort if self._forward_effort else (),
                 time.monotonic() - waited * 1e-9,
                 (stamp or now) * 1e-9,
                 (now - stamp) * 1e-9 if stamp else 0.0,

@@ -29,6 +29,11 @@ DECLARATIONS = (
         'auto_enable', False, 'Enable the drives when the node becomes active, without a service.'
     ),
     Declaration(
+        'forward_effort',
+        True,
+        'Efforts beside positions go to the drives; false: positions only, for comparisons.',
+    ),
+    Declaration(
         'add_bite_effort',
         False,
         'Add what efforts of node dynamics have beyond those of its trajectory: the bite force, '
@@ -40,6 +45,13 @@ DECLARATIONS = (
         'Age of feedforward_state, s, beyond which nothing is added.',
         read_only=False,
         interval=(0.001, 10.0),
+    ),
+    Declaration(
+        'approach_velocity',
+        1.0,
+        'Velocity that no joint exceeds on the way to a command, by service ~/approach, rad/s.',
+        read_only=False,
+        interval=(0.01, 10.0),
     ),
     Declaration(
         'loop_check_rate',
@@ -62,8 +74,10 @@ class Settings:
     bus_channel: str
     bus_port: int
     auto_enable: bool
+    forward_effort: bool
     add_bite_effort: bool
     added_effort_timeout: float
+    approach_velocity: float
     loop_check_rate: float
     autostart: bool
 

@@ -9,6 +9,7 @@ import sys
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
+from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -154,7 +155,9 @@ class Twin:
     def _publish(self) -> None:
         """Called by the simulation's thread, between two of its steps."""
         plant = self._simulation.plant
-        stamp = self._node.get_clock().now().to_msg()
+        # Steps that were late follow closely; their times do not.
+        behind = Duration(nanoseconds=round(self._simulation.behind * 1e9))
+        stamp = (self._node.get_clock().now() - behind).to_msg()
         q = plant.tree_positions
         states = self._state_message
         states.header.stamp = stamp

@@ -103,6 +103,11 @@ class TwinSimulation:
         """Whether time goes on."""
         return self._on.is_set()
 
+    @property
+    def behind(self) -> float:
+        """How long ago (s) it was the plant's time; for ``report``."""
+        return self._simulator.behind
+
     def start(self) -> None:
         """Let time go on."""
         self.error = ''

@@ -12,20 +12,23 @@ from masticator_dynamics.engine.jit import Function
 
 
 def entry_point(function: Function) -> Function:
-    """Compile a function that Python calls, and keep the machine code on disk.
+    """Compile a function that Python calls, and keep the machine code on disk."""
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_directory())
+    try:
+        return numba.njit(cache=True, **jit._OPTIONS)(function)
+    finally:
+        numba.config.CACHE_DIR = previous
 
-    As :func:`masticator_dynamics.engine.jit.entry_point`, in a folder of its own in the engine's:
-    an edit of either is noticed, and one of the twin does not compile the engine anew. Files
-    without kernels do not count.
+
+def cache_directory() -> pathlib.Path:
+    """A folder in that of the engine: an edit of either is noticed by what is kept in it.
+
+    One of the twin does not compile the engine anew, and files without kernels do not count.
     """
     digest = hashlib.sha256()
     for source in sorted(pathlib.Path(__file__).parent.glob('*.py')):
         content = source.read_bytes()
         if b'\n@kernel\n' in content or b'\n@entry_point\n' in content:
             digest.update(content)
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(jit.cache_directory() / f'twin-{digest.hexdigest()[:16]}')
-    try:
-        return numba.njit(cache=True, **jit._OPTIONS)(function)
-    finally:
-        numba.config.CACHE_DIR = previous
+    return jit.cache_directory() / f'twin-{digest.hexdigest()[:16]}'

@@ -16,7 +16,7 @@ from masticator_dynamics.demo.record import read_record
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.tables import read_table
 
-NEEDED = [name for names in run._PACKAGES.values() for name in names]
+NEEDED = [name for names in run.PACKAGES.values() for name in names]
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f'not installed: {", ".join(MISSING)}')
 

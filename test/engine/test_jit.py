@@ -11,6 +11,13 @@ import platformdirs
 import pytest
 
 from masticator_dynamics.engine import jit
+from masticator_dynamics.twin import jit as twin_jit
+
+PARTS = {
+    'engine': jit.cache_directory,
+    'actuation': jit.cache_directory,
+    'twin': twin_jit.cache_directory,
+}
 
 
 @pytest.fixture(name='places')
@@ -67,23 +74,33 @@ def test_without_any_place_numba_still_gets_one(places) -> None:
     assert isinstance(jit.cache_directory(), pathlib.Path)
 
 
+def copy_of_compiled_sources(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Files with code that others compile into theirs, copied with their folders."""
+    package = pathlib.Path(jit.__file__).parents[1]
+    for source in package.rglob('*.py'):
+        if '\n@kernel\n' in source.read_text(encoding='utf-8') or source.name == 'jit.py':
+            target = folder / source.relative_to(package)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+    return sorted(folder.rglob('*.py'))
+
+
 def test_an_edit_of_any_compiled_source_changes_the_folder(
     places, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compiled code calls across files; numba itself would look at one of them only."""
-    package = pathlib.Path(jit.__file__).parents[1]
-    copy = tmp_path / 'copy'
-    for source in package.rglob('*.py'):
-        if '@kernel' in source.read_text(encoding='utf-8') or source.name == 'jit.py':
-            target = copy / source.relative_to(package)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)
-    monkeypatch.setattr(jit, '__file__', str(copy / 'engine/jit.py'))
-    names = {jit.cache_directory().name}
-    sources = sorted(copy.rglob('*.py'))
-    assert len(sources) > 5
-    for source in sources:
-        with source.open('a', encoding='utf-8') as file:
-            file.write('# edited\n')
-        names.add(jit.cache_directory().name)
-    assert len(names) == 1 + len(sources)
+    sources = copy_of_compiled_sources(tmp_path / 'copy')
+    monkeypatch.setattr(jit, '__file__', str(tmp_path / 'copy/engine/jit.py'))
+    monkeypatch.setattr(twin_jit, '__file__', str(tmp_path / 'copy/twin/jit.py'))
+    folders = {part: [s for s in sources if s.parent.name == part] for part in PARTS}
+    # Anything else is one file by itself, which numba looks at.
+    assert [s.name for s in sources if s.parent.name not in PARTS] == ['actuated_kernels.py']
+    assert min(len(files) for files in folders.values()) > 3
+    folders['twin'].remove(tmp_path / 'copy/twin/jit.py')  # no kernel is in it
+    for part, directory in PARTS.items():
+        names = {directory()}
+        for source in folders[part]:
+            with source.open('a', encoding='utf-8') as file:
+                file.write('# edited\n')
+            names.add(directory())
+        assert len(names) == 1 + len(folders[part])

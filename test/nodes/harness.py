@@ -77,6 +77,7 @@ READY = {
     'inertia_coupling': 'inertia coupling of',
     'frame_path': 'path of',
     'inertia_estimator': 'load inertia of',
+    'servo_drives': 'drives of',
 }
 
 

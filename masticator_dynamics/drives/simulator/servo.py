@@ -199,14 +199,15 @@ class Servo:
         if self._control is Control.TORQUE:
             self._rest()
             return self.target_torque + self.torque_offset
+        # What was measured now is held against the demand for now; the next is for the next step.
+        error = self.demand - self.position
+        self._watch(error)
         if self._control is Control.POSITION:
             self._interpolate()
             offset, rate = self.torque_offset, self._demand_rate + self.velocity_offset
         else:
             self._slow_down()
             offset, rate = 0.0, self._demand_rate
-        error = self.demand - self.position
-        self._watch(error)
         feedback = self.position_gain * error + self.velocity_gain * (rate - self._rate)
         return offset + 1000.0 * feedback * self._per_count / self._rated
 

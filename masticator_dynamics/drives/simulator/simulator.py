@@ -96,6 +96,7 @@ class DriveSimulator:
         self.axes = Axes(drives, simulation, plant)
         self.real_time = RealTime()
         self._reported = -math.inf
+        self._start = math.nan  # of the plant's time, on the clock
         self.slaves: dict[str, Slave] = {}
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
@@ -116,6 +117,11 @@ class DriveSimulator:
     def time(self) -> float:
         """Of the plant, s."""
         return self.axes.time
+
+    @property
+    def behind(self) -> float:
+        """How long ago (s) it was the plant's time, in :meth:`run`."""
+        return time.monotonic() - (self._start + self.time)
 
     def inject(self, line: str) -> None:
         """Make a fault at once; see :mod:`~masticator_dynamics.drives.simulator.faults`."""
@@ -152,9 +158,9 @@ class DriveSimulator:
         length = self.axes.plant.step
         real_time.request(real_time.SIMULATOR)
         try:
-            start = time.monotonic() - self.time
+            self._start = time.monotonic() - self.time
             while go_on():
-                late = time.monotonic() - (start + self.time + length)
+                late = self.behind - length
                 if late < 0.0:
                     message = self._bus.recv(-late)
                     if message is not None:
@@ -162,7 +168,7 @@ class DriveSimulator:
                     continue
                 self.real_time.late += late > length
                 if late > _FORGIVEN:
-                    start += late
+                    self._start += late
                     self._give_up(late)
                 self.step()
         except can.CanError as error:

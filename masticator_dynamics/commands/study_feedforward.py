@@ -1,0 +1,110 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""``masticator study-feedforward``: tracking errors with and without feedforward."""
+
+from __future__ import annotations
+
+import io
+import pathlib
+from typing import TYPE_CHECKING
+
+import click
+
+from masticator_dynamics.commands.grid_options import check_matplotlib
+from masticator_dynamics.commands.progress import share_done
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.tables import write_bytes, write_table, write_text
+
+if TYPE_CHECKING:
+    from masticator_dynamics.motion.path import MotionPath
+
+
+@click.command('study-feedforward')
+@click.option(
+    '--output',
+    type=click.Path(file_okay=False, path_type=pathlib.Path),
+    metavar='DIR',
+    default='feedforward_study',
+    show_default=True,
+    help='Folder for table, time series and plot.',
+)
+@click.option('--rate', type=float, help='Cycle rate of the drives, Hz. Default: of drives.yaml.')
+@click.option(
+    '--food', default='soft', show_default=True, help='A shipped food, or the path of a YAML file.'
+)
+@click.option('--strokes', type=int, default=5, show_default=True, help='Built-in strokes.')
+@click.option(
+    '--incisor',
+    type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path),
+    metavar='FILE',
+    help='Recorded incisor to chew along (CSV), instead of the built-in strokes.',
+)
+@click.option(
+    '--gains',
+    type=float,
+    nargs=2,
+    metavar='POSITION VELOCITY',
+    help='Of all drives, N m/rad and N m s/rad at the joint. Default: of drives.yaml.',
+)
+@click.option('--tune', is_flag=True, help='Find the best gains for PD alone, and use them.')
+@click.option(
+    '--known-friction',
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Part of the drives' own friction that the drive layer knows of.",
+)
+def study_feedforward(
+    output: pathlib.Path,
+    rate: float | None,
+    food: str,
+    strokes: int,
+    incisor: pathlib.Path | None,
+    gains: tuple[float, float] | None,
+    tune: bool,
+    known_friction: float,
+) -> None:
+    """Chew with simulated drives, with ever more feedforward and the same gains.
+
+    Writes feedforward.csv (figures of each run), errors.csv (over time), feedforward.png, and with
+    --tune gains.csv (all trials of PD alone).
+    """
+    if rate is not None and not rate > 0.0:
+        raise InputError(f'--rate is {rate} Hz, expected a positive number')
+    if gains is not None and tune:
+        raise InputError('--gains are given: nothing to --tune')
+    check_matplotlib()
+    output.mkdir(parents=True, exist_ok=True)
+    # Only here: what it takes longer to import than help to show.
+    from masticator_dynamics.drives.configuration import Gains
+    from masticator_dynamics.twin import study, tuning
+    from masticator_dynamics.twin.study_plot import plot_study
+
+    setting = study.Setting.shipped(_path(incisor, strokes), food, rate, known_friction)
+    chosen = None if gains is None else Gains(position=gains[0], velocity=gains[1])
+    if tune:
+        with share_done(0.0, 1.0, 'gains') as progress:
+            found = tuning.tune(setting, progress=progress)
+        write_table(str(output / 'gains.csv'), *found.table())
+        click.echo(found.text() + '\n')
+        chosen = found.best.gains
+    with share_done(0.0, 1.0, 'runs') as progress:
+        result = study.study_feedforward(setting, chosen, progress=progress)
+    write_table(str(output / 'feedforward.csv'), *result.table())
+    write_table(str(output / 'errors.csv'), *result.series())
+    write_text(str(output / 'feedforward.txt'), result.text() + '\n')
+    picture = io.BytesIO()
+    plot_study(picture, result)
+    write_bytes(str(output / 'feedforward.png'), picture.getvalue())
+    click.echo(result.text())
+
+
+def _path(incisor: pathlib.Path | None, strokes: int) -> MotionPath:
+    if incisor is None:
+        from masticator_dynamics.motion import chewing_stroke
+
+        return chewing_stroke(strokes=strokes)
+    from masticator_dynamics.demo.script import recorded_script
+    from masticator_dynamics.mechanism import Mechanism
+
+    return recorded_script(Mechanism.load('masticator'), incisor).path

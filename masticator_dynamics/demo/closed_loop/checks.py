@@ -1,0 +1,148 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold for a run in closed loop to count as passed; every check can fail on its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from masticator_dynamics.demo.checks import EFFORT_TOLERANCE, Check
+from masticator_dynamics.demo.closed_loop.evaluation import Pass, Tracking, during
+from masticator_dynamics.demo.closed_loop.record import ClosedLoopRecord
+from masticator_dynamics.demo.record import JointSeries
+from masticator_dynamics.demo.script import Script
+from masticator_dynamics.twin.food import Food
+
+TRACKING_RMS, TRACKING_LARGEST = 0.2e-3, 1e-3  # m, of the incisor
+CLOSURE_TOLERANCE = 1e-4  # m, of the loops by the measured angles
+LEAST_FACTOR = 2.0  # RMS error of PD alone over that with feedforward
+BITTEN = 0.5  # of the force at which the food yields
+REST_TOLERANCE = 5e-4  # m, of the incisor from occlusion at the end
+RATE_TOLERANCE, LATE_TOLERANCE = 0.999, 0.001
+TIMING = {'cycle rate', 'PDOs in time', 'real time'}  # checks that a busy computer fails
+
+
+def run_checks(
+    script: Script, food: Food, forward: Pass, alone: Pass | None, rate: float
+) -> tuple[Check, ...]:
+    """Judge a run.
+
+    Parameters
+    ----------
+    forward, alone : Pass
+        With efforts, and with the drives' position loops alone.
+    rate : float
+        Requested cycles of the drives, Hz.
+    """
+    record, tracking = forward.record, forward.tracking
+    return (
+        _cycle_rate(script, record, rate),
+        _in_time(record),
+        _real_time(record),
+        _whole_motion(script, record),
+        Check(
+            'torques as expected',
+            tracking.effort_error <= EFFORT_TOLERANCE,
+            f'feedforward off by {tracking.effort_error:.1e} N m at most from what motion and '
+            f'measured bite force ask (limit {EFFORT_TOLERANCE:.0e})',
+        ),
+        _tracked(tracking),
+        *([_pays(tracking, alone.tracking)] if alone is not None else []),
+        _loops(tracking, record.delays.missed),
+        _bitten(food, record),
+        _at_home(tracking),
+        Check('no fault reported', not record.faults, '; '.join(record.faults) or 'none'),
+    )
+
+
+def achieved_rate(script: Script, drives: JointSeries) -> float:
+    """Cycles of the drives per second of the motion, by the stamps of SYNC, Hz."""
+    stamps = during(script, drives).stamps
+    return float((len(stamps) - 1) / (stamps[-1] - stamps[0])) if len(stamps) > 1 else 0.0
+
+
+def _cycle_rate(script: Script, record: ClosedLoopRecord, rate: float) -> Check:
+    achieved = achieved_rate(script, record.drives)
+    return Check(
+        'cycle rate',
+        achieved >= RATE_TOLERANCE * rate,
+        f'{achieved:.2f} Hz of {rate:g} Hz (limit {RATE_TOLERANCE:.1%}), '
+        f'{record.delays.left_out} cycles left out',
+    )
+
+
+def _in_time(record: ClosedLoopRecord) -> Check:
+    count, missed = record.drives.position.size, record.delays.missed
+    return Check(
+        'PDOs in time',
+        missed <= LATE_TOLERANCE * count,
+        f'{missed} of {count} from the drives came too late or never (limit {LATE_TOLERANCE:.1%})',
+    )
+
+
+def _real_time(record: ClosedLoopRecord) -> Check:
+    """The mechanism never waited for the computer, nor did the commands."""
+    delays = record.delays
+    return Check(
+        'real time',
+        delays.given_up == 0.0 and delays.skipped == 0,
+        f'the mechanism stood still for {delays.given_up:g} s, the dynamics node skipped '
+        f'{delays.skipped} cycles',
+    )
+
+
+def _whole_motion(script: Script, record: ClosedLoopRecord) -> Check:
+    """The record covers the motion; without it the other checks would judge a part only."""
+    both = record.truth, record.drives, record.feedforward
+    first = max(float(series.stamps[0]) for series in both)
+    last = min(float(series.stamps[-1]) for series in both)
+    covered = first <= 0.0 and last >= script.duration
+    detail = f'{first:.2f} s to {last:.2f} s of a motion of {script.duration:.2f} s'
+    return Check('whole motion recorded', covered, detail)
+
+
+def _tracked(tracking: Tracking) -> Check:
+    return Check(
+        'incisor tracked',
+        tracking.rms <= TRACKING_RMS and tracking.largest <= TRACKING_LARGEST,
+        f'{tracking.rms * 1e3:.3f} mm RMS, {tracking.largest * 1e3:.3f} mm at most off the '
+        f'commanded motion (limits {TRACKING_RMS * 1e3:g}, {TRACKING_LARGEST * 1e3:g})',
+    )
+
+
+def _pays(tracking: Tracking, alone: Tracking) -> Check:
+    factor = alone.rms / tracking.rms
+    return Check(
+        'feedforward pays',
+        factor >= LEAST_FACTOR,
+        f'{factor:.1f} times less RMS error than PD alone, {alone.rms * 1e3:.3f} mm '
+        f'(limit {LEAST_FACTOR:g})',
+    )
+
+
+def _loops(tracking: Tracking, missed: int) -> Check:
+    """By angles of one instant: a PDO that came too late left an older one in its cycle."""
+    gaps = np.sort(tracking.closure)
+    gap = float(gaps[: max(len(gaps) - missed, 1)][-1])
+    detail = f'the measured angles leave {gap * 1e3:.4f} mm at most'
+    if missed:
+        detail += f' but for the {missed} worst, as many as PDOs were late'
+    return Check(
+        'loops closed',
+        gap <= CLOSURE_TOLERANCE,
+        f'{detail} (limit {CLOSURE_TOLERANCE * 1e3:g})',
+    )
+
+
+def _bitten(food: Food, record: ClosedLoopRecord) -> Check:
+    peak, least = float(np.linalg.norm(record.bite.force, axis=1).max()), BITTEN * food.yield_force
+    return Check('food bitten', peak >= least, f'{peak:.1f} N (at least {least:g})')
+
+
+def _at_home(tracking: Tracking) -> Check:
+    away = float(np.linalg.norm(tracking.actual[-1] - tracking.commanded[0]))
+    return Check(
+        'ends in occlusion',
+        away <= REST_TOLERANCE,
+        f'incisor {away * 1e3:.3f} mm from where the motion began (limit {REST_TOLERANCE * 1e3:g})',
+    )

@@ -1,0 +1,100 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How well a pass followed the motion, and whether its numbers hang together."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics.demo.closed_loop.record import ClosedLoopRecord
+from masticator_dynamics.demo.evaluation import fit_bite
+from masticator_dynamics.demo.record import JointSeries
+from masticator_dynamics.demo.script import Script
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.frames import FrameChain
+from masticator_dynamics.mechanism import Mechanism
+
+CLOSURE_STEP = 0.01  # s between measured angles that are fitted
+
+
+@dataclasses.dataclass(frozen=True)
+class Tracking:
+    """What became of a motion; K rows of the true joint states during it.
+
+    Attributes
+    ----------
+    time : (K,) array
+        s from the start of the motion.
+    commanded, actual : (K, 3) array
+        Incisor, m, base axes.
+    closure_time, closure : (M,) array
+        Largest gap of the loops when the measured angles are fitted, m.
+    effort_error : float
+        Largest difference of feedforward efforts from those that motion and bite force ask, N m.
+    """
+
+    time: FloatArray
+    commanded: FloatArray
+    actual: FloatArray
+    closure_time: FloatArray
+    closure: FloatArray
+    effort_error: float
+
+    @property
+    def error(self) -> FloatArray:
+        """Distance (K,) of the incisor from where it is commanded to be at that time, m."""
+        return np.asarray(np.linalg.norm(self.actual - self.commanded, axis=1))
+
+    @property
+    def rms(self) -> float:
+        """RMS of that, m."""
+        return float(np.sqrt(np.mean(self.error**2)))
+
+    @property
+    def largest(self) -> float:
+        """Largest of that, m."""
+        return float(self.error.max())
+
+
+def track(mechanism: Mechanism, script: Script, record: ClosedLoopRecord) -> Tracking:
+    """Compare a pass with the motion that was played."""
+    truth = during(script, record.truth)
+    measured = during(script, record.drives)
+    chain = FrameChain(mechanism, 'incisor')
+    commanded, _ = chain.poses(mechanism.feedforward_batch(*script.path.sample(truth.stamps)).q)
+    actual, _ = chain.poses(truth.position[:, truth.columns(mechanism.tree_joints)])
+    every = max(1, round(CLOSURE_STEP * len(measured.stamps) / script.duration))
+    angles = measured.position[::every, measured.columns(mechanism.actuated)]
+    fitted = mechanism.forward_kinematics_batch(angles, np.inf)
+    rows = script.path.sample(record.feedforward.stamps)
+    expected = mechanism.feedforward_batch(*rows)
+    error, _, _ = fit_bite(mechanism, record.feedforward, record.bite, rows, expected)
+    return Tracking(
+        truth.stamps,
+        commanded,
+        actual,
+        measured.stamps[::every],
+        fitted.closure_residual,
+        float(error.max()),
+    )
+
+
+def during(script: Script, series: JointSeries) -> JointSeries:
+    """The part of a series that belongs to the motion."""
+    moving = (series.stamps >= 0.0) & (series.stamps <= script.duration)
+    fields = {
+        field.name: getattr(series, field.name)[moving]
+        for field in dataclasses.fields(series)
+        if field.name != 'names' and len(getattr(series, field.name)) == len(moving)
+    }
+    return dataclasses.replace(series, **fields)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pass:
+    """A pass and what became of it."""
+
+    record: ClosedLoopRecord
+    tracking: Tracking

@@ -1,0 +1,88 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What diagnostics tell of the processes: whether drives are stopped, and who fell behind."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+# Status, value, what it counts, for people.
+_COUNTS = (
+    ('twin: simulation', 'time given up (s)', 'twin stood still for {} s'),
+    ('servo_drives: bus', 'cycles left out', 'servo_drives left out {} cycles'),
+    ('servo_drives: bus', 'lost frames', 'servo_drives missed {} PDOs'),
+    ('dynamics: cycle', 'skipped cycles', 'dynamics skipped {} cycles'),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """Since the processes started.
+
+    Attributes
+    ----------
+    given_up : float
+        s that the simulated mechanism stood still because its process was too slow.
+    left_out : int
+        Cycles of the drives that were too late to be run.
+    missed : int
+        PDOs of drives that did not come in time.
+    skipped : int
+        Cycles of the dynamics node that were not run.
+    """
+
+    given_up: float = 0.0
+    left_out: int = 0
+    missed: int = 0
+    skipped: int = 0
+
+    def since(self, earlier: Counts) -> Counts:
+        """What came after an earlier count."""
+        mine, theirs = dataclasses.astuple(self), dataclasses.astuple(earlier)
+        return Counts(*(a - b for a, b in zip(mine, theirs, strict=True)))
+
+    def in_words(self) -> str:
+        """Who fell behind; empty when nobody did."""
+        texts = [text for _, _, text in _COUNTS]
+        found = zip(texts, dataclasses.astuple(self), strict=True)
+        return ', '.join(text.format(round(value, 3)) for text, value in found if value)
+
+
+class Health:
+    """The newest status of everything."""
+
+    def __init__(self) -> None:
+        self._statuses: dict[str, tuple[str, dict[str, str]]] = {}
+
+    def take(self, statuses: Iterable[Any]) -> None:
+        """Note the statuses of a message."""
+        for status in statuses:
+            values = {value.key: value.value for value in status.values}
+            self._statuses[status.name] = status.message, values
+
+    @property
+    def counts(self) -> Counts:
+        """What is known of delays."""
+        found = [float(self._value(status, key) or 0.0) for status, key, _ in _COUNTS]
+        return Counts(found[0], *(round(value) for value in found[1:]))
+
+    @property
+    def phase(self) -> str:
+        """Of the drives together, in words of node `servo_drives`; empty: not known."""
+        return self._value('servo_drives: supervision', 'phase')
+
+    @property
+    def stopped(self) -> str:
+        """Why the drives are stopped; empty when they are not."""
+        latched = self._value('servo_drives: supervision', 'latched')
+        return '' if latched == 'none' else latched
+
+    @property
+    def simulation(self) -> str:
+        """What the twin says of itself."""
+        return self._statuses.get('twin: simulation', ('', {}))[0]
+
+    def _value(self, status: str, key: str) -> str:
+        return self._statuses.get(status, ('', {}))[1].get(key, '')

@@ -1,0 +1,132 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The closed loop as one call: chew, with and without feedforward, check, summarise."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+from masticator_dynamics.demo.closed_loop.checks import TIMING, run_checks
+from masticator_dynamics.demo.closed_loop.evaluation import Pass, track
+from masticator_dynamics.demo.closed_loop.plot import plot_closed_loop
+from masticator_dynamics.demo.closed_loop.record import read_closed_loop
+from masticator_dynamics.demo.closed_loop.session import logs, record_pass
+from masticator_dynamics.demo.closed_loop.setting import Setting
+from masticator_dynamics.demo.closed_loop.summary import Summary, summarise
+from masticator_dynamics.demo.closed_loop.table import closed_loop_table
+from masticator_dynamics.demo.output import announce, check_packages, results_in
+from masticator_dynamics.demo.processes import RunError
+from masticator_dynamics.demo.progress import Progress
+from masticator_dynamics.demo.run import PACKAGES
+from masticator_dynamics.demo.script import Script, built_in_script, recorded_script
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.tables import write_table
+from masticator_dynamics.twin import MechanismPlant, load_food
+
+FORWARD, ALONE = 'closed_loop', 'closed_loop_pd_alone'  # names of the passes
+RESULTS = (
+    'closed_loop.mcap', 'closed_loop.csv', 'closed_loop.png', 'closed_loop.json',
+    'closed_loop.txt', 'closed_loop.log',
+)  # fmt: skip
+_NEEDED = PACKAGES | {'drives': ('can', 'canopen')}
+_WARM_UP_STEP = 1e-3  # s
+
+
+def run_closed_loop(
+    output: pathlib.Path,
+    incisor: pathlib.Path | None = None,
+    mechanism: str = 'masticator',
+    *,
+    setting: Setting | None = None,
+    strokes: int = 5,
+    compare: bool = True,
+) -> int:
+    """Chew food with simulated drives, in real time, and judge what comes of it.
+
+    Planner, dynamics node, drives' node and the twin are processes; commands go over ROS 2 and a
+    CAN bus to simulated drives, which move the mechanism into the food, whose force comes back.
+    Leaves ``closed_loop.mcap`` (every message), ``closed_loop.csv`` (a row per cycle of the
+    drives), ``closed_loop.png``, ``closed_loop.json``, ``closed_loop.txt``, ``closed_loop.log``
+    and, of the pass without feedforward, ``closed_loop_pd_alone.mcap``, in place of those of an
+    earlier run; prints the summary.
+
+    Parameters
+    ----------
+    output, incisor, mechanism, strokes
+        As for :func:`masticator_dynamics.demo.run_demo`; the recorded force is not used.
+    setting : Setting, optional
+        Rate, food and drives.
+    compare : bool
+        Chew a second time with the drives' position loops alone.
+
+    Returns
+    -------
+    int
+        0 when all checks passed, else 1.
+
+    Raises
+    ------
+    MasticatorError
+        For unusable input, or when a needed package is not installed.
+    """
+    check_packages(_NEEDED)
+    setting = setting or Setting()
+    progress = Progress()
+    progress.stage('Loading the mechanism (the first time, compiling takes some minutes)')
+    model = Mechanism(with_rotors(mechanism, load_drives(setting.drives)))
+    script = recorded_script(model, incisor) if incisor else built_in_script(model, strokes)
+    _warm_up(model, setting)
+    passes = {FORWARD: True} | ({ALONE: False} if compare else {})
+    results = (*RESULTS, f'{ALONE}.mcap') if compare else RESULTS
+    try:
+        with results_in(output, results) as work:
+            for name, forward in passes.items():
+                what = 'with feedforward' if forward else 'with PD alone, for comparison'
+                progress.stage(f'Starting dynamics, drives and twin: {what}')
+                record_pass(work, name, model, script, setting, progress, forward_effort=forward)
+            progress.stage('Checking and plotting')
+            text = logs(work, tuple(passes))
+            (work / 'closed_loop.log').write_text(text, encoding='utf-8')
+            summary = _judge(work, model, script, setting, compare)
+    except RunError as failure:
+        progress.close()
+        print(f'demo: {failure}', file=sys.stderr)
+        return 1
+    finally:
+        progress.close()
+    announce(summary.as_text(), summary.checks, TIMING, output, results)
+    return 0 if summary.passed else 1
+
+
+def _warm_up(model: Mechanism, setting: Setting) -> None:
+    """Have everything compiled here: processes that start together would all do it."""
+    plant = MechanismPlant(model, step=_WARM_UP_STEP, food=load_food(setting.food))
+    plant.advance([0.0] * len(model.actuated))
+    model.forward_kinematics(model.home.position)
+
+
+def _judge(
+    work: pathlib.Path, model: Mechanism, script: Script, setting: Setting, compare: bool
+) -> Summary:
+    """Evaluate the records and write everything derived from them beside them."""
+    forward = _pass(work / f'{FORWARD}.mcap', model, script)
+    alone = _pass(work / f'{ALONE}.mcap', model, script) if compare else None
+    checks = run_checks(script, load_food(setting.food), forward, alone, setting.rate)
+    summary = summarise(model, script, setting, forward, alone, checks)
+    write_table(str(work / 'closed_loop.csv'), *closed_loop_table(model, script, forward, alone))
+    plot_closed_loop(work / 'closed_loop.png', model, script, setting, forward, alone)
+    (work / 'closed_loop.json').write_text(summary.as_json(), encoding='utf-8')
+    (work / 'closed_loop.txt').write_text(summary.as_text(), encoding='utf-8')
+    return summary
+
+
+def _pass(file: pathlib.Path, model: Mechanism, script: Script) -> Pass:
+    try:
+        record = read_closed_loop(file)
+    except InputError as error:
+        raise RunError(str(error)) from error
+    return Pass(record, track(model, script, record))

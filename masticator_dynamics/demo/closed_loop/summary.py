@@ -1,0 +1,140 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers of a run in closed loop, for people and for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.demo.checks import Check
+from masticator_dynamics.demo.closed_loop.checks import achieved_rate
+from masticator_dynamics.demo.closed_loop.evaluation import Pass, during
+from masticator_dynamics.demo.closed_loop.setting import Setting
+from masticator_dynamics.demo.script import Script
+from masticator_dynamics.demo.summary import aligned, verdicts
+from masticator_dynamics.mechanism import Mechanism
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """Numbers of a run; every name carries its unit."""
+
+    mechanism: str
+    motion: str
+    started: str
+    duration_s: float
+    food: str
+    bus: str
+    cycle_rate_requested_hz: float
+    cycle_rate_achieved_hz: float
+    cycle_jitter_median_us: float
+    cycle_jitter_p99_us: float
+    cycle_jitter_largest_us: float
+    cycles_left_out: int
+    pdos_missed: int
+    mechanism_stood_still_s: float
+    dynamics_cycles_skipped: int
+    incisor_error_rms_mm: float
+    incisor_error_largest_mm: float
+    incisor_error_rms_pd_alone_mm: float | None
+    incisor_error_largest_pd_alone_mm: float | None
+    feedforward_factor: float | None
+    closure_largest_mm: float
+    bite_force_peak_n: float
+    torque_peak_nm: dict[str, float]
+    torque_rms_nm: dict[str, float]
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def as_json(self) -> str:
+        """All numbers, for programs."""
+        content: dict[str, Any] = {'passed': self.passed, **dataclasses.asdict(self)}
+        return json.dumps(content, indent=2) + '\n'
+
+    def as_text(self) -> str:
+        """What a person wants to know, aligned in columns."""
+        rows = [
+            ('motion', f'{self.motion}, {self.duration_s:.2f} s, mechanism {self.mechanism}, '
+                       f'food {self.food}'),
+            ('drive cycle', f'{self.cycle_rate_achieved_hz:.2f} Hz of '
+                            f'{self.cycle_rate_requested_hz:g} Hz on {self.bus}'),
+            ('SYNC jitter', f'median {self.cycle_jitter_median_us:.0f} µs, '
+                            f'p99 {self.cycle_jitter_p99_us:.0f} µs, '
+                            f'largest {self.cycle_jitter_largest_us:.0f} µs'),
+            ('incisor error', f'{self.incisor_error_rms_mm:.3f} mm RMS, '
+                              f'{self.incisor_error_largest_mm:.3f} mm at most'),
+        ]  # fmt: skip
+        if self.incisor_error_rms_pd_alone_mm is not None:
+            rows.append(
+                ('  with PD alone', f'{self.incisor_error_rms_pd_alone_mm:.3f} mm RMS, '
+                                    f'{self.incisor_error_largest_pd_alone_mm:.3f} mm at most: '
+                                    f'feedforward is {self.feedforward_factor:.1f} times better')
+            )  # fmt: skip
+        rows += [
+            ('loop closure', f'{self.closure_largest_mm:.4f} mm at most, by measured angles'),
+            ('bite force', f'{self.bite_force_peak_n:.1f} N peak'),
+        ]
+        joint = max(len(name) for name in ('motor', *self.torque_peak_nm)) + 2
+        lines = [*aligned(rows), '', f'{"motor":{joint}}{"peak N m":>10}{"RMS N m":>10}']
+        for name, peak in self.torque_peak_nm.items():
+            lines.append(f'{name:{joint}}{peak:10.4f}{self.torque_rms_nm[name]:10.4f}')
+        return '\n'.join([*lines, '', *verdicts(self.checks)]) + '\n'
+
+
+def summarise(
+    mechanism: Mechanism,
+    script: Script,
+    setting: Setting,
+    forward: Pass,
+    alone: Pass | None,
+    checks: tuple[Check, ...],
+) -> Summary:
+    """Collect the numbers of a run; torques are those of the motors during the motion."""
+    record, tracking = forward.record, forward.tracking
+    drives = during(script, record.drives)
+    effort = drives.effort[:, drives.columns(mechanism.actuated)]
+    late = jitter(drives.stamps, setting.rate) * 1e6
+    peaks, means = np.abs(effort).max(axis=0), np.sqrt((effort**2).mean(axis=0))
+    return Summary(
+        mechanism=mechanism.name,
+        motion=script.source,
+        started=datetime.datetime.fromtimestamp(record.start, datetime.UTC).isoformat(
+            ' ', 'seconds'
+        ),
+        duration_s=script.duration,
+        food=setting.food,
+        bus='CAN over UDP multicast',
+        cycle_rate_requested_hz=setting.rate,
+        cycle_rate_achieved_hz=achieved_rate(script, record.drives),
+        cycle_jitter_median_us=float(np.median(np.abs(late))),
+        cycle_jitter_p99_us=float(np.percentile(np.abs(late), 99.0)),
+        cycle_jitter_largest_us=float(np.abs(late).max()),
+        cycles_left_out=record.delays.left_out,
+        pdos_missed=record.delays.missed,
+        mechanism_stood_still_s=record.delays.given_up,
+        dynamics_cycles_skipped=record.delays.skipped,
+        incisor_error_rms_mm=tracking.rms * 1e3,
+        incisor_error_largest_mm=tracking.largest * 1e3,
+        incisor_error_rms_pd_alone_mm=None if alone is None else alone.tracking.rms * 1e3,
+        incisor_error_largest_pd_alone_mm=None if alone is None else alone.tracking.largest * 1e3,
+        feedforward_factor=None if alone is None else alone.tracking.rms / tracking.rms,
+        closure_largest_mm=float(tracking.closure.max()) * 1e3,
+        bite_force_peak_n=float(np.linalg.norm(record.bite.force, axis=1).max()),
+        torque_peak_nm=dict(zip(mechanism.actuated, peaks.tolist(), strict=True)),
+        torque_rms_nm=dict(zip(mechanism.actuated, means.tolist(), strict=True)),
+        checks=checks,
+    )
+
+
+def jitter(stamps: np.ndarray, rate: float) -> np.ndarray:
+    """How much longer than a period each step between stamps (N,) was, (N - 1,), s."""
+    return np.asarray(np.diff(stamps) - 1.0 / rate)

@@ -1,0 +1,95 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where a demo leaves its results: in a folder, all of them or none; and what it says of them."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from masticator_dynamics.demo.checks import Check
+from masticator_dynamics.demo.processes import load_in_words
+from masticator_dynamics.errors import InputError, MasticatorError
+
+
+def check_packages(needed: Mapping[str, Sequence[str]]) -> None:
+    """Refuse early, naming what to install; packages are given by extra.
+
+    Raises
+    ------
+    MasticatorError
+        When one is missing.
+    """
+    for extra, packages in needed.items():
+        missing = [name for name in packages if importlib.util.find_spec(name) is None]
+        if missing:
+            raise MasticatorError(
+                f'the demo needs {", ".join(missing)}: source a ROS 2 installation that has it, or '
+                f"pip install 'masticator_dynamics[{extra}]'"
+            )
+
+
+@contextlib.contextmanager
+def results_in(output: pathlib.Path, names: Sequence[str]) -> Iterator[pathlib.Path]:
+    """A folder to work in, whose files of these names take their place at the end of the block.
+
+    Those of an earlier run stay when the block is left by an error. Other files in ``output`` stay.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be made or written to.
+    """
+    made = _make_folder(output)
+    work = pathlib.Path(tempfile.mkdtemp(prefix='.run-', dir=output))
+    try:
+        yield work
+        for name in names:
+            os.replace(work / name, output / name)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        if made and not any(output.iterdir()):
+            output.rmdir()
+
+
+def announce(
+    text: str,
+    checks: Sequence[Check],
+    timing: Collection[str],
+    output: pathlib.Path,
+    names: Sequence[str],
+) -> None:
+    """Print a summary and where the results are; what failed, to standard error.
+
+    Parameters
+    ----------
+    timing : collection of str
+        Checks that a busy computer fails.
+    """
+    print(text)
+    print(f'{output.resolve()}: {", ".join(names)}', flush=True)
+    failed = [check.name for check in checks if not check.passed]
+    if not failed:
+        return
+    message = f'demo: {len(failed)} of {len(checks)} checks failed: {", ".join(failed)}'
+    if set(failed) <= set(timing):
+        message += f' (timing only: {load_in_words()}; is it busy?)'
+    print(message, file=sys.stderr)
+
+
+def _make_folder(output: pathlib.Path) -> bool:
+    """Whether the folder had to be made."""
+    made = not output.is_dir()
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f'{output}: cannot be made: {error.strerror}') from error
+    if not os.access(output, os.W_OK | os.X_OK):
+        raise InputError(f'{output}: no permission to write in it')
+    return made

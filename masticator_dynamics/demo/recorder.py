@@ -1,0 +1,169 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Records topics byte by byte, in the process that plays the demo."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import pathlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import rclpy
+from builtin_interfaces.msg import Duration, Time
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
+from rclpy.subscription import Subscription
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from masticator_dynamics.demo.mcap_file import Event, write_mcap
+from masticator_dynamics.demo.script import Script
+from masticator_dynamics.errors import MasticatorError
+
+LEAD = 0.5  # s, from sending the trajectory to its start, and this part of its duration more:
+LEAD_PART = 0.02  # the node checks all of it first
+QUIET = 0.2  # s without a new connection before the trajectory is sent
+_DEPTH = 2000  # messages that may wait while the process is not scheduled
+
+Report = Callable[[dict[str, Any]], None]
+
+
+class Recorder(Node):
+    """Takes everything that comes on some topics, and notes what the demo sends.
+
+    Parameters
+    ----------
+    name : str
+        Of the node.
+    received : mapping of str
+        Message types by topic.
+    often : str
+        The topic on whose messages the others are taken, too.
+    report : callable
+        Called with what the parent should know.
+
+    Attributes
+    ----------
+    events : list of Event
+    heard : set of str
+        Topics on which something has come.
+    done : bool
+        Set by a subclass when the record is complete.
+    """
+
+    def __init__(self, name: str, received: Mapping[str, str], often: str, report: Report):
+        super().__init__(name)
+        self.events: list[Event] = []
+        self.heard: set[str] = set()
+        self.done = False
+        self.report = report
+        self.qos = QoSProfile(depth=_DEPTH)
+        self._often = often
+        self._recorded: dict[str, Subscription] = {}
+        for topic, datatype in received.items():
+            self._recorded[topic] = self.create_subscription(
+                message_class(datatype), topic, self._recorder(topic), self.qos, raw=True
+            )
+
+    def send(self, topic: str, publisher: Any, message: Any) -> None:
+        """Publish and record."""
+        now = time.time_ns()
+        publisher.publish(message)
+        self.events.append(Event(topic, now, now, 0, serialize_message(message)))
+
+    def taken(self, topic: str, content: bytes) -> None:
+        """Called for every message that is recorded; for subclasses."""
+
+    def _recorder(self, topic: str) -> Callable[..., None]:
+        def record(content: bytes, info: dict[str, int]) -> None:
+            self._record(topic, content, info)
+            if topic == self._often:
+                self._record_waiting()
+
+        return record
+
+    def _record(self, topic: str, content: bytes, info: dict[str, int]) -> None:
+        sequence = info.get('publication_sequence_number') or 0
+        self.events.append(
+            Event(topic, time.time_ns(), info['source_timestamp'], sequence, content)
+        )
+        self.heard.add(topic)
+        self.taken(topic, content)
+
+    def _record_waiting(self) -> None:
+        """Take what else has come: to wait for it costs the executor ten times as much."""
+        for topic, subscription in self._recorded.items():
+            with subscription.handle:
+                while taken := subscription.handle.take_message(subscription.msg_type, True):
+                    self._record(topic, *taken)
+
+
+def trajectory_message(script: Script, start: int) -> JointTrajectory:
+    """The script's motion from a time on, ns since 1970."""
+    message = JointTrajectory(joint_names=list(script.coordinates))
+    message.header.stamp = time_message(start)
+    rows = zip(script.times, script.positions, script.velocities, script.accelerations, strict=True)
+    for instant, position, velocity, acceleration in rows:
+        seconds, nanoseconds = divmod(round(instant * 1e9), 10**9)
+        message.points.append(
+            JointTrajectoryPoint(
+                time_from_start=Duration(sec=seconds, nanosec=nanoseconds),
+                positions=position.tolist(),
+                velocities=velocity.tolist(),
+                accelerations=acceleration.tolist(),
+            )
+        )
+    return message
+
+
+def message_class(datatype: str) -> Any:
+    """Python class of a message type such as ``std_msgs/msg/Header``."""
+    package, _, name = datatype.split('/')
+    return getattr(importlib.import_module(f'{package}.msg'), name)
+
+
+def time_message(nanoseconds: int) -> Time:
+    """A stamp from ns since 1970."""
+    seconds, rest = divmod(nanoseconds, 10**9)
+    return Time(sec=seconds, nanosec=rest)
+
+
+def print_report(content: dict[str, Any]) -> None:
+    """Tell the parent."""
+    print(json.dumps(content), flush=True)
+
+
+def parse_arguments(description: str | None) -> argparse.Namespace:
+    """What every playing process is given: ``script``, ``record``, ``contacts``."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument('--script', type=pathlib.Path, required=True, help='written by the parent')
+    parser.add_argument('--record', type=pathlib.Path, required=True, help='MCAP file to write')
+    parser.add_argument('--contacts', nargs='*', default=[], help='contacts whose force to record')
+    return parser.parse_args()
+
+
+def play(make: Callable[[], Recorder], record: pathlib.Path, datatypes: Mapping[str, str]) -> None:
+    """Run a recorder until it is done, then write its record to an MCAP file."""
+    rclpy.init(args=[])
+    recorder = make()
+    try:
+        # rclpy.spin_once would add and remove the node for every message.
+        executor = SingleThreadedExecutor()
+        executor.add_node(recorder)
+        while not recorder.done:
+            executor.spin_once(timeout_sec=0.1)
+    except (KeyboardInterrupt, ExternalShutdownException):
+        return
+    print_report({'phase': 'writing'})
+    try:
+        write_mcap(record, datatypes, recorder.events)
+    except MasticatorError as error:
+        print_report({'phase': 'failed', 'reason': str(error)})
+    else:
+        print_report({'phase': 'recorded'})
+    rclpy.shutdown()

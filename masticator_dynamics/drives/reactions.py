@@ -1,0 +1,35 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How long after a fault all drives react at the latest, as it follows from the drives file."""
+
+from __future__ import annotations
+
+from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.safety import LOST_AFTER
+
+# Cycles from when a fault can be known of to when status words tell of the reaction: one until the
+# next SYNC, one until drives take over the control word, one until they tell, and the part of one
+# in which answers to SYNC are waited for.
+CYCLES = 3.6
+
+
+def reaction_times(drives: Drives, loop_check_rate: float = 20.0) -> dict[str, float]:
+    """Stated times, s, by fault; from its cause to the status words of all drives.
+
+    Where a drive is lost the cause is its last sign of life; where this side is lost, its last
+    heartbeat. A quick stop has begun by then; how long it takes depends on velocity and
+    deceleration.
+    """
+    period = 1.0 / drives.cycle_rate
+    react = CYCLES * period
+    return {
+        'fault': react,
+        'heartbeat': drives.heartbeat.timeout + react,
+        'lost': (LOST_AFTER - 1) * period + react,
+        'following error': react,
+        'loops': 1.0 / loop_check_rate + react,
+        'limit': react,
+        'time-out': drives.command_timeout + react,
+        'emergency stop': react,
+        'process': drives.heartbeat.timeout + react,
+    }

@@ -1,0 +1,60 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which efforts are sent beside a commanded motion."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.frames import frame_poses
+from masticator_dynamics.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from masticator_dynamics.twin.chain import Reference
+
+Feedforward = Callable[[int, FloatArray], FloatArray | None]
+
+
+class Kind(enum.Enum):
+    """From none to all that is known; values are words for tables."""
+
+    NONE = 'PD alone'
+    GRAVITY = 'PD + gravity'
+    BARE = 'full, friction of the drives not known'
+    FULL = 'PD + full feedforward'
+    FRICTION = 'PD + full feedforward with friction'
+
+
+def feedforward(kind: Kind, mechanism: Mechanism, reference: Reference, bitten: str) -> Feedforward:
+    """Efforts (n_u,) at the joints, N m, for a cycle and the food's force (3,), N, base axes.
+
+    Gravity is that of the commanded pose at rest. Full are the efforts of the dynamics node:
+    inverse dynamics of the commanded motion with the force, which acts where the bitten tooth is
+    commanded to be. With friction is with that of the mechanism. That of motors and gears is no
+    effort at the joints: the drive layer sees to it, in all runs with efforts but one.
+
+    Parameters
+    ----------
+    bitten : str
+        URDF link at whose origin the force acts.
+    """
+    if kind is Kind.NONE:
+        return lambda cycle, force: None
+    if kind is Kind.GRAVITY:
+        gravity = mechanism.feedforward_batch(reference.y).actuated
+        return lambda cycle, force: gravity[cycle]
+    tooth, _ = frame_poses(mechanism, reference.q, bitten)
+    origin, _ = frame_poses(mechanism, reference.q, mechanism.description.platform)
+    rubs = kind is Kind.FRICTION
+
+    def full(cycle: int, force: FloatArray) -> FloatArray:
+        wrench = np.concatenate([force, np.cross(tooth[cycle] - origin[cycle], force)])
+        y, y_dot, y_ddot = reference.y[cycle], reference.y_dot[cycle], reference.y_ddot[cycle]
+        return mechanism.feedforward(y, y_dot, y_ddot, wrench, friction=rubs).actuated
+
+    return full

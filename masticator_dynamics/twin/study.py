@@ -1,0 +1,254 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Does feedforward pay? The same motion, food, drives and gains with ever more of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from masticator_dynamics.drives.configuration import (
+    Drive,
+    Drives,
+    Gains,
+    Motor,
+    MotorFriction,
+    load_drives,
+)
+from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.simulator.simulation import Simulation, load_simulation
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.path import MotionPath
+from masticator_dynamics.twin.chain import Record, Reference, Timing, follow
+from masticator_dynamics.twin.feedforward import Kind, feedforward
+from masticator_dynamics.twin.food import Food, load_food
+from masticator_dynamics.twin.plant import MechanismPlant
+
+_CLOSURE_STEP = 0.01  # s, between measured angles that are fitted
+
+Progress = Callable[[float], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What all runs have in common.
+
+    Attributes
+    ----------
+    path : MotionPath
+        In independent coordinates, from home at rest.
+    food : Food or None
+    drives : Drives
+    simulation : Simulation
+    timing : Timing
+    model : Mechanism
+        That is moved and that efforts are computed with: with the rotors of the drives.
+    known_friction : float
+        Part of the drives' friction that the drive layer knows of.
+    friction : bool
+        Whether contacts and cranks rub.
+    """
+
+    path: MotionPath
+    food: Food | None
+    drives: Drives
+    simulation: Simulation
+    timing: Timing
+    model: Mechanism
+    known_friction: float = 1.0
+    friction: bool = True
+
+    @classmethod
+    def shipped(
+        cls,
+        path: MotionPath,
+        food: str = 'soft',
+        rate: float | None = None,
+        known_friction: float = 1.0,
+    ) -> Setting:
+        """The masticator with the drives of ``config/``; the rate (Hz) is theirs unless told."""
+        drives = load_drives('drives.yaml')
+        simulation = load_simulation('simulated_drives.yaml', drives)
+        timing = Timing.of_chain(rate or drives.cycle_rate)
+        model = Mechanism(with_rotors('masticator', drives))
+        return cls(path, load_food(food), drives, simulation, timing, model, known_friction)
+
+    @property
+    def gains(self) -> Gains:
+        """Of the drives file, which must be the same for all.
+
+        Raises
+        ------
+        InputError
+            When they are not.
+        """
+        found = {drive.gains for drive in self.drives.drives.values()}
+        if len(found) != 1 or None in found:
+            raise InputError('the drives file does not give all drives the same gains')
+        gains = found.pop()
+        assert gains is not None
+        return gains
+
+    def run(self, kind: Kind, gains: Gains) -> Record:
+        """One run with a kind of feedforward."""
+        reference = Reference.of(self.model, self.path, self.timing.rate)
+        bitten = self.model.description.platform if self.food is None else self.food.frame
+        sent = feedforward(kind, self.model, reference, bitten)
+        plant = MechanismPlant(
+            self.model, step=self.simulation.step, friction=self.friction, food=self.food
+        )
+        told, rubs = self._told(), kind is not Kind.BARE
+        return follow(reference, sent, plant, told, self.simulation, gains, self.timing, rubs)
+
+    def _told(self) -> Drives:
+        """The drives as far as their friction is known."""
+        found = {}
+        for name, drive in self.drives.drives.items():
+            known = {k: self.known_friction * v for k, v in dict(drive.motor.friction).items()}
+            motor = Motor(**{**dict(drive.motor), 'friction': MotorFriction(**known)})
+            found[name] = Drive(**{**dict(drive), 'motor': motor})
+        fields = dict(self.drives) | {'drives': found}
+        return Drives(schema=fields.pop('schema_'), **fields)
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """What became of the motion with one kind of feedforward.
+
+    Attributes
+    ----------
+    kind : Kind
+    record : Record
+    incisor_rms, incisor_max : float
+        m, distance of the incisor from where it is commanded to be at that time.
+    joint_rms : float
+        rad, over all joints.
+    effort_rms, effort_max : float
+        N m, over all joints.
+    closure : float
+        m, largest gap of the loops when the measured angles are fitted.
+    """
+
+    kind: Kind
+    record: Record
+    incisor_rms: float
+    incisor_max: float
+    joint_rms: float
+    effort_rms: float
+    effort_max: float
+    closure: float
+
+    @classmethod
+    def of(cls, kind: Kind, record: Record, setting: Setting, reference: Reference) -> Run:
+        """Figures of a record."""
+        distance = np.linalg.norm(record.error, axis=1)
+        every = max(1, round(_CLOSURE_STEP * setting.timing.rate))
+        fitted = setting.model.forward_kinematics_batch(record.measured[::every], np.inf)
+        return cls(
+            kind,
+            record,
+            rms(distance),
+            float(distance.max()),
+            rms(record.position - reference.position),
+            rms(record.effort),
+            float(np.abs(record.effort).max()),
+            float(fitted.closure_residual.max()),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """All runs.
+
+    Attributes
+    ----------
+    setting : Setting
+    gains : Gains
+        Of all drives in all runs.
+    time : array, shape (N,)
+        s, of the cycles.
+    runs : tuple of Run
+        From no feedforward to all.
+    """
+
+    setting: Setting
+    gains: Gains
+    time: FloatArray
+    runs: tuple[Run, ...]
+
+    def times_better(self, kind: Kind) -> float:
+        """RMS incisor error of PD alone over that of a kind."""
+        rms_of = {run.kind: run.incisor_rms for run in self.runs}
+        return rms_of[Kind.NONE] / rms_of[kind]
+
+    def text(self) -> str:
+        """The table, for people."""
+        timing = self.setting.timing
+        lines = [
+            f'Gains {self.gains.position:.3g} N m/rad and {self.gains.velocity:.3g} N m s/rad; '
+            f'drives at {timing.rate:g} Hz, positions led by {1e3 * timing.lead:g} ms; '
+            f'up to {max(run.record.bite.max() for run in self.runs):.0f} N of food',
+            '',
+            f'{"":<40}{"incisor, mm":^20}{"joints":>9}{"torque, N m":^18}{"loops":>8}',
+            f'{"":<40}{"RMS":>8}{"max":>8}{"":4}{"mrad":>9}{"RMS":>9}{"max":>8}'
+            f'{"mm":>9}{"better by":>11}',
+        ]
+        for run in self.runs:
+            lines.append(
+                f'{run.kind.value:<40}{1e3 * run.incisor_rms:8.4f}{1e3 * run.incisor_max:8.4f}'
+                f'{1e3 * run.joint_rms:13.3f}{run.effort_rms:9.3f}{run.effort_max:8.3f}'
+                f'{1e3 * run.closure:9.4f}{self.times_better(run.kind):11.1f}'
+            )
+        return '\n'.join(lines)
+
+    def table(self) -> tuple[list[str], np.ndarray]:
+        """Columns and rows of the figures, SI units."""
+        names = ['incisor_rms', 'incisor_max', 'joint_rms', 'effort_rms', 'effort_max', 'closure']
+        rows = [
+            [run.kind.name.lower(), *(getattr(run, name) for name in names), run.record.limited]
+            for run in self.runs
+        ]
+        return ['feedforward', *names, 'steps_limited'], np.array(rows, dtype=object)
+
+    def series(self) -> tuple[list[str], FloatArray]:
+        """Columns and rows over time: error of the incisor and the food's force in each run."""
+        names, columns = ['time'], [self.time]
+        for run in self.runs:
+            name = run.kind.name.lower()
+            names += [f'{name}_error_{axis}' for axis in 'xyz'] + [f'{name}_bite']
+            columns += [*run.record.error.T, run.record.bite]
+        return names, np.column_stack(columns)
+
+
+def study_feedforward(
+    setting: Setting,
+    gains: Gains | None = None,
+    kinds: Sequence[Kind] = tuple(Kind),
+    progress: Progress | None = None,
+) -> Study:
+    """Run a motion against food with each kind of feedforward.
+
+    Parameters
+    ----------
+    gains : Gains, optional
+        Of all drives in all runs; those of the drives file unless told.
+    progress : callable, optional
+        Is told the share that is done.
+    """
+    chosen = gains or setting.gains
+    reference = Reference.of(setting.model, setting.path, setting.timing.rate)
+    runs = []
+    for kind in kinds:
+        runs.append(Run.of(kind, setting.run(kind, chosen), setting, reference))
+        if progress is not None:
+            progress(len(runs) / len(kinds))
+    return Study(setting, chosen, reference.time, tuple(runs))
+
+
+def rms(values: FloatArray) -> float:
+    """Root of the mean square."""
+    return float(np.sqrt(np.mean(np.square(values))))

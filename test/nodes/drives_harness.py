@@ -1,0 +1,230 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Simulated drives in a process of their own, what is on their bus, and a client of the node."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import can
+import numpy as np
+import yaml
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from masticator_dynamics.drives.configuration import find_file
+from masticator_dynamics.drives.state_machine import State, state_of
+from nodes.harness import ROOT, START, Peer, to_time, wait_for
+
+CRANKS = [f'crank_{k}' for k in range(1, 7)]
+LONG = 60.0  # s
+RATE = float(os.environ.get('DRIVES_RATE', '100'))  # Hz
+CHANNEL = '239.74.163.98'
+POWERED = (State.OPERATION_ENABLED, State.QUICK_STOP_ACTIVE)
+
+
+def write_drives(folder, **changes):
+    """The shipped drives file on a multicast bus of its own, with other values at its top."""
+    data = yaml.safe_load(find_file('drives.yaml').read_text(encoding='utf-8'))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(('', 0))
+        port = probe.getsockname()[1]
+    data['bus'] = {'interface': 'udp_multicast', 'channel': CHANNEL, 'port': port}
+    data |= {'cycle_rate': RATE} | changes
+    file = folder / 'drives.yaml'
+    file.write_text(yaml.safe_dump(data), encoding='utf-8')
+    return file
+
+
+def has_multicast():
+    """Whether frames can go from process to process here."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((CHANNEL, 45000))
+        except OSError:
+            return False
+    return True
+
+
+class SimulatedDrives:
+    """`masticator simulate-drives`; faults by line."""
+
+    def __init__(self, file):
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', 'masticator_dynamics', 'simulate-drives', '--drives', str(file)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        wait_for(
+            lambda: [line for line in self.lines if 'ready' in line], 'simulated drives', START
+        )
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip('\n'))
+
+    def fault(self, line):
+        """Inject a fault; returns when (s since 1970) it was asked for."""
+        before, asked = len(self.lines), time.time()
+        self.process.stdin.write(f'{line}\n')
+        self.process.stdin.flush()
+        answer = wait_for(lambda: self.lines[before:], f'answer to {line}', LONG)[0]
+        assert answer == f'ok: {line}', answer
+        return asked
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(LONG)
+        self.process.kill()
+        self.process.stdin.close()
+        self._reader.join(LONG)
+        self.process.stdout.close()
+
+
+class BusTrace:
+    """All frames on the bus with their times (s since 1970, by the kernel), as from outside."""
+
+    def __init__(self, file):
+        bus = yaml.safe_load(file.read_text(encoding='utf-8'))['bus']
+        self._bus = can.Bus(
+            interface='udp_multicast', channel=bus['channel'], port=bus['port'], hop_limit=0
+        )
+        self.frames = []  # time, id, data
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while not self._ended.is_set():
+            message = self._bus.recv(0.1)
+            if message is not None:
+                data = bytes(message.data)
+                self.frames.append((message.timestamp, message.arbitration_id, data))
+
+    def close(self):
+        self._ended.set()
+        self._thread.join()
+        self._bus.shutdown()
+
+    def since(self, begin, *identifiers):
+        """Frames from a time on."""
+        return [f for f in list(self.frames) if f[0] >= begin and f[1] in identifiers]
+
+    def last(self, identifier, before=np.inf):
+        """When a frame came last."""
+        return max(t for t, i, _ in list(self.frames) if i == identifier and t < before)
+
+    def send(self, identifier, data=b''):
+        self._bus.send(can.Message(arbitration_id=identifier, is_extended_id=False, data=data))
+
+    def states(self, begin, node):
+        """Times and states that a drive's PDOs tell from a time on."""
+        return [
+            (t, state_of(int.from_bytes(data[:2], 'little')))
+            for t, _, data in self.since(begin, 0x180 + node)
+        ]
+
+    def left(self, begin, node, states=(State.OPERATION_ENABLED,)):
+        """When a drive's PDOs first told, after a time, that it is in none of some states."""
+        times = [t for t, state in self.states(begin, node) if state not in states]
+        return min(times) if times else None
+
+    def wait_until_left(self, begin, nodes=range(1, 7), states=(State.OPERATION_ENABLED,)):
+        """When the last of the drives left some states."""
+
+        def all_left():
+            times = [self.left(begin, node, states) for node in nodes]
+            return None if None in times else max(times)
+
+        return wait_for(all_left, 'all drives stopped', LONG)
+
+
+class DrivesPeer(Peer):
+    """Commands the drives and hears of them."""
+
+    def __init__(self, mechanism, namespace='', rate=125.0):
+        super().__init__('servo_drives', namespace)
+        self.mechanism, self.rate = mechanism, rate
+        self.states = []
+        # Few are kept for a client that does not keep up: the newest is always new.
+        self.node.create_subscription(
+            JointState, 'servo_drives/state', self.states.append, QoSProfile(depth=2)
+        )
+        self.commands = self.node.create_publisher(JointState, 'servo_drives/command', 10)
+        self.stops = self.node.create_publisher(Bool, 'servo_drives/emergency_stop', 10)
+
+    def connect(self):
+        wait_for(lambda: self.states, 'states', LONG)
+        wait_for(lambda: self.status('supervision'), 'diagnostics', LONG)
+        wait_for(self.commands.get_subscription_count, 'command', LONG)
+        wait_for(self.stops.get_subscription_count, 'emergency_stop', LONG)
+
+    def request(self, name):
+        answer = self.call(Trigger, f'servo_drives/{name}', Trigger.Request())
+        return answer.success, answer.message
+
+    def position(self):
+        """Newest measured positions."""
+        return np.array(self.states[-1].position)
+
+    def command(self, position, velocity=(), effort=(), names=CRANKS, stamp=None):
+        """Send one command."""
+        message = JointState(name=list(names))
+        message.header.stamp = to_time(self.now() if stamp is None else stamp)
+        message.position = [float(v) for v in position]
+        message.velocity = [float(v) for v in velocity]
+        message.effort = [float(v) for v in effort]
+        self.commands.publish(message)
+
+    def chewing(self, time):
+        """Positions of the cranks on a slow opening and closing, from home at time 0."""
+        pose = self.mechanism.home.y + [0.0, 0.0, 0.0, 0.03 * (1.0 - np.cos(np.pi * time))]
+        return self.mechanism.solve(pose).position
+
+    @contextlib.contextmanager
+    def following(self, motion):
+        """Send commands all the time; ``motion(t)`` returns what `command` takes, by keyword."""
+        ended, begin = threading.Event(), time.monotonic()
+        self.last_command = 0.0
+
+        def send():
+            while not ended.wait(1.0 / self.rate):
+                self.command(**motion(time.monotonic() - begin))
+                self.last_command = time.time()
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            wait_for(lambda: self.phase() == 'enabled, following commands', 'following', LONG)
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def chew(self):
+        """Commands that chew."""
+        return self.following(lambda t: {'position': self.chewing(t)})
+
+    def hold(self):
+        """Commands that stay where the drives are."""
+        here = self.position()
+        return self.following(lambda t: {'position': here})
+
+    def phase(self):
+        status = self.status('supervision')
+        return status[2]['phase'] if status else None

@@ -1,0 +1,622 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node `servo_drives` as a process, against simulated drives in another, watched on their bus."""
+
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('can', reason='python-can is not installed')
+
+from lifecycle_msgs.msg import State as LifeCycle  # noqa: E402
+from lifecycle_msgs.msg import Transition  # noqa: E402
+from std_msgs.msg import Bool  # noqa: E402
+
+from masticator_dynamics.drives.configuration import bus_load, load_drives  # noqa: E402
+from masticator_dynamics.drives.reactions import reaction_times  # noqa: E402
+from nodes.drives_harness import (  # noqa: E402
+    CRANKS,
+    LONG,
+    POWERED,
+    RATE,
+    BusTrace,
+    DrivesPeer,
+    SimulatedDrives,
+    has_multicast,
+    write_drives,
+)
+from nodes.harness import START, NodeProcess, nanoseconds, wait_for  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+)
+
+LATE = 0.25  # s; what a busy computer may add to a stated time
+MASTER = 0x700 + 126
+HEARTBEAT, EMERGENCY, TPDO, RPDO = 0x700, 0x80, 0x180, 0x200
+
+
+class Robot:
+    """Simulated drives, their bus, the node and a client."""
+
+    def __init__(self, mechanism, folder, namespace, wait=True, changes=None, **parameters):
+        self.file = write_drives(folder, **(changes or {}))
+        self.drives, self.trace = SimulatedDrives(self.file), BusTrace(self.file)
+        self.stated = reaction_times(load_drives(self.file))
+        self.node = NodeProcess(
+            'servo_drives', namespace=namespace, wait=wait, drives=self.file, **parameters
+        )
+        self.peer = DrivesPeer(mechanism, namespace)
+        if wait:
+            self.peer.connect()
+
+    def close(self):
+        self.peer.close()
+        code = self.node.end()
+        self.trace.close()
+        self.drives.end()
+        assert not self.node.log('Traceback'), self.node.lines
+        if code:
+            print(*self.node.lines, sep='\n')
+        return code
+
+    def enabled(self):
+        """Bring the drives to home, enabled, whatever was before."""
+        self.drives.fault('clear all')
+        for request in ('disable', 'reset', 'home', 'enable'):
+            done = wait_for(lambda r=request: self._done(r), request, LONG)
+            assert done, request
+        return self.peer
+
+    def _done(self, request):
+        success, self.message = self.peer.request(request)
+        if not success:
+            time.sleep(0.2)
+        return success
+
+    def at_rest(self):
+        """None of the drives gives torque any more, says the bus."""
+        now = time.time()
+        return self.trace.wait_until_left(now, states=POWERED)
+
+
+@pytest.fixture(scope='module')
+def robot(ros_domain, mechanism, tmp_path_factory):
+    robot = Robot(mechanism, tmp_path_factory.mktemp('robot'), 'robot')
+    yield robot
+    assert robot.close() == 0
+
+
+def told(robot, *texts):
+    """The supervision's message, when it names all these."""
+
+    def found():
+        status = robot.peer.status('supervision')
+        fits = status and status[0] == 'ERROR' and all(text in status[1] for text in texts)
+        return status if fits else None
+
+    return wait_for(found, f'diagnostics that tell {texts}, not {robot.peer.status("supervision")}')
+
+
+def told_to_slow_down(robot, begin):
+    """Whether the first word that was no 'go on' asked for the ramp, not for no torque."""
+    for node in range(1, 7):
+        words = [data[0] & 0x0F for _, _, data in robot.trace.since(begin, RPDO + node)]
+        assert next(word for word in words if word != 0x0F) == 0x02
+    return True
+
+
+def on_time(name, begin, end, stated):
+    """Whether a reaction came within the stated time, measured by stamps of frames."""
+    taken = end - begin
+    print(f'REACTION {name}: {taken * 1e3:.1f} ms of {stated * 1e3:.0f} ms')
+    assert taken <= stated + LATE
+    return True
+
+
+# What it is for
+
+
+def test_enabled_drives_follow_commands_and_tell_their_state(robot):
+    peer = robot.enabled()
+    assert 'the loops close within' in robot.message and 'enabled, holding' in robot.message
+    with peer.chew():
+        before = len(peer.states)
+        wait_for(lambda: len(peer.states) - before > 200, 'states', LONG)
+        states = peer.states[before : before + 200]
+        peer.wait_for_status('command', 'OK', 'followed')
+    assert all(list(state.name) == CRANKS for state in states)
+    position = np.array([state.position for state in states])
+    assert (np.ptp(position, axis=0) > 0.5 * np.ptp(chewing_positions(peer), axis=0)).all()
+    stamps = np.array([nanoseconds(state.header.stamp) for state in states]) * 1e-9
+    steps = np.diff(stamps)
+    assert (steps > 0.0).all()
+    cycles = steps * RATE  # stamps are those of SYNC, some may be left out here
+    assert np.median(np.abs(cycles - np.rint(cycles))) < 0.1
+    assert np.median(np.rint(cycles)) <= 2.0
+    # The angles of any instant are those of one motion: the loops stay closed.
+    for angles in position[::20]:
+        peer.mechanism.forward_kinematics(angles, 1e-3)
+    velocity = np.array([state.velocity for state in states])
+    way = np.cumsum(velocity[1:] * steps[:, None], axis=0)
+    assert np.abs(position[1:] - position[0] - way).max() < 0.2 * np.ptp(position)
+
+
+def chewing_positions(peer):
+    return np.array([peer.chewing(t) for t in np.linspace(0.0, 2.0, 50)])
+
+
+def test_state_follows_the_commanded_positions(robot):
+    peer = robot.enabled()
+    here = peer.position()
+    goal = peer.mechanism.solve(peer.mechanism.home.y + [0.0, 0.0, 0.0, 0.05]).position
+
+    def motion(t):
+        part = min(t / 0.5, 1.0)
+        return {'position': here + part * part * (3.0 - 2.0 * part) * (goal - here)}
+
+    with peer.following(motion):
+        wait_for(lambda: np.abs(peer.position() - goal).max() < 0.02, 'the goal', LONG)
+        reached = peer.states[-1]
+    assert len(reached.effort) == 6 and np.isfinite(reached.effort).all()
+
+
+def test_joints_in_another_order(robot):
+    peer = robot.enabled()
+    order = [3, 1, 5, 0, 4, 2]
+    names = [CRANKS[k] for k in order]
+
+    def motion(t):
+        return {'names': names, 'position': peer.chewing(min(t, 0.4))[order]}
+
+    with peer.following(motion):
+        goal = peer.chewing(0.4)
+        assert np.ptp(goal) > 0.05  # another order would be another pose
+        wait_for(lambda: np.abs(peer.position() - goal).max() < 0.02, 'the goal', LONG)
+
+
+def test_disable_makes_torque_free_and_commands_are_ignored(robot):
+    peer = robot.enabled()
+    begin = time.time()
+    assert peer.request('disable')[0]
+    robot.trace.wait_until_left(begin, states=POWERED)
+    here = peer.position()
+    for _ in range(20):
+        peer.command(here + 0.1)
+        time.sleep(0.01)
+    wait_for(lambda: int(peer.status('command')[2]['while not enabled']) > 5, 'ignored', LONG)
+    robot.at_rest()
+    assert peer.status('supervision')[:2] == ('OK', 'torque-free')
+    assert np.abs(peer.position() - here).max() < 0.02
+
+
+# Faults: the reaction of all drives, when, and what is told
+
+
+def leaves(robot, begin, but=()):
+    nodes = [k for k in range(1, 7) if k not in but]
+    return robot.trace.wait_until_left(begin, nodes)
+
+
+def emergency_of(robot, asked, node):
+    return wait_for(lambda: robot.trace.since(asked, EMERGENCY + node), 'EMCY', LONG)[0][0]
+
+
+@pytest.mark.parametrize(
+    ('line', 'words'),
+    [
+        ('fault crank_3 0x2310', ['crank_3', '0x2310']),
+        ('over-temperature crank_3', ['crank_3', 'temperature']),
+    ],
+)
+def test_a_fault_of_one_drive_stops_all(robot, line, words):
+    peer = robot.enabled()
+    with peer.chew():
+        asked = robot.drives.fault(line)
+        told_at = emergency_of(robot, asked, 3)
+        end = leaves(robot, asked)
+        status = told(robot, 'all drives torque-free', *words)
+    assert on_time(line, told_at, end, robot.stated['fault'])
+    assert status[2]['drive'] == 'crank_3'
+    assert peer.status('drive crank_3')[0] == 'ERROR'
+    assert peer.status('drive crank_4')[0] == 'OK'
+    robot.at_rest()
+    assert not peer.request('enable')[0]
+
+
+def test_a_lost_heartbeat_stops_all(robot):
+    peer = robot.enabled()
+    with peer.chew():
+        asked = robot.drives.fault('heartbeat crank_3')
+        end = leaves(robot, asked)
+        begin = robot.trace.last(HEARTBEAT + 3)
+        status = told(robot, 'crank_3: no heartbeat for', 'timeout 0.15 s')
+    assert on_time('heartbeat', begin, end, robot.stated['heartbeat'])
+    assert status[2]['drive'] == 'crank_3'
+    refused, why = peer.request('reset')
+    assert not refused and 'crank_3' in why
+
+
+def test_a_drive_off_the_bus_stops_all_others_and_itself(robot):
+    peer = robot.enabled()
+    with peer.chew():
+        asked = robot.drives.fault('bus-off crank_3')
+        end = leaves(robot, asked, but=[3])
+        begin = robot.trace.last(TPDO + 3)
+        told(robot, 'crank_3', 'PDOs missing in a row')
+    assert on_time('bus-off', begin, end, robot.stated['lost'])
+    asked = robot.drives.fault('clear crank_3')
+    first = wait_for(lambda: robot.trace.states(asked, 3), 'crank_3 to come back', LONG)[0]
+    assert first[1] not in POWERED  # it had stopped by itself
+
+
+def test_lost_frames_of_one_drive_stop_all(robot):
+    peer = robot.enabled()
+    with peer.chew():
+        asked = robot.drives.fault('drop crank_3 1.0')
+        end = leaves(robot, asked, but=[3])
+        begin = robot.trace.last(TPDO + 3)
+        told(robot, 'crank_3', 'missing in a row')
+        words = robot.trace.since(end, RPDO + 3)
+        assert words and all(data[0] & 0x0F != 0x0F for _, _, data in words)  # told to stop, too
+    assert on_time('drop', begin, end, robot.stated['lost'])
+    wait_for(lambda: int(peer.status('drive crank_3')[2]['lost frames']) > 20, 'lost frames', LONG)
+
+
+def test_frames_later_than_a_cycle_stop_all(robot):
+    peer = robot.enabled()
+    with peer.chew():
+        asked = robot.drives.fault('delay crank_3 0.01')
+        leaves(robot, asked, but=[3])
+        told(robot, 'crank_3', 'missing in a row')
+
+
+def test_a_stuck_encoder_stops_all_and_is_named(robot):
+    """By the following error of the drive or by loops that do not close, whichever is first."""
+    peer = robot.enabled()
+    with peer.chew():
+        asked = robot.drives.fault('stuck-encoder crank_3')
+        leaves(robot, asked)
+        status = told(robot, 'torque-free', 'crank_3')
+    assert status[2]['drive'] == 'crank_3'
+
+
+# Commands that stop, and commands that are refused
+
+
+def test_silence_after_commands_stops_all(robot):
+    peer = robot.enabled()
+    begin = time.time()
+    with peer.chew():
+        pass
+    end = leaves(robot, begin)
+    assert on_time('time-out', peer.last_command, end, robot.stated['time-out'])
+    told(robot, 'all drives stopped until reset: commands: none for', 'command_timeout 0.1 s')
+    assert told_to_slow_down(robot, begin)
+    robot.at_rest()
+
+
+@pytest.mark.parametrize('way', ['topic', 'service'])
+def test_emergency_stop_latches_until_reset(robot, way):
+    peer = robot.enabled()
+    with peer.chew():
+        begin = time.time()
+        if way == 'topic':
+            peer.stops.publish(Bool(data=True))
+        else:
+            assert peer.request('emergency_stop')[0]
+        end = leaves(robot, begin)
+        told(robot, 'stopped until reset: operator: emergency stop')
+    assert on_time(f'emergency stop by {way}', begin, end, robot.stated['emergency stop'])
+    robot.at_rest()
+    success, message = peer.request('enable')
+    assert not success and 'emergency stop' in message
+    peer.stops.publish(Bool(data=False))  # is no reset
+    assert not peer.request('enable')[0]
+    assert peer.request('reset')[0]
+    assert peer.request('home')[0]
+    assert peer.request('enable')[0]
+
+
+@pytest.mark.parametrize(
+    ('change', 'words'),
+    [
+        (lambda p: p + [0.0, 0.5, 0.0, 0.0, 0.0, 0.0], 'crank_2: commanded velocity'),
+        (lambda p: np.where(np.arange(6) == 1, 1.69, p), 'crank_2: commanded position 1.69'),
+    ],
+)
+def test_commands_beyond_limits_stop_all(robot, change, words):
+    peer = robot.enabled()
+    here = peer.position()
+    begin = time.time()
+    with peer.hold():
+        peer.command(change(here))
+        leaves(robot, begin)
+        told(robot, 'all drives stopped', words)
+    robot.at_rest()
+    assert np.abs(peer.position() - here).max() < 0.05
+
+
+REFUSED = {
+    'five joints': ({'names': CRANKS[:5], 'count': 5}, 'missing: crank_6'),
+    'unknown joint': ({'names': [*CRANKS, 'tail'], 'count': 7}, 'unknown joints: tail'),
+    'twice': ({'names': [*CRANKS[:5], 'crank_1'], 'count': 6}, 'crank_1 is named 2 times'),
+    'wrong length': ({'count': 4}, 'there are 4 positions for 6 joints'),
+    'past': ({'age': 0.5}, 's in the past (command_timeout 0.1 s)'),
+    'ahead': ({'age': -0.5}, 's ahead'),
+}
+
+
+@pytest.mark.parametrize('case', REFUSED)
+def test_bad_commands_are_refused_and_told_and_the_motion_goes_on(robot, case):
+    given, words = REFUSED[case]
+    peer = robot.enabled()
+    here = peer.position()
+    count = given.get('count', 6)
+    with peer.hold():
+
+        def refused():
+            peer.command(
+                [*(here + 0.05), 0.0][:count],
+                names=given.get('names', CRANKS),
+                stamp=peer.now() - round(given.get('age', 0.0) * 1e9),
+            )
+            time.sleep(0.02)
+            status = peer.status('command')
+            return status[0] == 'ERROR' and words in status[1]
+
+        wait_for(refused, words, LONG)
+        assert peer.phase() == 'enabled, following commands'
+        assert np.abs(peer.position() - here).max() < 0.02
+
+
+def test_bad_commands_alone_are_no_signs_of_life(robot):
+    peer = robot.enabled()
+    here = peer.position()
+    begin = time.time()
+    with peer.hold():
+        pass
+
+    def stopped():
+        peer.command(here, stamp=peer.now() - 10**9)
+        peer.command([float('nan')] * 6)
+        peer.command(here[:5], names=CRANKS[:5])
+        time.sleep(0.01)
+        return robot.trace.left(begin, 1)
+
+    wait_for(stopped, 'time-out', LONG)
+    told(robot, 'commands: none for')
+
+
+def test_no_numbers_are_ignored_at_first_and_counted_later(robot):
+    """ros2_control's first commands are NaN."""
+    peer = robot.peer
+
+    def no_alarm():
+        peer.command(peer.position())
+        time.sleep(0.05)
+        return peer.status('command')[0] == 'OK'
+
+    wait_for(no_alarm, 'good commands', LONG)
+    robot.enabled()
+    here = peer.position()
+    before = int(peer.status('command')[2]['not finite'])
+    for _ in range(20):
+        peer.command([float('nan')] * 6)
+        time.sleep(0.01)
+    time.sleep(1.1)  # a report is made in between
+    status = peer.status('command')
+    assert (status[0], int(status[2]['not finite'])) == ('OK', before)
+    assert peer.phase() == 'enabled, holding until the first command'
+    with peer.hold():
+        for _ in range(5):
+            peer.command([*here[:5], float('nan')])
+        wait_for(
+            lambda: int(peer.status('command')[2]['not finite']) >= before + 5, 'counted', LONG
+        )
+        assert peer.phase() == 'enabled, following commands'
+
+
+def test_a_first_command_far_from_the_drives_is_refused(robot):
+    peer = robot.enabled()
+    here = peer.position()
+
+    def refused():
+        peer.command(here + [0.0, 0.0, 0.0, 0.3, 0.0, 0.0])
+        time.sleep(0.02)
+        status = peer.status('command')
+        return status[0] == 'ERROR' and 'first command for crank_4 is 0.3 rad away' in status[1]
+
+    wait_for(refused, 'refusal', LONG)
+    assert peer.phase() == 'enabled, holding until the first command'
+    assert np.abs(peer.position() - here).max() < 0.02
+
+
+# Requests
+
+
+def test_drives_that_are_off_are_named_before_they_are_enabled(robot):
+    """Chew, let all stop where they are but one that goes on: the loops are open."""
+    peer = robot.enabled()
+    crooked = peer.mechanism.home.position + [0.0, 0.0, 0.0, 0.0, 0.25, 0.0]
+    with peer.following(
+        lambda t: {'position': crooked + (1.0 - min(t / 0.3, 1.0)) * (peer_home(peer) - crooked)}
+    ):
+        status = told(robot, 'crank_5', 'is off by')
+    assert status[2]['cause'] == 'loops'
+    assert peer.request('reset')[0]
+    success, message = peer.request('enable')
+    assert not success and 'not referenced' in message and 'crank_5 is off by' in message
+    success, message = peer.request('home')
+    assert success and message.startswith('homed; the loops close within'), message
+    assert np.abs(peer.position() - peer.mechanism.home.position).max() < 1e-3
+    assert peer.request('enable')[0]
+
+
+def peer_home(peer):
+    return peer.mechanism.home.position
+
+
+def test_home_needs_torque_free_drives(robot):
+    peer = robot.enabled()
+    success, message = peer.request('home')
+    assert not success and 'torque-free' in message
+    success, message = peer.request('enable')
+    assert success and message.startswith('already enabled')
+
+
+def test_what_the_bus_and_the_drives_tell(robot):
+    peer = robot.enabled()
+    drive = peer.wait_for_status('drive crank_3', 'OK', 'operation enabled')[2]
+    assert drive['node id'] == '3' and drive['state'] == 'operation enabled'
+    assert 0.0 <= float(drive['heartbeat age (s)']) < 0.15
+    wait_for(
+        lambda: 20.0 < float(peer.status('drive crank_3')[2]['temperature (degC)']) < 80.0,
+        'temperature', LONG,
+    )  # fmt: skip
+    bus = peer.status('bus')[2]
+    low, high = bus_load(load_drives(robot.file))
+    assert bus['load estimate (%)'] == f'{100 * low:.0f} to {100 * high:.0f}'
+    for name in ('jitter p50 (us)', 'jitter p99 (us)', 'jitter max (us)', 'cycles'):
+        assert float(bus[name]) > 0.0
+    assert 'udp_multicast' in bus['bus']
+
+
+# Processes
+
+
+def test_a_killed_node_leaves_drives_that_stop_by_themselves(ros_domain, mechanism, tmp_path):
+    robot = Robot(mechanism, tmp_path, 'killed', auto_enable=True)
+    try:
+        robot.node.wait_for_line('auto_enable: the loops close', LONG)
+        with robot.peer.chew():
+            robot.node.end(signal.SIGKILL)
+        begin = robot.trace.last(MASTER)
+        codes = {
+            k: wait_for(
+                lambda k=k: [f for f in robot.trace.since(begin, EMERGENCY + k) if any(f[2][:2])],
+                f'EMCY of {k}', LONG,
+            )[0]
+            for k in range(1, 7)
+        }  # fmt: skip
+        assert all(int.from_bytes(data[:2], 'little') == 0x8130 for _, _, data in codes.values())
+        end = max(t for t, _, _ in codes.values())
+        assert on_time('process killed', begin, end, robot.stated['process'])
+        begin = time.time()
+        robot.trace.send(0x080)  # a SYNC of ours: what are they doing?
+        robot.trace.wait_until_left(begin, states=POWERED)
+    finally:
+        robot.close()
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_in_good_order(ros_domain, mechanism, tmp_path, number):
+    robot = Robot(mechanism, tmp_path, 'ended', auto_enable=True)
+    try:
+        robot.node.wait_for_line('auto_enable: the loops close', LONG)
+        with robot.peer.chew():
+            begin = time.time()
+            assert robot.node.end(number) == 0
+        robot.trace.wait_until_left(begin, states=POWERED)
+        states = {state for k in range(1, 7) for _, state in robot.trace.states(begin, k)}
+        assert told_to_slow_down(robot, begin)
+        assert not {state for state in states if 'FAULT' in state.name}
+        managed = [data for _, _, data in robot.trace.since(begin, 0x000)]
+        assert {data[1] for data in managed if data[0] == 0x80} == set(range(1, 7))
+        time.sleep(0.3)  # longer than they would wait for a heartbeat
+        codes = [f for k in range(1, 7) for f in robot.trace.since(begin, EMERGENCY + k)]
+        assert not [f for f in codes if any(f[2][:2])]
+    finally:
+        robot.close()
+
+
+def test_life_cycle(ros_domain, mechanism, tmp_path):
+    robot = Robot(mechanism, tmp_path, 'managed', wait=False, autostart=False)
+    peer = robot.peer
+    try:
+        assert peer.state() == LifeCycle.PRIMARY_STATE_UNCONFIGURED
+        peer.change(Transition.TRANSITION_CONFIGURE)
+        assert peer.request('enable') == (False, 'the node is not active')
+        for _ in range(2):
+            peer.change(Transition.TRANSITION_ACTIVATE)
+            peer.connect()
+            wait_for(lambda: peer.request('enable')[0], 'enabled', LONG)
+            begin = time.time()
+            with peer.hold():
+                peer.change(Transition.TRANSITION_DEACTIVATE)
+                robot.trace.wait_until_left(begin, states=POWERED)
+            count = len(robot.trace.since(begin, 0x080))
+            time.sleep(0.4)
+            assert len(robot.trace.since(begin, 0x080)) == count  # no SYNC any more
+            assert not [
+                f for k in range(1, 7) for f in robot.trace.since(begin, EMERGENCY + k)
+                if any(f[2][:2])
+            ]  # fmt: skip
+        peer.change(Transition.TRANSITION_CLEANUP)
+        peer.change(Transition.TRANSITION_CONFIGURE)
+    finally:
+        assert robot.close() == 0
+
+
+def test_a_drive_in_fault_at_the_start(ros_domain, mechanism, tmp_path):
+    robot = Robot(mechanism, tmp_path, 'faulty', wait=False, autostart=False)
+    try:
+        robot.drives.fault('fault crank_2 0x3210')
+        robot.peer.change(Transition.TRANSITION_CONFIGURE)
+        robot.peer.change(Transition.TRANSITION_ACTIVATE)
+        robot.peer.connect()
+        told(robot, 'crank_2: is in fault')
+        success, message = robot.peer.request('enable')
+        assert not success and 'crank_2' in message
+        robot.drives.fault('clear all')
+        assert robot.peer.request('reset')[0]
+        assert robot.peer.request('enable')[0]
+    finally:
+        robot.close()
+
+
+def test_effort_mode(ros_domain, mechanism, tmp_path):
+    robot = Robot(mechanism, tmp_path, 'efforts', changes={'mode': 'effort'}, loop_check_rate=0.0)
+    peer = robot.peer
+    try:
+        wait_for(lambda: peer.request('enable')[0], 'enabled', LONG)
+        effort = 0.02 * np.array([1.0, -1.0, 0.0, 0.0, 0.0, 0.0])
+        begin = time.time()
+        with peer.following(lambda t: {'position': (), 'effort': effort}):
+
+            def pulls():
+                newest = peer.states[-1]
+                return newest.velocity[0] > 0.5 and newest.velocity[1] < -0.5
+
+            wait_for(pulls, 'motion', LONG)
+        leaves(robot, begin)
+        told(robot, 'stopped until reset')
+    finally:
+        assert robot.close() == 0
+
+
+def test_what_cannot_be_used_ends_the_node_with_a_sentence(ros_domain, tmp_path):
+    file = write_drives(tmp_path)
+    other = tmp_path / 'other'
+    other.mkdir()
+    fewer = write_drives(other)
+    fewer.write_text(fewer.read_text().replace('crank_6:', 'crank_7:'))
+    cases = (
+        ({'drives': file}, 'do not answer on bus udp_multicast'),
+        ({'drives': file, 'bus__interface': 'socketcan', 'bus__channel': 'can9'}, 'can9'),
+        ({'drives': file, 'bus__channel': '10.0.0.1'}, '10.0.0.1 is no multicast address'),
+        ({'drives': fewer}, 'the actuated joints of masticator are crank_1'),
+        ({'drives': tmp_path / 'none.yaml'}, 'none.yaml'),
+        ({'drives': file, 'bus__interface': 'lin'}, 'bus'),
+    )
+    for parameters, reason in cases:
+        process = NodeProcess('servo_drives', wait=False, namespace='refused', **parameters)
+        try:
+            assert process.process.wait(START) == 1, parameters
+        finally:
+            process.end()
+        assert process.log(reason), (reason, process.lines)
+        assert not process.log('Traceback'), process.lines
