@@ -82,7 +82,7 @@ class DriveFrames:
     def take(self, message: can.Message) -> bool:
         """Read a frame; whether it was a drive's PDO."""
         index = self._index_of.get(message.arbitration_id)
-        if index is None or len(message.data) != _FROM_DRIVE.size:
+        if index is None or message.is_extended_id or len(message.data) != _FROM_DRIVE.size:
             return False
         values = _FROM_DRIVE.unpack(message.data)
         self._status[index], self._counts[index], self._torque[index] = values
