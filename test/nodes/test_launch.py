@@ -26,6 +26,7 @@ NODES = (
     'inertia_coupling',
     'inertia_estimator',
     'frame_path',
+    'servo_drives',
 )
 
 needs_launch = pytest.mark.skipif(
