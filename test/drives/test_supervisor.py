@@ -332,8 +332,8 @@ def test_a_motion_of_constant_acceleration_is_led_to_where_it_will_be(following)
         return following.home + array(2, 1.0, 0.0) * 4.0 * t * t, array(2, 1.0, 0.0) * 8.0 * t
 
     times = np.arange(30) * PERIOD
-    for time in times:
-        setpoint = following.send(*motion(time))
+    for now in times:
+        setpoint = following.send(*motion(now))
     reached, _ = motion(times[-1] + 2.5 * PERIOD)
     assert setpoint.position == pytest.approx(reached, abs=1e-12)
 

@@ -18,16 +18,13 @@ from std_msgs.msg import Bool  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 from masticator_dynamics.drives.configuration import bus_load, load_drives  # noqa: E402
-from masticator_dynamics.drives.reactions import reaction_times  # noqa: E402
 from masticator_dynamics.drives.scaling import Scaling  # noqa: E402
 from nodes.drives_harness import (  # noqa: E402
     CRANKS,
     LONG,
     POWERED,
     RATE,
-    BusTrace,
-    DrivesPeer,
-    SimulatedDrives,
+    Robot,
     has_multicast,
     write_drives,
 )
@@ -40,50 +37,6 @@ pytestmark = pytest.mark.skipif(
 LATE = 0.25  # s; what a busy computer may add to a stated time
 MASTER = 0x700 + 126
 HEARTBEAT, EMERGENCY, TPDO, RPDO = 0x700, 0x80, 0x180, 0x200
-
-
-class Robot:
-    """Simulated drives, their bus, the node and a client."""
-
-    def __init__(self, mechanism, folder, namespace, wait=True, changes=None, **parameters):
-        self.file = write_drives(folder, **(changes or {}))
-        self.drives, self.trace = SimulatedDrives(self.file), BusTrace(self.file)
-        self.stated = reaction_times(load_drives(self.file))
-        self.node = NodeProcess(
-            'servo_drives', namespace=namespace, wait=wait, drives=self.file, **parameters
-        )
-        self.peer = DrivesPeer(mechanism, namespace)
-        if wait:
-            self.peer.connect()
-
-    def close(self):
-        self.peer.close()
-        code = self.node.end()
-        self.trace.close()
-        self.drives.end()
-        assert not self.node.log('Traceback'), self.node.lines
-        if code:
-            print(*self.node.lines, sep='\n')
-        return code
-
-    def enabled(self):
-        """Bring the drives to home, enabled, whatever was before."""
-        self.drives.fault('clear all')
-        for request in ('disable', 'reset', 'home', 'enable'):
-            done = wait_for(lambda r=request: self._done(r), request, LONG)
-            assert done, request
-        return self.peer
-
-    def _done(self, request):
-        success, self.message = self.peer.request(request)
-        if not success:
-            time.sleep(0.2)
-        return success
-
-    def at_rest(self):
-        """None of the drives gives torque any more, says the bus."""
-        now = time.time()
-        return self.trace.wait_until_left(now, states=POWERED)
 
 
 @pytest.fixture(scope='module')
