@@ -88,8 +88,9 @@ class Setpoint:
     position, effort : float arrays (n,)
         rad and N m at the joints; used while the goal is ENABLED.
     velocity : float array (n,), optional
-        rad/s of the motion that the efforts are for: motors overcome their own friction at this
-        velocity. None: gears work as measured, and friction is left to the position loop.
+        rad/s of the motion that the efforts are for: motors overcome their own friction and the
+        losses of their gears at this velocity. None: those are left to the position loop. Never
+        the measured velocity, with which a motor that holds a load would swing.
     """
 
     goal: Goal

@@ -16,6 +16,7 @@ from masticator_dynamics.drives.cycle import Feedback, Goal
 from masticator_dynamics.drives.safety import Finding, Guard
 from masticator_dynamics.engine.arrays import FloatArray
 
+_SMOOTHING = 0.01  # s, of velocities that are derived: a command may come twice
 _LONGEST_AGE = 2.0  # periods that are made up for
 _LONGEST_STEP = 5.0  # periods for which efforts may change at once, after cycles were left out
 
@@ -55,6 +56,7 @@ class Following:
         self.offered: Command | None = None
         self.velocity: FloatArray | None = None
         self._changed = 0.0  # s, of the cycle that took the command
+        self._commanded = np.zeros(len(guard.names))  # rad/s
         self._way: Approach | None = None
         self._steps = 0
         none = np.zeros(len(guard.names))
@@ -71,6 +73,7 @@ class Following:
     def begin(self, position: FloatArray) -> None:
         """Hold positions (n,) until the first command."""
         self.sent, self.command, self.velocity = position, None, None
+        self._commanded = np.zeros(len(position))
         self.offered = self._way = None
 
     def rest(self) -> None:
@@ -105,21 +108,27 @@ class Following:
         if not reason and self._positions:
             assert command.position is not None
             sent = self._led(command, feedback.time)
+            position, before = command.position, command.position
             if self.command is None:
                 reason, elapsed = self._guard.far(sent, feedback.position), np.inf
                 self.offered = command if reason else None
             else:
+                assert self.command.position is not None
+                before = self.command.position
                 elapsed = max(command.stamp - self.command.stamp, feedback.time - self._changed)
+                elapsed = min(elapsed, _LONGEST_STEP * self._guard.period)
             if not reason:
-                found = self._guard.command(sent, command.velocity, self.sent, elapsed)
+                found = self._guard.command(sent, position, command.velocity, before, elapsed)
                 reason = str(found[0]) if found else ''
         if reason:
             self.refused += 1
             self.refusal = reason
         else:
             self.accepted += 1
+            moving = self._velocity(command)
             self.sent, self.command, self._changed = sent, command, feedback.time
-            self.velocity = None if command.effort is None else command.velocity
+            self._commanded = moving
+            self.velocity = None if command.effort is None else moving
         return found
 
     def next_effort(self, elapsed: float) -> FloatArray:
@@ -144,17 +153,28 @@ class Following:
         the clocks of two nodes, which run freely, would show as jitter.
         """
         assert command.position is not None
-        if command.velocity is None:
-            return command.position
         longest = _LONGEST_AGE * self._guard.period
         passed = min(max(now - command.time + command.age, -longest), longest)
         lead = self._drives.lead + passed
-        before, change, between = self.command, None, 0.0
-        if before is not None and before.velocity is not None:
+        velocity, before, change, between = self._velocity(command), self.command, None, 0.0
+        if command.velocity is not None and before is not None and before.velocity is not None:
             between = command.stamp - before.stamp
             if between <= _LONGEST_STEP * self._guard.period:
                 change = command.velocity - before.velocity
-        return ahead(command.position, command.velocity, lead, change, between)
+        return ahead(command.position, velocity, lead, change, between)
+
+    def _velocity(self, command: Command) -> FloatArray:
+        """Velocity of a command; of those before it, smoothed, where none is given."""
+        before, none = self.command, np.zeros(len(self._guard.names))
+        if command.velocity is not None:
+            return command.velocity
+        if before is None or before.position is None or command.position is None:
+            return none
+        between = command.stamp - before.stamp
+        if not 0.0 < between <= _LONGEST_STEP * self._guard.period:
+            return none if between > 0.0 else self._commanded
+        rate = (command.position - before.position) / between
+        return self._commanded + (rate - self._commanded) * (between / (between + _SMOOTHING))
 
     def _out_of_date(self, command: Command) -> str:
         timeout = self._drives.command_timeout

@@ -134,7 +134,7 @@ class DriveFrames:
         goal = setpoint.goal
         counts, per_mille = self._counts, [0] * len(self._names)
         if goal is Goal.ENABLED:
-            counts, per_mille = self._targets(setpoint, feedback.velocity)
+            counts, per_mille = self._targets(setpoint)
         self._cycles += 1
         pulse = self._cycles // self._pulse % 2 == 1
         self._homing = goal is Goal.HOMING
@@ -159,15 +159,11 @@ class DriveFrames:
         self._position = np.where(np.isnan(self._sampled), np.nan, position)
         self._known_at = self._sampled.copy()
 
-    def _targets(self, setpoint: Setpoint, velocity: FloatArray) -> tuple[list[int], list[int]]:
+    def _targets(self, setpoint: Setpoint) -> tuple[list[int], list[int]]:
         counts = self._scaling.counts_from_position(setpoint.position)
-        effort, commanded = setpoint.effort, setpoint.velocity
-        if commanded is None:
-            per_mille = self._scaling.per_mille_from_effort(effort, velocity)
-        else:
-            per_mille = self._scaling.per_mille_from_effort(effort, commanded)
-            per_mille = per_mille + self._scaling.per_mille_of_friction(commanded)
-        per_mille = np.rint(per_mille)
+        commanded = np.zeros(len(self._names)) if setpoint.velocity is None else setpoint.velocity
+        per_mille = self._scaling.per_mille_from_effort(setpoint.effort, commanded)
+        per_mille = np.rint(per_mille + self._scaling.per_mille_of_friction(commanded))
         usable = np.isfinite(per_mille)
         per_mille = np.clip(per_mille, -self._largest, self._largest)
         if self._with_position:

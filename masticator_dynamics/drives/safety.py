@@ -22,6 +22,8 @@ from masticator_dynamics.mechanism import Mechanism
 
 # PDOs missing in a row that count as a lost drive.
 LOST_AFTER = 5
+# Of the following error, that the first command may be away: the drives take it in one step.
+FIRST_STEP = 0.1
 _BUS = 'bus'
 
 
@@ -196,7 +198,12 @@ class Guard:
     # Commands
 
     def command(
-        self, sent: FloatArray, velocity: FloatArray | None, before: FloatArray, elapsed: float
+        self,
+        sent: FloatArray,
+        position: FloatArray,
+        velocity: FloatArray | None,
+        before: FloatArray,
+        elapsed: float,
     ) -> list[Finding]:
         """Commands that would leave ranges: quick stop.
 
@@ -204,19 +211,23 @@ class Guard:
         ----------
         sent : float array (n,)
             Positions as they would go to the drives.
+        position : float array (n,)
+            As commanded, before they are led.
         velocity : float array (n,), optional
             As commanded.
         before : float array (n,)
-            Positions of the command before, as sent.
+            Positions of the command before.
         elapsed : float
             s between the two commands.
         """
-        implied = (sent - before) / max(elapsed, self.period)
+        step = position - before
+        implied = step / max(elapsed, self.period)
         outside = (sent < self.lower) | (sent > self.upper)
         fast = np.abs(implied) > self.velocity
+        leaping = np.abs(step) > self.following_error
         if velocity is not None:
             fast |= np.abs(velocity) > self.velocity
-        if not (outside | fast).any():
+        if not (outside | fast | leaping).any():
             return []
         found = [
             self._outside(k, 'commanded position', sent[k], self.lower[k], self.upper[k])
@@ -227,19 +238,25 @@ class Guard:
             if velocity is not None and abs(velocity[k]) > self.velocity[k]:
                 rate = velocity[k]
             found.append(self._too_fast(k, 'commanded velocity', rate))
+        for k in _where(leaping & ~fast):
+            text = (
+                f'commanded step of {step[k]:.3g} {self.units[k]} is beyond the '
+                f'following error of {self.following_error[k]:g}'
+            )
+            found.append(Finding(self.names[k], 'commanded step', text, Goal.STOPPED))
         return found
 
     def far(self, sent: FloatArray, measured: FloatArray) -> str:
         """Why a first command is too far from where the drives are; empty when it is not."""
         away = np.abs(sent - measured)
-        excess = away - self.following_error
-        worst = int(np.argmax(excess))
-        if excess[worst] <= 0.0:
+        largest = FIRST_STEP * self.following_error
+        worst = int(np.argmax(away - largest))
+        if away[worst] <= largest[worst]:
             return ''
         unit = self.units[worst]
         return (
             f'first command for {self.names[worst]} is {away[worst]:.3g} {unit} away from the '
-            f'measured position (at most {self.following_error[worst]:g} {unit})'
+            f'measured position (at most {largest[worst]:g} {unit}); see ~/approach'
         )
 
     def limit_effort(

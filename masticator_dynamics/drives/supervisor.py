@@ -243,7 +243,7 @@ class Supervisor:
         if offered is None or offered.position is None:
             return Outcome(False, 'no command has come that is too far to be followed')
         target, guard = offered.position, self.guard
-        found = guard.command(target, None, target, np.inf)
+        found = guard.command(target, target, None, target, np.inf)
         if found:
             return Outcome(False, str(found[0]))
         try:
