@@ -196,8 +196,9 @@ class DrivesPeer(Peer):
         self.commands.publish(message)
 
     def chewing(self, time):
-        """Positions of the cranks on a slow opening and closing, from home at time 0."""
-        pose = self.mechanism.home.y + [0.0, 0.0, 0.0, 0.03 * (1.0 - np.cos(np.pi * time))]
+        """Positions of the cranks, all of which turn slowly to and fro, from home at time 0."""
+        part = 1.0 - np.cos(np.pi * time)
+        pose = self.mechanism.home.y + part * np.array([0.0015, 0.0, 0.0, 0.03])
         return self.mechanism.solve(pose).position
 
     @contextlib.contextmanager
@@ -262,8 +263,9 @@ class Robot:
         """Bring the drives to home, enabled, whatever was before."""
         self.drives.fault('clear all')
         for request in ('disable', 'reset', 'home', 'enable'):
-            done = wait_for(lambda r=request: self._done(r), request, LONG)
-            assert done, request
+            end = time.monotonic() + LONG
+            while not self._done(request):
+                assert time.monotonic() < end, f'{request}: {self.message}'
         return self.peer
 
     def _done(self, request):
