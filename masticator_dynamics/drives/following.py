@@ -15,6 +15,7 @@ from masticator_dynamics.drives.cycle import Feedback, Goal
 from masticator_dynamics.drives.safety import Finding, Guard
 from masticator_dynamics.engine.arrays import FloatArray
 
+_OLDEST = 2.0  # periods by which commands are led for their age, at most
 _LONGEST_STEP = 5.0  # periods for which efforts may change at once, after cycles were left out
 
 
@@ -81,7 +82,7 @@ class Following:
             assert command.position is not None
             sent = command.position
             if command.velocity is not None:
-                sent = sent + command.velocity * self._drives.command_lead
+                sent = sent + command.velocity * self._lead(command, feedback)
             if self.command is None:
                 reason, elapsed = self._guard.far(sent, feedback.position), np.inf
             else:
@@ -109,6 +110,16 @@ class Following:
         self.clamped += clamped
         self.held_back += held_back
         return self.effort
+
+    def _lead(self, command: Command, feedback: Feedback) -> float:
+        """How far (s) positions are led: from the stamp to this SYNC, and on to the drives.
+
+        Without the former a motion would lag by what the sender's phase and the way here happen to
+        take.
+        """
+        age = command.age + feedback.time - command.time
+        most = _OLDEST * self._guard.period
+        return self._drives.command_lead + min(max(age, -most), most)
 
     def _out_of_date(self, command: Command) -> str:
         timeout = self._drives.command_timeout

@@ -224,7 +224,7 @@ def test_no_time_out_before_the_first_command(bench):
 STOPPING = {
     'crank_2: commanded position': lambda b: b.command(b.off(2, 1.69)),
     'crank_2: commanded velocity': lambda b: b.command(b.off(2, 30.1 * PERIOD)),
-    'crank_3: commanded velocity -61': lambda b: b.command(velocity=array(3, -30.5, 0.0)),
+    'crank_3: commanded velocity -76': lambda b: b.command(velocity=array(3, -30.5, 0.0)),
 }
 
 
@@ -313,11 +313,16 @@ def test_commands_while_torque_free_are_ignored(mechanism):
     assert (bench.drives.setpoint.position == bench.home).all()
 
 
-def test_positions_are_led_by_velocities(following):
+@pytest.mark.parametrize(
+    # Commands come half a period before SYNC; more than two periods are not made good.
+    ('age', 'made_good'),
+    [(0.0, 0.5), (0.3, 0.8), (1.5, 2.0), (5.0, 2.0), (-0.5, 0.0)],
+)
+def test_positions_are_led_by_velocities(following, age, made_good):
     velocity = array(2, 1.5, 0.0)
-    setpoint = following.send(velocity=velocity)
-    led = following.goal + velocity * DRIVES.command_lead
-    assert setpoint.position == pytest.approx(led, abs=1e-15)
+    setpoint = following.send(velocity=velocity, age=age * PERIOD)
+    led = following.goal + velocity * (DRIVES.command_lead + made_good * PERIOD)
+    assert setpoint.position == pytest.approx(led, abs=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
