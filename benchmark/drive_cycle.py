@@ -47,8 +47,14 @@ def time_drive_cycle(directory: pathlib.Path) -> Statistics:
 @contextlib.contextmanager
 def _simulated(file: pathlib.Path) -> Iterator[None]:
     """Drives with motors that turn freely, in a process of their own."""
-    program = [sys.executable, '-m', 'masticator_dynamics', 'simulate-drives']
-    arguments = [*program, '--drives', str(file)]
+    arguments = [
+        sys.executable,
+        '-m',
+        'masticator_dynamics',
+        'simulate-drives',
+        '--drives',
+        str(file),
+    ]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pathlib
+from typing import Any
 
 import click
 
@@ -54,7 +55,9 @@ def demo(
 
     With --closed-loop the torques go to simulated drives, and how well the jaw follows is judged.
     """
-    given = {name: value for name, value in (('rate', rate), ('food', food)) if value is not None}
+    given: dict[str, Any] = {
+        name: value for name, value in (('rate', rate), ('food', food)) if value is not None
+    }
     if not closed_loop:
         if given:
             raise InputError(f'--{next(iter(given))} needs --closed-loop')

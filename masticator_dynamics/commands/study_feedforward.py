@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     type=float,
     default=1.0,
     show_default=True,
-    help="Part of the drives' own friction that the last run makes up for.",
+    help="Part of the drives' own friction that the drive layer knows of.",
 )
 def study_feedforward(
     output: pathlib.Path,

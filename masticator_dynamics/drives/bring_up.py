@@ -61,7 +61,8 @@ def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
     channel.command(objects.CONTROL_WORD, 0)
     _check_rated_torque(channel, drive)
     _check_encoder(channel, drive)
-    _set_heartbeats(channel, drives)
+    watch(channel, drives, True)
+    channel.write(objects.PRODUCER_HEARTBEAT, round(1000.0 * drives.heartbeat.period))
     _set_reactions(channel, drive)
     channel.write(objects.MAX_TORQUE, largest_per_mille(drive))
     if drive.gains is not None:
@@ -70,6 +71,17 @@ def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
     _set_cycle_time(channel, drives.cycle_rate)
     _set_pdos(channel, drive.node_id, drives.mode)
     set_mode(channel, MODES[drives.mode])
+
+
+def watch(channel: SdoChannel, drives: Drives, on: bool) -> None:
+    """Let a drive watch this side's heartbeat and SYNC, or not (raises `DriveError`).
+
+    It begins with the first of each that it sees.
+    """
+    heartbeat = drives.heartbeat
+    limit = heartbeat.master << 16 | round(1000.0 * heartbeat.timeout)
+    channel.write(objects.CONSUMER_HEARTBEAT, limit if on else 0)
+    channel.write_where_present(objects.SYNC_PERIOD, round(1e6 / drives.cycle_rate) if on else 0)
 
 
 def set_mode(channel: SdoChannel, mode: Mode) -> None:
@@ -124,20 +136,12 @@ def _check_encoder(channel: SdoChannel, drive: Drive) -> None:
         )
 
 
-def _set_heartbeats(channel: SdoChannel, drives: Drives) -> None:
-    heartbeat = drives.heartbeat
-    timeout = round(1000.0 * heartbeat.timeout)
-    # The drive begins to watch with the first heartbeat that it sees.
-    channel.write(objects.CONSUMER_HEARTBEAT, heartbeat.master << 16 | timeout)
-    channel.write(objects.PRODUCER_HEARTBEAT, round(1000.0 * heartbeat.period))
-
-
 def _set_reactions(channel: SdoChannel, drive: Drive) -> None:
     counts = drive.motor.counts_per_turn * drive.motor.gear_ratio / (2.0 * np.pi)
     channel.write(objects.QUICK_STOP_OPTION, objects.SLOW_DOWN_AND_DISABLE)
     channel.write_where_present(objects.HALT_OPTION, objects.SLOW_DOWN_AND_HOLD)
     channel.write_where_present(objects.FAULT_OPTION, objects.DISABLE_AT_ONCE)
-    channel.write_where_present(objects.CONNECTION_LOST_OPTION, objects.FAULT_SIGNAL)
+    channel.write(objects.CONNECTION_LOST_OPTION, objects.FAULT_SIGNAL)
     deceleration = round(drive.limits.deceleration * counts)
     channel.write_where_present(objects.QUICK_STOP_DECELERATION, deceleration)
     window = round(drive.limits.following_error * counts)
@@ -145,7 +149,6 @@ def _set_reactions(channel: SdoChannel, drive: Drive) -> None:
 
 
 def _set_cycle_time(channel: SdoChannel, rate: float) -> None:
-    channel.write_where_present(objects.SYNC_PERIOD, round(1e6 / rate))
     if not channel.has(objects.CYCLE_TIME):
         return
     time_and_index = cycle_time(rate)

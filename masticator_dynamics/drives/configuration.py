@@ -63,6 +63,13 @@ class Heartbeat(_Strict):
     master: NodeId = pydantic.Field(126, description='node id of this side')
 
 
+class MotorFriction(_Strict):
+    """Of motor and gear, at the motor's shaft."""
+
+    coulomb: NotNegative = pydantic.Field(0.0, description='N m')
+    viscous: NotNegative = pydantic.Field(0.0, description='N m s/rad')
+
+
 class Motor(_Strict):
     """From the winding to the joint."""
 
@@ -74,6 +81,7 @@ class Motor(_Strict):
     rotor_inertia: NotNegative = pydantic.Field(0.0, description='kg m^2, of the motor')
     gear_ratio: Positive = pydantic.Field(description='turns of the motor per turn of the joint')
     efficiency: Share = pydantic.Field(1.0, description='of the gear, driving and driven')
+    friction: MotorFriction = MotorFriction()
     counts_per_turn: Count = pydantic.Field(description='of the encoder, per turn of the motor')
     direction: Literal[1, -1] = pydantic.Field(
         1, description='-1: the motor turns against the positive sense of the joint'
@@ -125,8 +133,10 @@ class Drives(_Strict):
     command_timeout: Positive = pydantic.Field(
         0.1, description='s without a command after which all drives stop quickly'
     )
-    command_lead: NotNegative = pydantic.Field(
-        0.0, description='s by which positions are led with their velocity: the way to the drive'
+    command_lead: NotNegative | None = pydantic.Field(
+        None,
+        description='s by which positions are led with their velocity: the way to the drive; '
+        'null: two cycles',
     )
     velocity_filter: NotNegative = pydantic.Field(
         0.005, description='s, time constant of the filter on measured velocity'
@@ -135,6 +145,11 @@ class Drives(_Strict):
         0.001, description='m that loops may be open by when the drives are enabled'
     )
     drives: dict[str, Drive] = pydantic.Field(description='by actuated joint')
+
+    @property
+    def lead(self) -> float:
+        """Time from a SYNC until what is sent after it is reached, s; see ``command_lead``."""
+        return 2.0 / self.cycle_rate if self.command_lead is None else self.command_lead
 
 
 def bus_load(drives: Drives) -> tuple[float, float]:

@@ -87,11 +87,15 @@ class Setpoint:
     goal : Goal
     position, effort : float arrays (n,)
         rad and N m at the joints; used while the goal is ENABLED.
+    velocity : float array (n,), optional
+        rad/s of the motion that the efforts are for: motors overcome their own friction at this
+        velocity. None: gears work as measured, and friction is left to the position loop.
     """
 
     goal: Goal
     position: FloatArray
     effort: FloatArray
+    velocity: FloatArray | None = None
 
 
 Cycle = Callable[[Feedback], Setpoint]

@@ -34,8 +34,8 @@ TO_DRIVE = {
 }
 _NEEDED = (
     objects.DEVICE_TYPE, objects.CONSUMER_HEARTBEAT, objects.PRODUCER_HEARTBEAT,
-    objects.QUICK_STOP_OPTION, objects.MODE, objects.MODE_DISPLAY, objects.MAX_TORQUE,
-    objects.RATED_TORQUE, objects.SUPPORTED_MODES,
+    objects.CONNECTION_LOST_OPTION, objects.QUICK_STOP_OPTION, objects.MODE, objects.MODE_DISPLAY,
+    objects.MAX_TORQUE, objects.RATED_TORQUE, objects.SUPPORTED_MODES,
 )  # fmt: skip
 _GAINS = {
     objects.POSITION_GAIN: datatypes.REAL32,

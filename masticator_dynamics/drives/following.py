@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from masticator_dynamics.drives.approach import Approach
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal
 from masticator_dynamics.drives.safety import Finding, Guard
 from masticator_dynamics.engine.arrays import FloatArray
 
-_OLDEST = 2.0  # periods by which commands are led for their age, at most
+_LONGEST_AGE = 2.0  # periods that are made up for
 _LONGEST_STEP = 5.0  # periods for which efforts may change at once, after cycles were left out
 
 
@@ -31,8 +32,12 @@ class Following:
     ----------
     command : Command or None
         The one that is followed; None until the first since the drives were enabled.
+    offered : Command or None
+        The newest one that was refused for being far from where the drives are.
     sent, effort : float arrays (n,)
         Position, rad, and effort, N m, of the latest setpoint.
+    velocity : float array (n,), optional
+        rad/s of the motion that the efforts are for; None where no such efforts were commanded.
     extra : float array (n,)
         N m, added to efforts of commands.
     clamped, held_back : int arrays (n,)
@@ -47,6 +52,11 @@ class Following:
         self._guard, self._drives = guard, drives
         self._positions = drives.mode == 'position'
         self.command: Command | None = None
+        self.offered: Command | None = None
+        self.velocity: FloatArray | None = None
+        self._changed = 0.0  # s, of the cycle that took the command
+        self._way: Approach | None = None
+        self._steps = 0
         none = np.zeros(len(guard.names))
         self.sent, self.effort, self.extra = none, none, none
         self.clamped, self.held_back = none.astype(np.int64), none.astype(np.int64)
@@ -60,11 +70,25 @@ class Following:
 
     def begin(self, position: FloatArray) -> None:
         """Hold positions (n,) until the first command."""
-        self.sent, self.command = position, None
+        self.sent, self.command, self.velocity = position, None, None
+        self.offered = self._way = None
 
     def rest(self) -> None:
         """No effort: the next begins at zero."""
         self.effort = np.zeros(len(self._guard.names))
+
+    def go(self, way: Approach) -> None:
+        """Go a way, one row in each cycle, whatever is commanded meanwhile."""
+        self._way, self._steps = way, 0
+
+    def on_the_way(self) -> bool:
+        """Take the next row of the way; False when there is none left."""
+        way = self._way
+        if way is None or self._steps == len(way.position):
+            return False
+        self.sent, self.velocity = way.position[self._steps], way.velocity[self._steps]
+        self._steps += 1
+        return True
 
     def overdue(self, now: float) -> list[Finding]:
         """Nothing has been commanded for too long: quick stop."""
@@ -80,13 +104,12 @@ class Following:
         sent, found, reason = feedback.position, [], self._out_of_date(command)
         if not reason and self._positions:
             assert command.position is not None
-            sent = command.position
-            if command.velocity is not None:
-                sent = sent + command.velocity * self._lead(command, feedback)
+            sent = self._led(command, feedback.time)
             if self.command is None:
                 reason, elapsed = self._guard.far(sent, feedback.position), np.inf
+                self.offered = command if reason else None
             else:
-                elapsed = command.stamp - self.command.stamp
+                elapsed = max(command.stamp - self.command.stamp, feedback.time - self._changed)
             if not reason:
                 found = self._guard.command(sent, command.velocity, self.sent, elapsed)
                 reason = str(found[0]) if found else ''
@@ -95,7 +118,8 @@ class Following:
             self.refusal = reason
         else:
             self.accepted += 1
-            self.sent, self.command = sent, command
+            self.sent, self.command, self._changed = sent, command, feedback.time
+            self.velocity = None if command.effort is None else command.velocity
         return found
 
     def next_effort(self, elapsed: float) -> FloatArray:
@@ -105,21 +129,32 @@ class Following:
             if self.command.effort is not None:
                 wanted = self.command.effort
             wanted = wanted + self.extra
+        elif self._way is not None:
+            wanted = self._way.effort[self._steps - 1]
         elapsed = min(max(elapsed, 0.0), _LONGEST_STEP * self._guard.period)
         self.effort, clamped, held_back = self._guard.limit_effort(wanted, self.effort, elapsed)
         self.clamped += clamped
         self.held_back += held_back
         return self.effort
 
-    def _lead(self, command: Command, feedback: Feedback) -> float:
-        """How far (s) positions are led: from the stamp to this SYNC, and on to the drives.
+    def _led(self, command: Command, now: float) -> FloatArray:
+        """Where the motion of a command will be when the drives are there.
 
-        Without the former a motion would lag by what the sender's phase and the way here happen to
-        take.
+        That is after their lead and what has passed since the command's stamp: without the latter
+        the clocks of two nodes, which run freely, would show as jitter.
         """
-        age = command.age + feedback.time - command.time
-        most = _OLDEST * self._guard.period
-        return self._drives.command_lead + min(max(age, -most), most)
+        assert command.position is not None
+        if command.velocity is None:
+            return command.position
+        longest = _LONGEST_AGE * self._guard.period
+        passed = min(max(now - command.time + command.age, -longest), longest)
+        lead = self._drives.lead + passed
+        before, change, between = self.command, None, 0.0
+        if before is not None and before.velocity is not None:
+            between = command.stamp - before.stamp
+            if between <= _LONGEST_STEP * self._guard.period:
+                change = command.velocity - before.velocity
+        return ahead(command.position, command.velocity, lead, change, between)
 
     def _out_of_date(self, command: Command) -> str:
         timeout = self._drives.command_timeout
@@ -131,3 +166,20 @@ class Following:
             late = self.command.stamp - command.stamp
             return f'command is stamped {late:.3g} s before the one that came before'
         return ''
+
+
+def ahead(
+    position: FloatArray,
+    velocity: FloatArray,
+    lead: float,
+    change: FloatArray | None = None,
+    between: float = 0.0,
+) -> FloatArray:
+    """Positions (n,) that a motion will have after ``lead`` s.
+
+    To second order where it is known by how much the velocity has changed over ``between`` s.
+    """
+    later = position + lead * velocity
+    if change is None or between <= 0.0:
+        return later
+    return later + change * (0.5 * lead * lead / between)

@@ -82,7 +82,7 @@ class DriveFrames:
     def take(self, message: can.Message) -> bool:
         """Read a frame; whether it was a drive's PDO."""
         index = self._index_of.get(message.arbitration_id)
-        if index is None or len(message.data) != _FROM_DRIVE.size:
+        if index is None or message.is_extended_id or len(message.data) != _FROM_DRIVE.size:
             return False
         values = _FROM_DRIVE.unpack(message.data)
         self._status[index], self._counts[index], self._torque[index] = values
@@ -161,7 +161,13 @@ class DriveFrames:
 
     def _targets(self, setpoint: Setpoint, velocity: FloatArray) -> tuple[list[int], list[int]]:
         counts = self._scaling.counts_from_position(setpoint.position)
-        per_mille = np.rint(self._scaling.per_mille_from_effort(setpoint.effort, velocity))
+        effort, commanded = setpoint.effort, setpoint.velocity
+        if commanded is None:
+            per_mille = self._scaling.per_mille_from_effort(effort, velocity)
+        else:
+            per_mille = self._scaling.per_mille_from_effort(effort, commanded)
+            per_mille = per_mille + self._scaling.per_mille_of_friction(commanded)
+        per_mille = np.rint(per_mille)
         usable = np.isfinite(per_mille)
         per_mille = np.clip(per_mille, -self._largest, self._largest)
         if self._with_position:

@@ -10,7 +10,7 @@ import logging
 import pathlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import canopen
 import numpy as np
@@ -156,18 +156,32 @@ class DriveNetwork:
     def begin_homing(self, home: FloatArray) -> None:
         """Homing mode; Goal.HOMING then makes the present joint positions ``home`` (n,), rad.
 
-        Blocks; the drives must be torque-free. Raises `DriveError`.
+        Blocks; the drives must be torque-free. Raises `DriveError`; no drive is left in homing
+        mode then that can be brought out of it.
         """
         offsets = self.scaling.counts_from_position(home)
-        for channel, offset in zip(self._channels.values(), offsets, strict=True):
-            channel.write(objects.HOMING_METHOD, objects.HOME_IS_HERE)
-            channel.write(objects.HOME_OFFSET, int(offset))
-            bring_up.set_mode(channel, objects.Mode.HOMING)
+        try:
+            for channel, offset in zip(self._channels.values(), offsets, strict=True):
+                channel.write(objects.HOMING_METHOD, objects.HOME_IS_HERE)
+                channel.write(objects.HOME_OFFSET, int(offset))
+                bring_up.set_mode(channel, objects.Mode.HOMING)
+        except DriveError:
+            with contextlib.suppress(DriveError):
+                self.end_homing()
+            raise
 
     def end_homing(self) -> None:
-        """Cyclic mode again (blocks; raises `DriveError`)."""
-        for channel in self._channels.values():
-            bring_up.set_mode(channel, bring_up.MODES[self.drives.mode])
+        """Cyclic mode again (blocks; raises `DriveError`, after all drives have been asked)."""
+        mode = bring_up.MODES[self.drives.mode]
+        self._ask_all(lambda channel: bring_up.set_mode(channel, mode))
+
+    def watch(self, on: bool) -> None:
+        """Let the drives watch this side's heartbeat and SYNC, or not while there are none.
+
+        Without that they fault; only drives that are torque-free may go without. Blocks; raises
+        `DriveError`, after all drives have been asked.
+        """
+        self._ask_all(lambda channel: bring_up.watch(channel, self.drives, on))
 
     @contextlib.contextmanager
     def receiving_by_caller(self) -> Iterator[canopen.Network]:
@@ -185,6 +199,17 @@ class DriveNetwork:
         if self._network is None:
             raise DriveError(bus_title(self.drives.bus), 'is not connected')
         return self._network
+
+    def _ask_all(self, ask: Callable[[SdoChannel], None]) -> None:
+        """Ask every drive, then raise the first error."""
+        errors = []
+        for channel in self._channels.values():
+            try:
+                ask(channel)
+            except DriveError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     def _manage(self, command: Nmt, node_id: int) -> None:
         self._connected.send_message(objects.NMT_COB, bytes((command, node_id)))

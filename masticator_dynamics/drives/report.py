@@ -18,6 +18,7 @@ class Phase(enum.Enum):
     OFF = 'torque-free'
     ENABLING = 'being enabled'
     HOLDING = 'enabled, holding until the first command'
+    APPROACHING = 'enabled, on the way to what is commanded'
     FOLLOWING = 'enabled, following commands'
     STOPPING = 'stopping'
     RESETTING = 'being reset'

@@ -224,7 +224,7 @@ class Guard:
         ]
         for k in _where(fast):
             rate = implied[k]
-            if velocity is not None and abs(velocity[k]) > abs(rate):
+            if velocity is not None and abs(velocity[k]) > self.velocity[k]:
                 rate = velocity[k]
             found.append(self._too_fast(k, 'commanded velocity', rate))
         return found

@@ -36,6 +36,11 @@ class Scaling:
         )
         self._zero = column('zero')
         self._efficiency = column('efficiency')
+        per_mille = 1000.0 / column('rated_torque')
+        friction = [motor.friction for motor in motors]
+        self._coulomb = per_mille * direction * np.array([f.coulomb for f in friction])
+        self._viscous = per_mille * direction * column('gear_ratio')
+        self._viscous *= np.array([f.viscous for f in friction])
         # Effort of the joint per per mille of the motor's rated torque, before the gear's loss.
         self._effort_per_mille = direction * column('rated_torque') * column('gear_ratio') / 1000.0
 
@@ -55,6 +60,15 @@ class Scaling:
     def per_mille_from_effort(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
         """Motor torques (0x60B2, 0x6071), not rounded, for efforts at the joints, N m."""
         return effort / (self._effort_per_mille * self._passed_on(effort, velocity))
+
+    def per_mille_of_friction(self, velocity: FloatArray) -> FloatArray:
+        """Motor torques that motor and gear themselves take at joint velocities, rad/s.
+
+        Of a commanded motion: with measured velocities friction would be driven, not overcome.
+        Coulomb friction grows over |velocity| < 0.05 rad/s.
+        """
+        moving = np.clip(velocity / _TURNING, -1.0, 1.0)
+        return self._coulomb * moving + self._viscous * velocity
 
     def _passed_on(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
         """Joint effort per motor effort times ratio: e driving, 1/e driven."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from masticator_dynamics.drives.approach import plan_approach
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
@@ -23,6 +24,7 @@ from masticator_dynamics.drives.report import Phase, Report
 from masticator_dynamics.drives.safety import Finding, Guard
 from masticator_dynamics.drives.status import BoolArray, faulted, homed, in_operation, powered
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
 
 # s of feedback; drives that have not got there by then are named.
@@ -33,14 +35,21 @@ _GOALS = {
     Phase.OFF: Goal.TORQUE_FREE,
     Phase.ENABLING: Goal.ENABLED,
     Phase.HOLDING: Goal.ENABLED,
+    Phase.APPROACHING: Goal.ENABLED,
     Phase.FOLLOWING: Goal.ENABLED,
     Phase.STOPPING: Goal.STOPPED,
     Phase.RESETTING: Goal.RESET,
     Phase.HOMING: Goal.HOMING,
 }
-_MOVING = (Phase.HOLDING, Phase.FOLLOWING)
+_MOVING = (Phase.HOLDING, Phase.APPROACHING, Phase.FOLLOWING)
 _ON = (Phase.ENABLING, *_MOVING)
-_PASSING = (Phase.ENABLING, Phase.STOPPING, Phase.RESETTING, Phase.HOMING)
+_PASSING = (
+    Phase.ENABLING,
+    Phase.APPROACHING,
+    Phase.STOPPING,
+    Phase.RESETTING,
+    Phase.HOMING,
+)
 _UNHEARD = 'drives have not been heard of yet'
 
 
@@ -126,6 +135,10 @@ class Supervisor:
             held = np.where(there, self._following.sent, feedback.position)
             self._following.begin(held)
             self._end_of_phase(there, True, Phase.HOLDING, age, _ENABLING, 'not enabled')
+        elif self._phase is Phase.APPROACHING:
+            if not self._following.on_the_way():
+                self._following.begin(self._following.sent)
+                self._enter(Phase.HOLDING)
         elif self._phase is Phase.STOPPING:
             self._end_of_phase(~powered(feedback), settled, Phase.OFF, age, np.inf, '')
         elif self._phase is Phase.RESETTING:
@@ -152,6 +165,8 @@ class Supervisor:
         command, self._mail = self._mail, None
         if command is None:
             return
+        if self._phase is Phase.APPROACHING:
+            return
         if self._phase not in _MOVING:
             self._ignored += 1
             return
@@ -164,7 +179,8 @@ class Supervisor:
         if goal is not Goal.ENABLED:
             following.rest()
             return Setpoint(goal, feedback.position, following.effort)
-        return Setpoint(goal, following.sent, following.next_effort(elapsed))
+        effort = following.next_effort(elapsed)
+        return Setpoint(goal, following.sent, effort, following.velocity)
 
     # Commands
 
@@ -209,6 +225,37 @@ class Supervisor:
                 self._following.begin(feedback.position)
                 self._enter(Phase.ENABLING)
         return Outcome(not reason, reason or reference.message)
+
+    def approach(self, velocity: float) -> Outcome:
+        """Go slowly to what is commanded, when that is too far to be followed at once.
+
+        Parameters
+        ----------
+        velocity : float
+            rad/s that no joint exceeds.
+        """
+        with self._lock:
+            phase, start, offered = self._phase, self._following.sent, self._following.offered
+        if phase is Phase.FOLLOWING:
+            return Outcome(True, 'already following commands')
+        if phase is not Phase.HOLDING:
+            return Outcome(False, f'drives are {phase.value}; they must be enabled')
+        if offered is None or offered.position is None:
+            return Outcome(False, 'no command has come that is too far to be followed')
+        target, guard = offered.position, self.guard
+        found = guard.command(target, None, target, np.inf)
+        if found:
+            return Outcome(False, str(found[0]))
+        try:
+            way = plan_approach(self._mechanism, start, target, guard.period, velocity)
+        except MasticatorError as error:
+            return Outcome(False, f'no way to what is commanded: {error}')
+        with self._lock:
+            if self._phase is not Phase.HOLDING:
+                return Outcome(False, f'drives are {self._phase.value}')
+            self._following.go(way)
+            self._enter(Phase.APPROACHING)
+        return Outcome(True, f'on the way for {len(way.position) * guard.period:.1f} s')
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free."""

@@ -28,8 +28,9 @@ _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 @dataclasses.dataclass(frozen=True)
 class EffortSchedule:
-    """Efforts (N, n) of a trajectory at times (N,), ns since 1970, linear in between."""
+    """Efforts (N, n) of a trajectory at times (N,), s from its start (ns), linear in between."""
 
+    start: int
     times: FloatArray
     efforts: FloatArray
 
@@ -43,11 +44,13 @@ class EffortSchedule:
         if any(len(point.effort) != len(names) for point in points):
             return None
         order = [names.index(name) for name in joints]
-        times = np.array([point.time * 1e9 for point in points]) + trajectory.stamp
-        return cls(times, np.array([point.effort for point in points])[:, order])
+        times = np.array([point.time for point in points])
+        efforts = np.array([point.effort for point in points])[:, order]
+        return cls(trajectory.stamp, times, efforts)
 
-    def at(self, time: float) -> FloatArray:
-        """Efforts (n,) at a time, ns; before the first and after the last point they are theirs."""
+    def at(self, instant: int) -> FloatArray:
+        """Efforts (n,) at an instant, ns; before the first and after the last point: theirs."""
+        time = (instant - self.start) * 1e-9
         k = int(np.clip(np.searchsorted(self.times, time), 1, max(len(self.times) - 1, 1)))
         if len(self.times) == 1:
             return self.efforts[0]
@@ -79,13 +82,13 @@ class AddedEffort:
         if schedule is None:
             return False
         # Those before it hold until it starts; it takes the place of all that start later.
-        earlier = [s for s in self._schedules if s.times[0] < schedule.times[0]]
+        earlier = [s for s in self._schedules if s.start < schedule.start]
         self._schedules = (*earlier[-2:], schedule)
         return True
 
     def take(self, stamp: int, effort: FloatArray) -> None:
         """Feedforward efforts (n,) of an instant, ns."""
-        begun = [s for s in self._schedules if s.times[0] <= stamp]
+        begun = [s for s in self._schedules if s.start <= stamp]
         if begun and np.isfinite(effort).all():
             self._stamp, self._extra = stamp, effort - begun[-1].at(stamp)
 

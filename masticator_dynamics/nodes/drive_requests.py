@@ -30,7 +30,7 @@ Request = Callable[[], Outcome]
 
 
 class DriveRequests:
-    """Services ``~/enable``, ``~/disable``, ``~/reset``, ``~/home`` and ``~/emergency_stop``.
+    """Services to enable, approach, disable, reset, home and stop, below the node's name.
 
     Requests wait for one another in threads of their own; an emergency stop waits for nobody.
 
@@ -42,6 +42,8 @@ class DriveRequests:
     exchange : CyclicExchange
     home : float array (n,)
         Joint positions, rad, at the mechanism's home.
+    approach_velocity : float
+        rad/s that no joint exceeds on the way to a command.
     """
 
     def __init__(
@@ -51,14 +53,16 @@ class DriveRequests:
         network: DriveNetwork,
         exchange: CyclicExchange,
         home: FloatArray,
+        approach_velocity: float,
     ):
-        self.active = False
+        self.active, self.approach_velocity = False, approach_velocity
         self._node, self._supervisor = node, supervisor
         self._network, self._exchange, self._home = network, exchange, home
         self._one_at_a_time = threading.Lock()
         group = MutuallyExclusiveCallbackGroup()
         requests: dict[str, Request] = {
             'enable': self.enable,
+            'approach': self.approach,
             'disable': self.disable,
             'reset': self.reset,
             'home': self.home,
@@ -81,6 +85,10 @@ class DriveRequests:
     def enable(self) -> Outcome:
         """Enable all drives; blocks until they are, or why not."""
         return self._begin(self._supervisor.enable)
+
+    def approach(self) -> Outcome:
+        """Go slowly to what is commanded; blocks until there."""
+        return self._begin(lambda: self._supervisor.approach(self.approach_velocity))
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free; blocks."""

@@ -74,8 +74,9 @@ class DriveRuntime:
             timeout = settings.added_effort_timeout
             self._added = AddedEffortInput(node, mechanism.actuated, timeout)
         self._requests = DriveRequests(
-            node, self._supervisor, self._network, self._exchange, mechanism.home.position
-        )
+            node, self._supervisor, self._network, self._exchange, mechanism.home.position,
+            settings.approach_velocity,
+        )  # fmt: skip
         self._diagnostics = DriveDiagnostics(
             node, mechanism.name, drives, self._exchange, self._command.rejections,
             self._look_after, lambda: self._active,
@@ -124,6 +125,7 @@ class DriveRuntime:
     def apply(self, settings: Any) -> None:
         """Take over parameters that may change."""
         self._settings = settings
+        self._requests.approach_velocity = settings.approach_velocity
         if self._added is not None:
             self._added.added.timeout = settings.added_effort_timeout
 

@@ -47,6 +47,13 @@ DECLARATIONS = (
         interval=(0.001, 10.0),
     ),
     Declaration(
+        'approach_velocity',
+        1.0,
+        'Velocity that no joint exceeds on the way to a command, by service ~/approach, rad/s.',
+        read_only=False,
+        interval=(0.01, 10.0),
+    ),
+    Declaration(
         'loop_check_rate',
         20.0,
         'How often the measured positions of enabled drives are checked to close the loops, Hz; '
@@ -70,6 +77,7 @@ class Settings:
     forward_effort: bool
     add_bite_effort: bool
     added_effort_timeout: float
+    approach_velocity: float
     loop_check_rate: float
     autostart: bool
 

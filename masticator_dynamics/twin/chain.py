@@ -20,10 +20,11 @@ from collections import deque
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives, Gains
+from masticator_dynamics.drives.following import ahead
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.servo import Control, Servo
-from masticator_dynamics.drives.simulator.simulation import MotorFriction, Simulation
+from masticator_dynamics.drives.simulator.simulation import Simulation
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
@@ -33,7 +34,6 @@ from masticator_dynamics.twin.feedforward import Feedforward
 from masticator_dynamics.twin.plant import MechanismPlant
 
 DYNAMICS_PERIOD = 0.002  # s, of the dynamics node
-_TURNING = 0.05  # rad/s of the joint over which friction changes its sign
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,13 +58,9 @@ class Timing:
     bite_age: float = DYNAMICS_PERIOD
 
     @classmethod
-    def of_chain(cls, rate: float, step: float) -> Timing:
-        """One cycle to the drives, one to approach the target; the age of the dynamics node.
-
-        The simulated servo compares the demand of the end of its own step with the position
-        measured at the start: in it, positions are reached one such step early.
-        """
-        return cls(rate, 1, 2.0 / rate - step)
+    def of_chain(cls, rate: float) -> Timing:
+        """One cycle to the drives, one to approach the target; the age of the dynamics node."""
+        return cls(rate, 1, 2.0 / rate)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,46 +135,39 @@ class Master:
     Parameters
     ----------
     drives : Drives
-    friction : MotorFriction
-        Of motor and gear, that efforts are raised by; at the motor's shaft.
     timing : Timing
+    rubs : bool
+        Whether efforts are raised by the friction of motor and gear that the drives file tells.
     """
 
-    def __init__(self, drives: Drives, friction: MotorFriction, timing: Timing):
+    def __init__(self, drives: Drives, timing: Timing, rubs: bool):
         given = list(drives.drives.values())
         self._scaling = Scaling([drive.motor for drive in given])
         self._largest = np.array([drive.limits.effort for drive in given])
         self._change = np.array([drive.limits.effort_rate for drive in given]) / timing.rate
-        ratio = np.array([drive.motor.direction * drive.motor.gear_ratio for drive in given])
-        rated = np.array([drive.motor.rated_torque for drive in given])
-        self._coulomb = 1e3 * friction.coulomb * np.sign(ratio) / rated
-        self._viscous = 1e3 * friction.viscous * ratio / rated
-        self._lead, self._period = timing.lead, 1.0 / timing.rate
-        self._share = -np.expm1(-self._period / drives.velocity_filter)
+        self._lead, self._period, self._rubs = timing.lead, 1.0 / timing.rate, rubs
         self._effort = np.zeros(len(given))
-        self._position: FloatArray | None = None
-        self._velocity = np.zeros(len(given))
+        self._velocity: FloatArray | None = None
 
     def measure(self, counts: FloatArray) -> FloatArray:
-        """Joint positions of encoder counts; velocities are derived from them."""
-        position = self._scaling.position_from_counts(counts)
-        before = position if self._position is None else self._position
-        rate = (position - before) / self._period
-        self._velocity = self._velocity + (rate - self._velocity) * self._share
-        self._position = position
-        return position
+        """Joint positions of encoder counts."""
+        return self._scaling.position_from_counts(counts)
 
     def counts(self, position: FloatArray, velocity: FloatArray) -> FloatArray:
         """Target of a commanded position and velocity, counts."""
-        return self._scaling.counts_from_position(position + self._lead * velocity)
+        change = None if self._velocity is None else velocity - self._velocity
+        self._velocity = velocity
+        led = ahead(position, velocity, self._lead, change, self._period)
+        return self._scaling.counts_from_position(led)
 
     def per_mille(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
-        """Torque offset of a commanded effort; friction is that of the commanded velocity."""
+        """Torque offset of a commanded effort and velocity."""
         wanted = np.clip(effort, -self._largest, self._largest)
         self._effort = np.clip(wanted, self._effort - self._change, self._effort + self._change)
-        moving = np.clip(velocity / _TURNING, -1.0, 1.0)
-        torque = self._scaling.per_mille_from_effort(self._effort, self._velocity)
-        return np.rint(torque + self._coulomb * moving + self._viscous * velocity)
+        torque = self._scaling.per_mille_from_effort(self._effort, velocity)
+        if self._rubs:
+            torque = torque + self._scaling.per_mille_of_friction(velocity)
+        return np.rint(torque)
 
 
 def follow(
@@ -189,7 +178,7 @@ def follow(
     simulation: Simulation,
     gains: Gains,
     timing: Timing,
-    friction: MotorFriction | None = None,
+    rubs: bool = True,
 ) -> Record:
     """Run a reference through master, drives and plant.
 
@@ -199,8 +188,8 @@ def follow(
         At the start of the reference; its step is that of the simulation.
     gains : Gains
         Of all drives.
-    friction : MotorFriction, optional
-        Of motors and gears, what the drive layer is told of it.
+    rubs : bool
+        Whether the drive layer overcomes the friction of motors and gears that it knows of.
 
     Raises
     ------
@@ -211,7 +200,7 @@ def follow(
     """
     axes, servos = _servos(drives, simulation, plant, gains, timing)
     steps = _steps_per_cycle(timing, simulation)
-    master = Master(drives, friction or MotorFriction(), timing)
+    master = Master(drives, timing, rubs)
     none = np.zeros(len(servos))
     waiting = deque([(master.counts(plant.position, none), none)] * timing.delay)
     forces = deque([np.zeros(3)], maxlen=round(timing.bite_age / simulation.step) + 1)

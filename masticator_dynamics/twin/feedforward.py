@@ -25,9 +25,9 @@ class Kind(enum.Enum):
 
     NONE = 'PD alone'
     GRAVITY = 'PD + gravity'
+    BARE = 'full, friction of the drives not known'
     FULL = 'PD + full feedforward'
-    FRICTION = 'full, friction of the mechanism'
-    DRIVES = 'full, friction of mechanism and drives'
+    FRICTION = 'PD + full feedforward with friction'
 
 
 def feedforward(kind: Kind, mechanism: Mechanism, reference: Reference, bitten: str) -> Feedforward:
@@ -35,7 +35,8 @@ def feedforward(kind: Kind, mechanism: Mechanism, reference: Reference, bitten: 
 
     Gravity is that of the commanded pose at rest. Full are the efforts of the dynamics node:
     inverse dynamics of the commanded motion with the force, which acts where the bitten tooth is
-    commanded to be. Friction of the drives is no effort at the joints: the drive layer adds it.
+    commanded to be. With friction is with that of the mechanism. That of motors and gears is no
+    effort at the joints: the drive layer sees to it, in all runs with efforts but one.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def feedforward(kind: Kind, mechanism: Mechanism, reference: Reference, bitten: 
         return lambda cycle, force: gravity[cycle]
     tooth, _ = frame_poses(mechanism, reference.q, bitten)
     origin, _ = frame_poses(mechanism, reference.q, mechanism.description.platform)
-    rubs = kind is not Kind.FULL
+    rubs = kind is Kind.FRICTION
 
     def full(cycle: int, force: FloatArray) -> FloatArray:
         wrench = np.concatenate([force, np.cross(tooth[cycle] - origin[cycle], force)])

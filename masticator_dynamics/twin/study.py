@@ -9,13 +9,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from masticator_dynamics.description import load_description
-from masticator_dynamics.drives.configuration import Drives, Gains, load_drives
-from masticator_dynamics.drives.simulator.simulation import (
+from masticator_dynamics.drives.configuration import (
+    Drive,
+    Drives,
+    Gains,
+    Motor,
     MotorFriction,
-    Simulation,
-    load_simulation,
+    load_drives,
 )
+from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.simulator.simulation import Simulation, load_simulation
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
@@ -25,9 +28,6 @@ from masticator_dynamics.twin.feedforward import Kind, feedforward
 from masticator_dynamics.twin.food import Food, load_food
 from masticator_dynamics.twin.plant import MechanismPlant
 
-# kg m^2 at the motor's shaft, of the motors that config/simulated_drives.yaml describes. What the
-# rotors add at the joints is in the plant, not in the shipped description that efforts come from.
-ROTOR_INERTIA = 3.4e-6
 _CLOSURE_STEP = 0.01  # s, between measured angles that are fitted
 
 Progress = Callable[[float], None]
@@ -46,11 +46,9 @@ class Setting:
     simulation : Simulation
     timing : Timing
     model : Mechanism
-        That efforts are computed with.
-    body : Mechanism
-        That is moved: with rotors.
+        That is moved and that efforts are computed with: with the rotors of the drives.
     known_friction : float
-        Part of the drives' friction that the drive layer is told, where it is told any.
+        Part of the drives' friction that the drive layer knows of.
     friction : bool
         Whether contacts and cranks rub.
     """
@@ -61,7 +59,6 @@ class Setting:
     simulation: Simulation
     timing: Timing
     model: Mechanism
-    body: Mechanism
     known_friction: float = 1.0
     friction: bool = True
 
@@ -76,11 +73,9 @@ class Setting:
         """The masticator with the drives of ``config/``; the rate (Hz) is theirs unless told."""
         drives = load_drives('drives.yaml')
         simulation = load_simulation('simulated_drives.yaml', drives)
-        timing = Timing.of_chain(rate or drives.cycle_rate, simulation.step)
-        return cls(
-            path, load_food(food), drives, simulation, timing,
-            Mechanism.load('masticator'), with_rotors('masticator', drives), known_friction,
-        )  # fmt: skip
+        timing = Timing.of_chain(rate or drives.cycle_rate)
+        model = Mechanism(with_rotors('masticator', drives))
+        return cls(path, load_food(food), drives, simulation, timing, model, known_friction)
 
     @property
     def gains(self) -> Gains:
@@ -104,19 +99,20 @@ class Setting:
         bitten = self.model.description.platform if self.food is None else self.food.frame
         sent = feedforward(kind, self.model, reference, bitten)
         plant = MechanismPlant(
-            self.body, step=self.simulation.step, friction=self.friction, food=self.food
+            self.model, step=self.simulation.step, friction=self.friction, food=self.food
         )
-        told = self._friction() if kind is Kind.DRIVES else None
-        return follow(
-            reference, sent, plant, self.drives, self.simulation, gains, self.timing, told
-        )
+        told, rubs = self._told(), kind is not Kind.BARE
+        return follow(reference, sent, plant, told, self.simulation, gains, self.timing, rubs)
 
-    def _friction(self) -> MotorFriction:
-        """What the drive layer is told of the drives' friction: of the first, all are alike."""
-        true = next(iter(self.simulation.drives.values())).friction
-        return MotorFriction(
-            coulomb=self.known_friction * true.coulomb, viscous=self.known_friction * true.viscous
-        )
+    def _told(self) -> Drives:
+        """The drives as far as their friction is known."""
+        found = {}
+        for name, drive in self.drives.drives.items():
+            known = {k: self.known_friction * v for k, v in dict(drive.motor.friction).items()}
+            motor = Motor(**{**dict(drive.motor), 'friction': MotorFriction(**known)})
+            found[name] = Drive(**{**dict(drive), 'motor': motor})
+        fields = dict(self.drives) | {'drives': found}
+        return Drives(schema=fields.pop('schema_'), **fields)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -251,18 +247,6 @@ def study_feedforward(
         if progress is not None:
             progress(len(runs) / len(kinds))
     return Study(setting, chosen, reference.time, tuple(runs))
-
-
-def with_rotors(name: str, drives: Drives) -> Mechanism:
-    """A mechanism whose cranks turn the rotors of the drives, too."""
-    description = load_description(name)
-    actuators = dict(description.actuators)
-    for joint, drive in drives.drives.items():
-        felt = ROTOR_INERTIA * drive.motor.gear_ratio**2
-        before = actuators[joint]
-        changed = {**dict(before), 'rotor_inertia': before.rotor_inertia + felt}
-        actuators[joint] = type(before)(**changed)
-    return Mechanism(dataclasses.replace(description, actuators=actuators))
 
 
 def rms(values: FloatArray) -> float:

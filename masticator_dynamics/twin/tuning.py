@@ -104,7 +104,7 @@ def tune(
         When none keeps the margins.
     """
     poses = setting.path.sample(np.linspace(setting.path.start, setting.path.end, _POSES))[0]
-    inertias = modal_inertias(setting.body, poses)
+    inertias = modal_inertias(setting.model, poses)
     servos = list(setting.simulation.drives.values())
     pairs = []
     for position in position_gains.tolist():

@@ -134,7 +134,7 @@ def test_both_sides_get_the_same_bus_and_rate(tmp_path):
     assert ours.bus == twins.bus and ours.bus.interface == 'udp_multicast'
     assert ours.cycle_rate == 250.0
     # Two cycles of the one rate instead of two of the other.
-    assert ours.command_lead - shipped.command_lead == pytest.approx(2 / 250 - 2 / 500)
+    assert ours.lead - shipped.lead == pytest.approx(2 / 250 - 2 / 500)
     for name, drive in shipped.drives.items():
         assert ours.drives[name].motor == drive.motor
         assert ours.drives[name].gains == drive.gains

@@ -155,6 +155,7 @@ def without(text, *sections):
         ('60B2', '0x60B2 torque offset is missing'),
         ('6077', '0x6077 torque actual value is missing'),
         ('6076', '0x6076 motor rated torque is missing'),
+        ('6007', '0x6007 abort connection option code is missing'),
         ('605A', '0x605A quick stop option code is missing'),
         ('1016sub1', '0x1016:01 consumer heartbeat time is missing'),
         ('2001sub2', '0x2001:02 velocity gain is missing'),

@@ -159,6 +159,12 @@ def test_other_frames_are_left_to_others():
         )
 
 
+def test_an_extended_frame_is_no_answer_whatever_its_identifier():
+    frames = Bench().frames
+    assert not frames.take(can.Message(arbitration_id=0x181, is_extended_id=True, data=bytes(8)))
+    assert frames.take(can.Message(arbitration_id=0x181, is_extended_id=False, data=bytes(8)))
+
+
 def test_two_answers_to_one_sync_do_not_stand_for_two_drives():
     bench = Bench()
     feedback = bench.cycle(answer(1, READY, 0), answer(1, READY, 5))

@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -291,6 +292,40 @@ def test_homing_takes_the_present_position_for_home(robot):
         assert max(abs(feedback.velocity).max() for feedback in told.kept) < 0.5
         told.reach(Goal.ENABLED, 'operation enabled')
         assert network.read('crank_1', objects.MODE_DISPLAY) == 8
+
+
+def test_homing_that_one_drive_refuses_leaves_none_in_its_mode(other_robot):
+    """A drive in homing mode could be enabled with the others, and would not follow."""
+    robot = other_robot(lambda text: re.sub(r'\[6098\][^[]*', '', text))
+    file = altered(robot, lambda data: data['drives']['crank_6'].update(eds='cia402_servo.eds'))
+    with connected(robot, file) as network:
+        with pytest.raises(DriveError, match=r'crank_6 .* 0x6098'):
+            network.begin_homing(np.zeros(6))
+        modes = [network.read(name, objects.MODE_DISPLAY) for name in network.names]
+        assert modes == [8] * 6
+
+
+def test_drives_that_need_not_watch_do_not_fault_without_exchange(tmp_path, free_port):
+    """Neither heartbeat nor SYNC are there between two exchanges."""
+    data = content(free_port)
+    data['heartbeat'] = {'period': 0.1, 'timeout': 1.0}  # 50 missing SYNCs take a second, too
+    robot = Robot(tmp_path, data)
+
+    def begin_and_end(network):
+        with exchanging(network) as (_, told):
+            wait_for(lambda: len(told.kept) > 20, 'cycles')
+            network.watch(watching)
+
+    try:
+        with connected(robot) as network:
+            for watching in (False, True):
+                begin_and_end(network)
+                time.sleep(3.0)
+                assert bool(network.emergencies) == watching
+                faults = [network.fault(name) for name in network.names]
+                assert all(('no error' in fault) != watching for fault in faults)
+    finally:
+        robot.end()
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def test_no_time_out_before_the_first_command(bench):
 STOPPING = {
     'crank_2: commanded position': lambda b: b.command(b.off(2, 1.69)),
     'crank_2: commanded velocity': lambda b: b.command(b.off(2, 30.1 * PERIOD)),
-    'crank_3: commanded velocity -76': lambda b: b.command(velocity=array(3, -30.5, 0.0)),
+    'crank_3: commanded velocity -30.5': lambda b: b.command(velocity=array(3, -30.5, 0.0)),
 }
 
 
@@ -313,16 +313,89 @@ def test_commands_while_torque_free_are_ignored(mechanism):
     assert (bench.drives.setpoint.position == bench.home).all()
 
 
-@pytest.mark.parametrize(
-    # Commands come half a period before SYNC; more than two periods are not made good.
-    ('age', 'made_good'),
-    [(0.0, 0.5), (0.3, 0.8), (1.5, 2.0), (5.0, 2.0), (-0.5, 0.0)],
-)
-def test_positions_are_led_by_velocities(following, age, made_good):
+@pytest.mark.parametrize('age', [0.0, 0.001, -0.001])
+def test_positions_are_led_by_velocities_and_by_what_has_passed_since_the_stamp(following, age):
     velocity = array(2, 1.5, 0.0)
-    setpoint = following.send(velocity=velocity, age=age * PERIOD)
-    led = following.goal + velocity * (DRIVES.command_lead + made_good * PERIOD)
+    setpoint = following.send(velocity=velocity, age=age)
+    # Commands of this bench come half a period before the cycle that takes them.
+    led = following.goal + velocity * (2.0 * PERIOD + 0.5 * PERIOD + age)
     assert setpoint.position == pytest.approx(led, abs=1e-12)
+
+
+def test_an_old_stamp_is_not_led_far(following):
+    setpoint = following.send(velocity=array(2, 1.5, 0.0), age=0.09)
+    assert np.abs(setpoint.position - following.goal).max() <= 1.5 * 4.0 * PERIOD + 1e-12
+
+
+def test_a_motion_of_constant_acceleration_is_led_to_where_it_will_be(following):
+    def motion(t):
+        return following.home + array(2, 1.0, 0.0) * 4.0 * t * t, array(2, 1.0, 0.0) * 8.0 * t
+
+    times = np.arange(30) * PERIOD
+    for now in times:
+        setpoint = following.send(*motion(now))
+    reached, _ = motion(times[-1] + 2.5 * PERIOD)
+    assert setpoint.position == pytest.approx(reached, abs=1e-12)
+
+
+def test_velocity_goes_with_efforts_that_were_commanded(following):
+    velocity, effort = array(2, 1.5, 0.0), array(3, 0.01, 0.0)
+    assert following.send(velocity=velocity).velocity is None
+    assert (following.send(velocity=velocity, effort=effort).velocity == velocity).all()
+    assert following.send(effort=effort).velocity is None
+
+
+# The way to a command that is too far
+
+
+@pytest.fixture
+def far(bench, mechanism):
+    """Enabled at home; commands are for the mouth open."""
+    bench.goal = mechanism.solve(mechanism.home.y + [0.0, 0.0, 0.0, 0.2]).position
+    assert np.abs(bench.goal - bench.home).max() > LIMITS.following_error
+    bench.drives.run(0.1, bench.command)
+    assert bench.report.refusal.startswith('first command for ')
+    assert (bench.drives.setpoint.position == bench.home).all()
+    return bench
+
+
+def test_the_way_to_a_far_command_is_slow_closed_and_ends_in_following_it(far, mechanism):
+    assert far.supervisor.approach(0.5).success
+    rows = []
+    while far.supervisor.met() is None:
+        far.supervisor.submit(far.command())
+        rows.append(far.drives.cycle().position)
+    assert far.supervisor.met().success
+    rates = np.diff(rows, axis=0) / PERIOD
+    assert 0.3 < np.abs(rates).max() <= 0.5
+    residual = mechanism.forward_kinematics_batch(rows[::50], np.inf).closure_residual
+    assert residual.max() < 1e-9
+    assert rows[-1] == pytest.approx(far.goal, abs=1e-12)
+    far.drives.run(0.1, far.command)
+    assert far.report.phase.name == 'FOLLOWING'
+    assert far.supervisor.approach(0.5).message == 'already following commands'
+
+
+def test_a_stop_on_the_way_stops(far):
+    far.supervisor.approach(0.5)
+    far.drives.cycle(50)
+    far.supervisor.emergency_stop()
+    assert far.drives.cycle().goal is Goal.STOPPED
+    assert not far.supervisor.approach(0.5).success
+
+
+def test_ways_that_there_are_not(bench, far):
+    assert (
+        'must be enabled' in Bench(far.supervisor._mechanism, False).supervisor.approach(1).message
+    )
+    far.goal = far.off(3, 5.0)
+    far.drives.run(0.01, far.command)
+    outcome = far.supervisor.approach(0.5)
+    assert not outcome.success and 'crank_3: commanded position' in outcome.message
+
+
+def test_without_a_far_command_there_is_no_way(bench):
+    assert 'no command has come' in bench.supervisor.approach(0.5).message
 
 
 @settings(max_examples=60, deadline=None)

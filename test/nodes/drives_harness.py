@@ -19,9 +19,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from masticator_dynamics.drives.configuration import find_file
+from masticator_dynamics.drives.configuration import find_file, load_drives
+from masticator_dynamics.drives.reactions import reaction_times
 from masticator_dynamics.drives.state_machine import State, state_of
-from nodes.harness import ROOT, START, Peer, to_time, wait_for
+from nodes.harness import ROOT, START, NodeProcess, Peer, to_time, wait_for
 
 CRANKS = [f'crank_{k}' for k in range(1, 7)]
 LONG = 60.0  # s
@@ -81,8 +82,11 @@ class SimulatedDrives:
         before, asked = len(self.lines), time.time()
         self.process.stdin.write(f'{line}\n')
         self.process.stdin.flush()
-        answer = wait_for(lambda: self.lines[before:], f'answer to {line}', LONG)[0]
-        assert answer == f'ok: {line}', answer
+
+        def answers():
+            return [text for text in self.lines[before:] if text.startswith(('ok: ', 'error: '))]
+
+        assert wait_for(answers, f'answer to {line}', LONG)[0] == f'ok: {line}'
         return asked
 
     def end(self):
@@ -228,3 +232,47 @@ class DrivesPeer(Peer):
     def phase(self):
         status = self.status('supervision')
         return status[2]['phase'] if status else None
+
+
+class Robot:
+    """Simulated drives, their bus, the node and a client."""
+
+    def __init__(self, mechanism, folder, namespace, wait=True, changes=None, **parameters):
+        self.file = write_drives(folder, **(changes or {}))
+        self.drives, self.trace = SimulatedDrives(self.file), BusTrace(self.file)
+        self.stated = reaction_times(load_drives(self.file))
+        self.node = NodeProcess(
+            'servo_drives', namespace=namespace, wait=wait, drives=self.file, **parameters
+        )
+        self.peer = DrivesPeer(mechanism, namespace)
+        if wait:
+            self.peer.connect()
+
+    def close(self):
+        self.peer.close()
+        code = self.node.end()
+        self.trace.close()
+        self.drives.end()
+        assert not self.node.log('Traceback'), self.node.lines
+        if code:
+            print(*self.node.lines, sep='\n')
+        return code
+
+    def enabled(self):
+        """Bring the drives to home, enabled, whatever was before."""
+        self.drives.fault('clear all')
+        for request in ('disable', 'reset', 'home', 'enable'):
+            done = wait_for(lambda r=request: self._done(r), request, LONG)
+            assert done, request
+        return self.peer
+
+    def _done(self, request):
+        success, self.message = self.peer.request(request)
+        if not success:
+            time.sleep(0.2)
+        return success
+
+    def at_rest(self):
+        """None of the drives gives torque any more, says the bus."""
+        now = time.time()
+        return self.trace.wait_until_left(now, states=POWERED)

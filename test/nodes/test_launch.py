@@ -34,6 +34,7 @@ NODES = (
     'inertia_coupling',
     'inertia_estimator',
     'frame_path',
+    'servo_drives',
 )
 
 

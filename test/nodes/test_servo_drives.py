@@ -13,22 +13,22 @@ pytest.importorskip('can', reason='python-can is not installed')
 
 from lifecycle_msgs.msg import State as LifeCycle  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 from masticator_dynamics.drives.configuration import bus_load, load_drives  # noqa: E402
-from masticator_dynamics.drives.reactions import reaction_times  # noqa: E402
+from masticator_dynamics.drives.scaling import Scaling  # noqa: E402
 from nodes.drives_harness import (  # noqa: E402
     CRANKS,
     LONG,
     POWERED,
     RATE,
-    BusTrace,
-    DrivesPeer,
-    SimulatedDrives,
+    Robot,
     has_multicast,
     write_drives,
 )
-from nodes.harness import START, NodeProcess, nanoseconds, wait_for  # noqa: E402
+from nodes.harness import START, NodeProcess, nanoseconds, to_time, wait_for  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not has_multicast(), reason='no multicast route, so no CAN bus between processes'
@@ -37,50 +37,6 @@ pytestmark = pytest.mark.skipif(
 LATE = 0.25  # s; what a busy computer may add to a stated time
 MASTER = 0x700 + 126
 HEARTBEAT, EMERGENCY, TPDO, RPDO = 0x700, 0x80, 0x180, 0x200
-
-
-class Robot:
-    """Simulated drives, their bus, the node and a client."""
-
-    def __init__(self, mechanism, folder, namespace, wait=True, changes=None, **parameters):
-        self.file = write_drives(folder, **(changes or {}))
-        self.drives, self.trace = SimulatedDrives(self.file), BusTrace(self.file)
-        self.stated = reaction_times(load_drives(self.file))
-        self.node = NodeProcess(
-            'servo_drives', namespace=namespace, wait=wait, drives=self.file, **parameters
-        )
-        self.peer = DrivesPeer(mechanism, namespace)
-        if wait:
-            self.peer.connect()
-
-    def close(self):
-        self.peer.close()
-        code = self.node.end()
-        self.trace.close()
-        self.drives.end()
-        assert not self.node.log('Traceback'), self.node.lines
-        if code:
-            print(*self.node.lines, sep='\n')
-        return code
-
-    def enabled(self):
-        """Bring the drives to home, enabled, whatever was before."""
-        self.drives.fault('clear all')
-        for request in ('disable', 'reset', 'home', 'enable'):
-            done = wait_for(lambda r=request: self._done(r), request, LONG)
-            assert done, request
-        return self.peer
-
-    def _done(self, request):
-        success, self.message = self.peer.request(request)
-        if not success:
-            time.sleep(0.2)
-        return success
-
-    def at_rest(self):
-        """None of the drives gives torque any more, says the bus."""
-        now = time.time()
-        return self.trace.wait_until_left(now, states=POWERED)
 
 
 @pytest.fixture(scope='module')
@@ -594,6 +550,48 @@ def test_effort_mode(ros_domain, mechanism, tmp_path):
             wait_for(pulls, 'motion', LONG)
         leaves(robot, begin)
         told(robot, 'stopped until reset')
+    finally:
+        assert robot.close() == 0
+
+
+def test_bite_effort_is_added_past_a_trajectory_controller(ros_domain, mechanism, tmp_path):
+    robot = Robot(mechanism, tmp_path, 'biting', add_bite_effort=True)
+    peer, added = robot.peer, 0.06 * np.array([1.0, -1.0, 0.5, 0.0, 0.0, 0.0])
+    own = np.full(6, 0.1)
+    trajectories = peer.node.create_publisher(JointTrajectory, 'feedforward_trajectory', 10)
+    efforts = peer.node.create_publisher(JointState, 'feedforward_state', 10)
+    scaling = Scaling([drive.motor for drive in load_drives(robot.file).drives.values()])
+
+    def torques():
+        """Torque offsets of the newest PDOs, N m at the cranks, by a drive at rest."""
+        newest = [robot.trace.since(0.0, RPDO + node)[-1][2] for node in range(1, 7)]
+        raw = np.array([int.from_bytes(data[6:8], 'little', signed=True) for data in newest])
+        return scaling.effort_from_per_mille(raw.astype(float), np.zeros(6))
+
+    def near(expected):
+        # The gear's efficiency counts as soon as a drive moves a little.
+        return np.abs(torques() - expected).max() < 0.25 * np.abs(expected).max() + 2e-3
+
+    try:
+        wait_for(trajectories.get_subscription_count, 'feedforward_trajectory', LONG)
+        wait_for(efforts.get_subscription_count, 'feedforward_state', LONG)
+        wait_for(lambda: peer.request('enable')[0], 'enabled', LONG)
+        points = [JointTrajectoryPoint(positions=[0.0] * 6, effort=own.tolist()) for _ in range(2)]
+        points[1].time_from_start.sec = 1
+        message = JointTrajectory(joint_names=CRANKS, points=points)
+        message.header.stamp = to_time(peer.now())
+        trajectories.publish(message)
+        with peer.hold():
+
+            def sent():
+                state = JointState(name=CRANKS, effort=(own + added).tolist())
+                state.header.stamp = to_time(peer.now())
+                efforts.publish(state)
+                time.sleep(0.01)
+                return near(added)
+
+            wait_for(sent, 'added efforts', LONG)
+            wait_for(lambda: np.abs(torques()).max() == 0.0, 'nothing when too old', LONG)
     finally:
         assert robot.close() == 0
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from masticator_dynamics.drives.configuration import Drives, Gains
+from masticator_dynamics.drives.configuration import Drives, Gains, MotorFriction
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.plant import FreeMotors
 from masticator_dynamics.drives.simulator.servo import Control
-from masticator_dynamics.drives.simulator.simulation import MotorFriction, Simulation
+from masticator_dynamics.drives.simulator.simulation import Simulation
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.twin import chain, margins, study
 from masticator_dynamics.twin.feedforward import Kind
@@ -44,6 +44,7 @@ def ideal_drives(drives: Drives) -> Drives:
         motor = changed(
             drive.motor,
             efficiency=1.0,
+            friction=MotorFriction(),
             counts_per_turn=2**40,
             rated_torque=drive.motor.peak_torque / 32.0,
         )
@@ -69,10 +70,9 @@ def test_ideal_drives_leave_what_holding_efforts_costs(setting: study.Setting) -
         setting,
         food=None,
         friction=False,
-        model=setting.body,
         drives=ideal_drives(setting.drives),
         simulation=simulated(setting, step, current_bandwidth=1e6, velocity_filter=1e6),
-        timing=chain.Timing(1.0 / step, 0, 0.0, 0.0),
+        timing=chain.Timing(1.0 / step, 0, step, 0.0),  # a step to approach a target
     )
     reference = chain.Reference.of(perfect.model, perfect.path, perfect.timing.rate)
     sent = perfect.model.feedforward_batch(reference.y, reference.y_dot, reference.y_ddot).actuated
@@ -90,12 +90,12 @@ def test_ideal_drives_leave_what_holding_efforts_costs(setting: study.Setting) -
 def test_every_kind_of_feedforward_is_better_than_the_one_before(result: study.Study) -> None:
     errors = {run.kind: run.incisor_rms for run in result.runs}
     assert list(errors) == list(Kind)
-    assert errors[Kind.NONE] > errors[Kind.GRAVITY] > errors[Kind.FULL] > errors[Kind.FRICTION]
-    assert errors[Kind.FRICTION] > errors[Kind.DRIVES]
+    assert errors[Kind.NONE] > errors[Kind.GRAVITY] > errors[Kind.BARE] > errors[Kind.FULL]
 
 
-def test_feedforward_of_all_that_is_known_is_five_times_better(result: study.Study) -> None:
-    assert result.times_better(Kind.DRIVES) >= 5.0
+def test_full_feedforward_is_five_times_better(result: study.Study) -> None:
+    assert result.times_better(Kind.FULL) >= 5.0
+    assert result.times_better(Kind.FRICTION) >= 5.0
 
 
 def test_measured_angles_close_the_loops(result: study.Study) -> None:
@@ -127,7 +127,7 @@ def test_all_runs_have_the_same_gains(
 
 
 def test_a_run_can_be_repeated_bit_for_bit(setting: study.Setting, result: study.Study) -> None:
-    again = setting.run(Kind.DRIVES, GAINS)
+    again = setting.run(Kind.FRICTION, GAINS)
     np.testing.assert_array_equal(again.error, result.runs[-1].record.error)
 
 
@@ -135,10 +135,10 @@ def test_friction_of_drives_counts_as_far_as_it_is_known(
     setting: study.Setting, result: study.Study
 ) -> None:
     errors = {run.kind: run.record.error for run in result.runs}
-    half = dataclasses.replace(setting, known_friction=0.5).run(Kind.DRIVES, GAINS)
-    none = dataclasses.replace(setting, known_friction=0.0).run(Kind.DRIVES, GAINS)
-    assert study.rms(none.error) > study.rms(half.error) > study.rms(errors[Kind.DRIVES])
-    np.testing.assert_array_equal(none.error, errors[Kind.FRICTION])
+    half = dataclasses.replace(setting, known_friction=0.5).run(Kind.FULL, GAINS)
+    none = dataclasses.replace(setting, known_friction=0.0).run(Kind.FULL, GAINS)
+    assert study.rms(none.error) > study.rms(half.error) > study.rms(errors[Kind.FULL])
+    np.testing.assert_array_equal(none.error, errors[Kind.BARE])
 
 
 @pytest.mark.parametrize('gains', [(16.0, 0.08), (5.0, 0.03)])

@@ -9,15 +9,12 @@ import pathlib
 
 import yaml
 
-from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.simulated_bus import free_port, on_simulated_bus
 from masticator_dynamics.errors import InputError
 
 DYNAMICS_RATE = 500.0  # Hz, of the dynamics node and of what the twin publishes
 _RATES = (50.0, 500.0)  # Hz
-_STEPS_PER_SECOND = 2000  # of the simulated servos; a cycle must be a whole number of them
-# Cycles until a commanded position is reached: one to the drive, one to approach it.
-_CYCLES = 2.0
+_STEPS_PER_SECOND = 2000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,9 +59,6 @@ class Setting:
         files = folder / 'drives.yaml', folder / 'twin_drives.yaml'
         for file, source in zip(files, (self.drives, self.twin_drives or self.drives), strict=True):
             content = yaml.safe_load(on_simulated_bus(source, port))
-            before = load_drives(source)
             content['cycle_rate'] = self.rate
-            lead = before.command_lead + _CYCLES * (1.0 / self.rate - 1.0 / before.cycle_rate)
-            content['command_lead'] = max(lead, 0.0)
             file.write_text(yaml.safe_dump(content, sort_keys=False), encoding='utf-8')
         return files

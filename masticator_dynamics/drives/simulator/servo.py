@@ -108,7 +108,7 @@ class Servo:
         self._control = control
         self._rest()
         if control is Control.STOP:
-            self._demand_rate = self._rate
+            self._demand_rate = self._covered = self._rate
 
     @property
     def velocity(self) -> float:
@@ -199,21 +199,22 @@ class Servo:
         if self._control is Control.TORQUE:
             self._rest()
             return self.target_torque + self.torque_offset
+        # What was measured is held against the demand of the step that ends now.
+        error, rate = self.demand - self.position, self._covered
+        self._watch(error)
         if self._control is Control.POSITION:
             self._interpolate()
-            offset, rate = self.torque_offset, self._demand_rate + self.velocity_offset
+            offset, rate = self.torque_offset, rate + self.velocity_offset
         else:
             self._slow_down()
-            offset, rate = 0.0, self._demand_rate
-        error = self.demand - self.position
-        self._watch(error)
+            offset = 0.0
         feedback = self.position_gain * error + self.velocity_gain * (rate - self._rate)
         return offset + 1000.0 * feedback * self._per_count / self._rated
 
     def _rest(self) -> None:
         """Demand what is measured."""
         self.demand = self._target = float(self.position)
-        self._demand_rate, self._left = 0.0, 0.0
+        self._demand_rate = self._covered = self._left = 0.0
         self._following_since = 0.0
 
     def _interpolate(self) -> None:
@@ -223,7 +224,8 @@ class Servo:
                 self.demand, missing = self._target, 0.0
             self._approach(missing, 1)
         self._left -= self.step
-        self.demand += self._demand_rate * self.step
+        self._covered = self._demand_rate
+        self.demand += self._covered * self.step
 
     def _approach(self, distance: float, periods: int) -> None:
         rate = distance / self.period
@@ -234,7 +236,8 @@ class Servo:
         before = self._demand_rate
         speed = max(abs(before) - self.deceleration * self.step, 0.0)
         self._demand_rate = math.copysign(speed, before)
-        self.demand += 0.5 * (before + self._demand_rate) * self.step
+        self._covered = 0.5 * (before + self._demand_rate)
+        self.demand += self._covered * self.step
 
     def _watch(self, error: float) -> None:
         if self._control is Control.POSITION and abs(error) > self.following_window:

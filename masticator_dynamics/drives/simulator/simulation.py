@@ -14,19 +14,12 @@ from masticator_dynamics.drives.configuration import (
     Drives,
     Finite,
     Gains,
-    NotNegative,
+    MotorFriction,
     Positive,
     _Strict,
     find_file,
 )
 from masticator_dynamics.errors import DescriptionError
-
-
-class MotorFriction(_Strict):
-    """Of motor and gear, at the motor's shaft."""
-
-    coulomb: NotNegative = pydantic.Field(0.0, description='N m')
-    viscous: NotNegative = pydantic.Field(0.0, description='N m s/rad')
 
 
 class Thermal(_Strict):

@@ -1,0 +1,115 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Faults at random for as long as SOAK_MINUTES says; without it for some faults only.
+
+``SOAK_MINUTES=30 make test PYTEST='-s test/nodes/test_drives_soak.py'`` tells of every fault.
+"""
+
+import collections
+import os
+import random
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('can', reason='python-can is not installed')
+
+from nodes.drives_harness import (  # noqa: E402
+    CRANKS,
+    LONG,
+    POWERED,
+    Robot,
+    has_multicast,
+)
+from nodes.harness import wait_for  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+)
+
+MINUTES = float(os.environ.get('SOAK_MINUTES', '0'))
+FEWEST = 9
+# Injected line, what the diagnostics must tell besides the drive, and of which drives the bus can
+# still be asked: one that is off the bus or delayed does not tell in time.
+FAULTS = (
+    ('heartbeat {}', 'no heartbeat', True),
+    ('bus-off {}', '', False),
+    ('over-temperature {}', 'temperature', True),
+    ('stuck-encoder {}', '', True),
+    ('delay {} 0.05', '', False),
+    ('drop {} 1.0', '', False),
+    ('fault {} 0x2310', '0x2310', True),
+    ('fault {} 0x7305', '0x7305', True),
+)
+UNDETECTED = 5.0  # s without a reaction of all drives
+
+
+@pytest.fixture(scope='module')
+def robot(ros_domain, mechanism, tmp_path_factory):
+    robot = Robot(mechanism, tmp_path_factory.mktemp('soak'), 'soak')
+    yield robot
+    assert robot.close() == 0
+
+
+def reaction(robot, line, drive, words, asked, tells):
+    """How long all drives took to leave operation, s, and whether drive and cause were named."""
+    number = CRANKS.index(drive) + 1
+    nodes = [k for k in range(1, 7) if tells or k != number]
+    end = None
+    while end is None and time.time() - asked < UNDETECTED:
+        times = [robot.trace.left(asked, node) for node in nodes]
+        end = None if None in times else max(times)
+        time.sleep(0.005)
+
+    def named():
+        status = robot.peer.status('supervision')
+        return status and status[0] == 'ERROR' and drive in status[1] and words in status[1]
+
+    told = bool(wait_for(named, f'diagnostics that name {drive} for {line}', LONG))
+    return (end - asked if end else np.inf), told
+
+
+def test_every_fault_is_met_and_no_process_dies(robot):
+    seed = random.randrange(2**32)
+    rng = random.Random(seed)
+    print(f'\nSOAK {MINUTES:g} minutes, seed {seed}')
+    end, taken, spontaneous = time.monotonic() + 60.0 * MINUTES, collections.defaultdict(list), []
+    count, undetected = 0, []
+    while count < FEWEST or time.monotonic() < end:
+        peer = robot.enabled()
+        # Half an hour of frames is more than needs to be kept.
+        del robot.trace.frames[:], peer.states[:-1]
+        with peer.chew():
+            time.sleep(rng.uniform(0.5, 3.0))
+            status = peer.status('supervision')
+            if status[0] == 'ERROR':  # a real loss, on a computer that had no time
+                spontaneous.append(status[1])
+                print(f'SOAK by itself: {status[1]}')
+                continue
+            # All kinds once, then at random.
+            template, words, tells = FAULTS[count] if count < len(FAULTS) else rng.choice(FAULTS)
+            drive = rng.choice(CRANKS)
+            line = template.format(drive)
+            asked = robot.drives.fault(line)
+            seconds, told = reaction(robot, line, drive, words, asked, tells)
+        count += 1
+        taken[template].append(seconds)
+        if not (told and np.isfinite(seconds)):
+            undetected.append(line)
+        robot.trace.wait_until_left(time.time(), _others(drive, tells), POWERED)
+        assert robot.node.process.poll() is None, 'the node died'
+        assert robot.drives.process.poll() is None, 'the simulator died'
+        print(f'SOAK {count}: {line}: all drives off after {seconds * 1e3:.0f} ms')
+    for template, seconds in taken.items():
+        print(
+            f'SOAK {template}: {len(seconds)} times, '
+            f'median {np.median(seconds) * 1e3:.0f} ms, longest {max(seconds) * 1e3:.0f} ms'
+        )
+    print(f'SOAK {count} faults, {len(undetected)} undetected, {len(spontaneous)} by itself')
+    assert not undetected
+
+
+def _others(drive, tells):
+    return [k for k in range(1, 7) if tells or CRANKS[k - 1] != drive]
