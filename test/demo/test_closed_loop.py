@@ -204,7 +204,7 @@ def test_faultless_run_passes(mechanism, played):
         ('torques as expected', 'effort_error', lambda e: 2e-5),
         ('incisor tracked', 'actual', lambda a: a + bump(a, 5.5e-4)),
         ('loops closed', 'closure', lambda c: c + 2e-4),
-        ('ends in occlusion', 'actual', lambda a: a + bump(a, 6e-4, -1)),
+        ('ends in occlusion', 'actual', lambda a: a + bump(a, 3e-4, -1)),
     ],
 )
 def test_each_check_fails_alone(mechanism, played, name, where, change):
