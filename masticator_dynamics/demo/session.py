@@ -117,6 +117,7 @@ def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: 
             phase = report['phase']
             deadline = time.monotonic() + _PATIENCE[phase] + duration
             if phase == 'playing':
+                player.go_first()
                 progress.stage(f'Playing {duration:.1f} s')
             else:
                 for node in nodes:

@@ -4,20 +4,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from masticator_dynamics.demo.checks import EFFORT_TOLERANCE, Check
+from masticator_dynamics.demo.checks import EFFORT_TOLERANCE, Check, lost
 from masticator_dynamics.demo.closed_loop.evaluation import Pass, Tracking, during
 from masticator_dynamics.demo.closed_loop.record import ClosedLoopRecord
 from masticator_dynamics.demo.record import JointSeries
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.twin.food import Food
 
-TRACKING_RMS, TRACKING_LARGEST = 0.2e-3, 1e-3  # m, of the incisor
+TRACKING_RMS, TRACKING_LARGEST = 0.1e-3, 0.5e-3  # m, of the incisor
 CLOSURE_TOLERANCE = 1e-4  # m, of the loops by the measured angles
-LEAST_FACTOR = 2.0  # RMS error of PD alone over that with feedforward
+LEAST_FACTOR = 1.0  # RMS error of PD alone over that with feedforward: by how much, the study tells
 BITTEN = 0.5  # of the force at which the food yields
-REST_TOLERANCE = 5e-4  # m, of the incisor from occlusion at the end
+REST_TOLERANCE = 2e-4  # m, of the incisor from occlusion at the end
 RATE_TOLERANCE, LATE_TOLERANCE = 0.999, 0.001
 TIMING = {'cycle rate', 'PDOs in time', 'real time'}  # checks that a busy computer fails
 
@@ -35,10 +37,12 @@ def run_checks(
         Requested cycles of the drives, Hz.
     """
     record, tracking = forward.record, forward.tracking
+    # A pass that was not in time would be compared unfairly.
+    records = [one.record for one in (forward, alone) if one is not None]
     return (
-        _cycle_rate(script, record, rate),
-        _in_time(record),
-        _real_time(record),
+        _cycle_rate(script, records, rate),
+        _in_time(records),
+        _real_time(records),
         _whole_motion(script, record),
         Check(
             'torques as expected',
@@ -51,7 +55,7 @@ def run_checks(
         _loops(tracking, record.delays.missed),
         _bitten(food, record),
         _at_home(tracking),
-        Check('no fault reported', not record.faults, '; '.join(record.faults) or 'none'),
+        _no_fault(records),
     )
 
 
@@ -61,18 +65,21 @@ def achieved_rate(script: Script, drives: JointSeries) -> float:
     return float((len(stamps) - 1) / (stamps[-1] - stamps[0])) if len(stamps) > 1 else 0.0
 
 
-def _cycle_rate(script: Script, record: ClosedLoopRecord, rate: float) -> Check:
-    achieved = achieved_rate(script, record.drives)
+def _cycle_rate(script: Script, records: Sequence[ClosedLoopRecord], rate: float) -> Check:
+    achieved = min(achieved_rate(script, record.drives) for record in records)
+    left_out = sum(record.delays.left_out for record in records)
+    unheard = sum(lost(record.drives.sequence) for record in records)
     return Check(
         'cycle rate',
         achieved >= RATE_TOLERANCE * rate,
         f'{achieved:.2f} Hz of {rate:g} Hz (limit {RATE_TOLERANCE:.1%}), '
-        f'{record.delays.left_out} cycles left out',
+        f'{left_out} cycles left out, {unheard} not heard of by the recorder',
     )
 
 
-def _in_time(record: ClosedLoopRecord) -> Check:
-    count, missed = record.drives.position.size, record.delays.missed
+def _in_time(records: Sequence[ClosedLoopRecord]) -> Check:
+    count = sum(record.drives.position.size for record in records)
+    missed = sum(record.delays.missed for record in records)
     return Check(
         'PDOs in time',
         missed <= LATE_TOLERANCE * count,
@@ -80,14 +87,14 @@ def _in_time(record: ClosedLoopRecord) -> Check:
     )
 
 
-def _real_time(record: ClosedLoopRecord) -> Check:
+def _real_time(records: Sequence[ClosedLoopRecord]) -> Check:
     """The mechanism never waited for the computer, nor did the commands."""
-    delays = record.delays
+    given_up = sum(record.delays.given_up for record in records)
+    skipped = sum(record.delays.skipped for record in records)
     return Check(
         'real time',
-        delays.given_up == 0.0 and delays.skipped == 0,
-        f'the mechanism stood still for {delays.given_up:g} s, the dynamics node skipped '
-        f'{delays.skipped} cycles',
+        given_up == 0.0 and skipped == 0,
+        f'the mechanism stood still for {given_up:g} s, the dynamics node skipped {skipped} cycles',
     )
 
 
@@ -114,9 +121,9 @@ def _pays(tracking: Tracking, alone: Tracking) -> Check:
     factor = alone.rms / tracking.rms
     return Check(
         'feedforward pays',
-        factor >= LEAST_FACTOR,
+        factor > LEAST_FACTOR,
         f'{factor:.1f} times less RMS error than PD alone, {alone.rms * 1e3:.3f} mm '
-        f'(limit {LEAST_FACTOR:g})',
+        f'(more than {LEAST_FACTOR:g})',
     )
 
 
@@ -146,3 +153,8 @@ def _at_home(tracking: Tracking) -> Check:
         away <= REST_TOLERANCE,
         f'incisor {away * 1e3:.3f} mm from where the motion began (limit {REST_TOLERANCE * 1e3:g})',
     )
+
+
+def _no_fault(records: Sequence[ClosedLoopRecord]) -> Check:
+    faults = [fault for record in records for fault in record.faults]
+    return Check('no fault reported', not faults, '; '.join(faults) or 'none')

@@ -14,7 +14,7 @@ from masticator_dynamics.errors import InputError
 
 DYNAMICS_RATE = 500.0  # Hz, of the dynamics node and of what the twin publishes
 _RATES = (50.0, 500.0)  # Hz
-_STEPS_PER_SECOND = 2000
+_STEPS_PER_SECOND = 2000  # of the simulated servos; a cycle must be a whole number of them
 
 
 @dataclasses.dataclass(frozen=True)
