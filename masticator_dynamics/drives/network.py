@@ -70,6 +70,7 @@ class DriveNetwork:
         self.emergencies: collections.deque[Emergency] = collections.deque(maxlen=1000)
         self.heard: FloatArray = np.full(len(self.names), -np.inf)
         self.nmt_states = [-1] * len(self.names)
+        self._booted: set[int] = set()
         self._dictionaries = [
             load_dictionary(name, drive, drives.mode, file) for name, drive in drives.drives.items()
         ]
@@ -107,17 +108,23 @@ class DriveNetwork:
         )
         self._reader.start()
 
-    def restore(self) -> None:
-        """Set those drives up again that are not operational, after a loss of power or bus.
+    def lost(self) -> tuple[str, ...]:
+        """Drives that are not operational, silent, or have started anew since they were set up."""
+        age = time.monotonic() - self.heard
+        return tuple(
+            name
+            for index, name in enumerate(self.names)
+            if self.nmt_states[index] != NmtState.OPERATIONAL
+            or age[index] > self.drives.heartbeat.timeout
+            or index in self._booted
+        )
+
+    def restore(self, names: Sequence[str]) -> None:
+        """Set drives up again that are `lost`, after a loss of power or bus.
 
         Blocks; the exchange may go on meanwhile. Raises `DriveError`.
         """
-        age = time.monotonic() - self.heard
-        lost = [
-            index
-            for index, state in enumerate(self.nmt_states)
-            if state != NmtState.OPERATIONAL or age[index] > self.drives.heartbeat.timeout
-        ]
+        lost = [self.names.index(name) for name in names]
         self._find(lost)
         self._set_up(lost)
 
@@ -217,6 +224,7 @@ class DriveNetwork:
     def _add_nodes(self) -> None:
         self.heard[:] = -np.inf
         self.emergencies.clear()
+        self._booted.clear()
         self._channels = {}
         network = self._connected
         for index, (name, drive) in enumerate(self.drives.drives.items()):
@@ -238,7 +246,9 @@ class DriveNetwork:
     def _heartbeat_listener(self, index: int) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:
             self.heard[index] = time.monotonic()
-            self.nmt_states[index] = data[0] & 0x7F
+            self.nmt_states[index] = state = data[0] & 0x7F
+            if state == NmtState.BOOT_UP:
+                self._booted.add(index)
 
         return take
 
@@ -270,6 +280,7 @@ class DriveNetwork:
             bring_up.set_up(channels[i], settings[i], self.drives)
         for i in indices:
             self.nmt_states[i] = -1
+            self._booted.discard(i)
             self._manage(Nmt.START, settings[i].node_id)
         end = time.monotonic() + _START
         for i in indices:

@@ -18,11 +18,12 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
 from masticator_dynamics.drives.following import Following
+from masticator_dynamics.drives.homing import Homing
 from masticator_dynamics.drives.latch import Latch
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import Phase, Report
 from masticator_dynamics.drives.safety import Finding, Guard
-from masticator_dynamics.drives.status import BoolArray, faulted, homed, in_operation, powered
+from masticator_dynamics.drives.status import BoolArray, faulted, in_operation, powered
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
@@ -85,6 +86,7 @@ class Supervisor:
         self._lock = threading.Lock()
         self._latch = Latch()
         self._following = Following(self.guard, drives)
+        self._homing = Homing(drives, mechanism.home.position)
         self._feedback: Feedback | None = None
         self._mail: Command | None = None
         self._phase, self._since, self._cycles, self._begun = Phase.OFF, 0.0, 0, 0.0
@@ -145,8 +147,19 @@ class Supervisor:
             there = ~(faulted(feedback) | powered(feedback))
             self._end_of_phase(there, settled, Phase.OFF, age, _RESETTING, 'not out of fault')
         elif self._phase is Phase.HOMING:
-            there = homed(feedback)
-            self._end_of_phase(there, settled, Phase.OFF, age, _HOMING, 'not homed')
+            self._advance_homing(feedback, settled, age)
+
+    def _advance_homing(self, feedback: Feedback, settled: bool, age: float) -> None:
+        """A drive that has not moved to home in its own numbers has not been homed."""
+        if not settled:  # status words may still be those of an earlier homing
+            return
+        reached = self._homing.take(feedback)
+        if reached.all():
+            self._enter(Phase.OFF)
+        elif age > _HOMING:
+            for k in np.flatnonzero(~reached):
+                text = f'{self._homing.why_not(feedback, int(k))} within {_HOMING:g} s'
+                self._add([Finding(self.joints[k], 'request', text, Goal.TORQUE_FREE)])
 
     def _end_of_phase(
         self, there: BoolArray, settled: bool, then: Phase, age: float, limit: float, what: str
@@ -291,8 +304,14 @@ class Supervisor:
         with self._lock:
             reason = self._why_not_home()
             if not reason:
+                self._homing.begin()
                 self._enter(Phase.HOMING)
         return Outcome(not reason, reason or 'homing')
+
+    def forget_home(self, names: Iterable[str]) -> None:
+        """These drives may have been without power: they must be homed before they are enabled."""
+        with self._lock:
+            self._homing.forget(names)
 
     def emergency_stop(self) -> Outcome:
         """Stop all drives quickly, until reset."""
@@ -369,7 +388,7 @@ class Supervisor:
         if silent.any():
             return f'{self.joints[int(np.argmax(silent))]} is not answering'
         found = [*guard.out_of_range(feedback), *guard.overheated(self._temperature)]
-        return str(found[0]) if found else ''
+        return str(found[0]) if found else self._homing.missing()
 
     def _why_not_home(self) -> str:
         if self._latch:

@@ -104,8 +104,10 @@ class DriveRequests:
         Drives that had lost power or bus are set up again first.
         """
         if self._supervisor.report().phase is Phase.LATCHED:
+            lost = self._network.lost()
+            self._supervisor.forget_home(lost)
             try:
-                self._network.restore()
+                self._network.restore(lost)
             except DriveError as error:
                 return Outcome(False, str(error))
         return self._begin(self._supervisor.reset)
@@ -125,7 +127,6 @@ class DriveRequests:
             return Outcome(False, str(error))
         if not outcome.success:
             return outcome
-        time.sleep(2.0 * self._supervisor.guard.period)  # until positions are the new ones
         reference = self._supervisor.check_reference()
         return Outcome(reference.success, f'homed; {reference.message}')
 

@@ -27,13 +27,15 @@ NAN = float('nan')
 class Bench:
     """Supervisor, ideal drives, and a sender of commands."""
 
-    def __init__(self, mechanism, enabled=True, **changes):
+    def __init__(self, mechanism, enabled=True, homed=True, **changes):
         fields = {k: v for k, v in dict(DRIVES).items() if k != 'schema_'}
         self.supervisor = Supervisor(type(DRIVES)(schema=1, **fields | changes), mechanism)
         self.home = mechanism.home.position
         self.drives = IdealDrives(self.supervisor, self.home)
         self.drives.cycle(3)
         self.goal = self.home.copy()
+        if homed:
+            self.drives.find_home()
         if enabled:
             self.drives.enable()
 
@@ -548,8 +550,66 @@ def test_loops_that_do_not_close_keep_drives_from_being_enabled(mechanism):
     assert 'crank_3: measured position 1.75 rad is outside' in bench.supervisor.enable().message
 
 
-def test_home_is_told_when_attained_and_when_not(mechanism):
+def test_drives_that_count_from_zero_must_be_homed_however_well_the_loops_close(mechanism):
+    bench = Bench(mechanism, enabled=False, homed=False)
+    bench.drives.position = np.zeros(6)
+    bench.drives.cycle()
+    assert bench.supervisor.check_reference().success
+    refused = bench.supervisor.enable()
+    assert not refused.success
+    assert refused.message.startswith('crank_1, crank_2, ')
+    assert 'crank_6 are not homed since they were switched on: service ~/home' in refused.message
+    bench.drives.find_home()
+    bench.drives.enable()
+    bench.supervisor.disable()
+    bench.drives.finish()
+    bench.supervisor.forget_home(['crank_2'])
+    message = 'crank_2 is not homed since it was switched on: service ~/home'
+    assert bench.supervisor.enable() == (False, message)
+
+
+def test_absolute_encoders_need_no_homing(mechanism):
+    def absolute(drive, value):
+        motor = type(drive.motor)(**dict(drive.motor) | {'absolute': value})
+        return type(drive)(**dict(drive) | {'motor': motor})
+
+    all_of_them = {name: absolute(drive, True) for name, drive in DRIVES.drives.items()}
+    bench = Bench(mechanism, homed=False, drives=all_of_them)
+    bench.supervisor.disable()
+    bench.drives.finish()
+    bench.supervisor.forget_home(DRIVES.drives)
+    bench.drives.enable()
+    but_one = all_of_them | {'crank_4': DRIVES.drives['crank_4']}
+    bench = Bench(mechanism, enabled=False, homed=False, drives=but_one)
+    assert bench.supervisor.enable().message.startswith('crank_4 is not homed')
+
+
+@pytest.mark.parametrize('crank', [1, 4])
+def test_a_drive_that_is_homed_to_another_position_is_named(mechanism, crank):
+    """E.g. one that takes 0x607C with the other sign."""
+    bench = Bench(mechanism, enabled=False, homed=False)
+    bench.drives.home = bench.off(crank, -0.002)
+    assert bench.supervisor.home().success
+    outcome = bench.drives.finish()
+    assert not outcome.success and 'other sign?' in outcome.message
+    assert f'crank_{crank}: says that it is homed but measures -0.002 rad' in outcome.message
+    assert bench.supervisor.reset().success and bench.drives.finish().success
+    assert bench.supervisor.enable().message.startswith(f'crank_{crank} is not homed')
+    bench.drives.home = bench.off(crank, -0.0005)  # the least that is allowed is 1e-3 rad
+    bench.drives.find_home()
+
+
+def test_homing_that_fails_leaves_drives_that_are_not_homed(mechanism):
     bench = Bench(mechanism, enabled=False)
+    bench.drives.given = {'status_word': array(4, 0x250, 0x1250, int)}
+    assert bench.supervisor.home().success and not bench.drives.finish().success
+    bench.drives.given = {}
+    assert bench.supervisor.reset().success and bench.drives.finish().success
+    assert bench.supervisor.enable().message.startswith('crank_4 is not homed')
+
+
+def test_home_is_told_when_attained_and_when_not(mechanism):
+    bench = Bench(mechanism, enabled=False, homed=False)
     assert bench.supervisor.may_home().success and bench.supervisor.home().success
     assert bench.drives.cycle().goal is Goal.HOMING
     assert bench.drives.finish() == (True, 'drives are torque-free')

@@ -496,10 +496,14 @@ def test_life_cycle(ros_domain, mechanism, tmp_path):
         assert peer.state() == LifeCycle.PRIMARY_STATE_UNCONFIGURED
         peer.change(Transition.TRANSITION_CONFIGURE)
         assert peer.request('enable') == (False, 'the node is not active')
-        for _ in range(2):
+        for activated in range(2):
             peer.change(Transition.TRANSITION_ACTIVATE)
             peer.connect()
-            wait_for(lambda: peer.request('enable')[0], 'enabled', LONG)
+            if not activated:
+                words = 'crank_6 are not homed since'
+                wait_for(lambda: words in peer.request('enable')[1], 'refusal', LONG)
+                robot.ask('home')
+            robot.ask('enable')
             begin = time.time()
             with peer.hold():
                 peer.change(Transition.TRANSITION_DEACTIVATE)
@@ -528,8 +532,7 @@ def test_a_drive_in_fault_at_the_start(ros_domain, mechanism, tmp_path):
         success, message = robot.peer.request('enable')
         assert not success and 'crank_2' in message
         robot.drives.fault('clear all')
-        assert robot.peer.request('reset')[0]
-        assert robot.peer.request('enable')[0]
+        robot.ask('reset', 'home', 'enable')
     finally:
         robot.close()
 
@@ -538,7 +541,7 @@ def test_effort_mode(ros_domain, mechanism, tmp_path):
     robot = Robot(mechanism, tmp_path, 'efforts', changes={'mode': 'effort'}, loop_check_rate=0.0)
     peer = robot.peer
     try:
-        wait_for(lambda: peer.request('enable')[0], 'enabled', LONG)
+        robot.ask('home', 'enable')
         effort = 0.02 * np.array([1.0, -1.0, 0.0, 0.0, 0.0, 0.0])
         begin = time.time()
         with peer.following(lambda t: {'position': (), 'effort': effort}):
@@ -575,7 +578,7 @@ def test_bite_effort_is_added_past_a_trajectory_controller(ros_domain, mechanism
     try:
         wait_for(trajectories.get_subscription_count, 'feedforward_trajectory', LONG)
         wait_for(efforts.get_subscription_count, 'feedforward_state', LONG)
-        wait_for(lambda: peer.request('enable')[0], 'enabled', LONG)
+        robot.ask('home', 'enable')
         points = [JointTrajectoryPoint(positions=[0.0] * 6, effort=own.tolist()) for _ in range(2)]
         points[1].time_from_start.sec = 1
         message = JointTrajectory(joint_names=CRANKS, points=points)
