@@ -93,6 +93,24 @@ class Supervisor:
         self._temperature = np.full(len(self.joints), np.nan)
         self._emergencies = [''] * len(self.joints)
         self._not_finite = self._ignored = 0
+        self._ended = ''  # why there are no cycles any more
+
+    def restart(self) -> None:
+        """Cycles begin anew: what was measured before counts no more, what is latched does."""
+        with self._lock:
+            self._feedback = self._mail = None
+            self._ended = ''
+            self._temperature = np.full(len(self.joints), np.nan)
+            self._following.begin(np.zeros(len(self.joints)))
+            self._following.rest()
+            self._enter(Phase.LATCHED if self._latch else Phase.OFF)
+
+    def exchange_failed(self, error: Exception) -> None:
+        """There are no cycles any more: the drives have been told to be torque-free."""
+        text = f'the exchange with the drives has ended: {error or type(error).__name__}'
+        with self._lock:
+            self._ended = f'{text}; deactivate and activate the node'
+            self._add([Finding('exchange', 'exchange', text, Goal.TORQUE_FREE)])
 
     # The cycle
 
@@ -280,6 +298,8 @@ class Supervisor:
     def reset(self) -> Outcome:
         """Acknowledge faults and forget what is latched; drives stay torque-free."""
         with self._lock:
+            if self._ended:
+                return Outcome(False, self._ended)
             if self._phase in _ON:
                 return Outcome(True, 'nothing to reset: drives are enabled')
             if self._feedback is None:
@@ -316,6 +336,8 @@ class Supervisor:
     def emergency_stop(self) -> Outcome:
         """Stop all drives quickly, until reset."""
         self.stop(Finding('operator', 'emergency stop', 'emergency stop', Goal.STOPPED))
+        if self._ended:
+            return Outcome(False, f'drives cannot be told: {self._ended}')
         return Outcome(True, 'emergency stop: all drives stop quickly, until reset')
 
     def stop(self, finding: Finding) -> None:
@@ -326,6 +348,8 @@ class Supervisor:
     def met(self) -> Outcome | None:
         """How the request under way ended; None while it has not."""
         with self._lock:
+            if self._ended:
+                return Outcome(False, self._ended)
             if self._phase in _PASSING or (self._goal is Goal.STOPPED and self._slowing()):
                 return None
             if self._phase is Phase.LATCHED:
@@ -378,6 +402,8 @@ class Supervisor:
     def _why_not(self) -> str:
         """What speaks against enabling at once; empty when nothing does."""
         feedback, guard = self._feedback, self.guard
+        if self._ended:
+            return self._ended
         if self._latch:
             return f'stopped until reset: {self._latch.text}'
         if self._phase is not Phase.OFF:
@@ -391,6 +417,8 @@ class Supervisor:
         return str(found[0]) if found else self._homing.missing()
 
     def _why_not_home(self) -> str:
+        if self._ended:
+            return self._ended
         if self._latch:
             return f'stopped until reset: {self._latch.text}'
         if self._feedback is None:

@@ -64,7 +64,9 @@ class DriveRuntime:
         self._supervisor.check_reference()
         self._network = DriveNetwork(drives, find_file(settings.drives))
         self._network.connect()
-        self._exchange = CyclicExchange(self._network, self._cycle)
+        self._exchange = CyclicExchange(
+            self._network, self._cycle, self._supervisor.exchange_failed
+        )
         self._command = CommandInput(
             node, self._supervisor, drives.mode, forward_effort=settings.forward_effort
         )
@@ -89,6 +91,7 @@ class DriveRuntime:
         if not self._watched:
             self._watch(True)
         self._command.discard()
+        self._supervisor.restart()
         self._active = self._requests.active = True
         # This thread may hold Python's lock when the exchange needs it.
         real_time.request(real_time.SERVICE)

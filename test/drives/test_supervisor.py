@@ -529,6 +529,46 @@ def test_requests_that_change_nothing(following):
     assert following.drives.setpoint.goal is Goal.ENABLED
 
 
+def test_an_exchange_that_has_ended_is_told_by_every_request(following):
+    following.supervisor.exchange_failed(ValueError('no such frame'))
+    assert following.report.causes[0].drive == 'exchange'
+    assert following.report.goal is Goal.TORQUE_FREE
+    supervisor = following.supervisor
+    for request in (
+        supervisor.enable,
+        supervisor.reset,
+        supervisor.home,
+        supervisor.emergency_stop,
+    ):
+        outcome = request()
+        assert not outcome.success, request
+        assert 'has ended: no such frame; deactivate and activate the node' in outcome.message
+    assert not supervisor.met().success
+    supervisor.restart()  # the node is active again; what is latched stays so
+    assert supervisor.reset() == (False, 'drives have not been heard of yet')
+    following.drives.states = [State.SWITCH_ON_DISABLED] * 6
+    following.drives.cycle(3)
+    assert 'stopped until reset: exchange' in supervisor.enable().message
+    assert supervisor.reset().success and following.drives.finish().success
+    following.drives.enable()
+
+
+def test_after_a_pause_positions_of_before_count_no_more(mechanism):
+    bench = Bench(mechanism, enabled=False)
+    bench.supervisor.restart()
+    assert bench.supervisor.enable() == (False, 'drives have not been heard of yet')
+    assert not bench.supervisor.check_reference().success
+    bench.drives.position = bench.off(3, 0.3)  # moved by hand meanwhile
+    bench.drives.cycle()
+    assert 'crank_3 is off by 0.3 rad' in bench.supervisor.enable().message
+    # A pause of an hour is none of torque after a stop.
+    bench.supervisor.restart()
+    bench.drives.position = bench.home.copy()
+    bench.drives.time += 3600.0
+    bench.drives.cycle(3)
+    bench.drives.enable()
+
+
 def test_before_anything_is_heard(mechanism):
     supervisor = Supervisor(DRIVES, mechanism)
     for request in (supervisor.enable, supervisor.reset, supervisor.home, supervisor.may_home):
