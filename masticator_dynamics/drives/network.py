@@ -25,6 +25,7 @@ from masticator_dynamics.drives.objects import Nmt, NmtState, Object
 from masticator_dynamics.drives.receiver import BUS_ERRORS, Receiver
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.sdo import SdoChannel
+from masticator_dynamics.drives.status import is_powered
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DriveError
 
@@ -189,6 +190,16 @@ class DriveNetwork:
         `DriveError`, after all drives have been asked.
         """
         self._ask_all(lambda channel: bring_up.watch(channel, self.drives, on))
+
+    def powered(self) -> tuple[str, ...]:
+        """Drives that give torque, or do not say that they give none (blocks)."""
+        return tuple(name for name in self.names if self._may_give_torque(name))
+
+    def _may_give_torque(self, name: str) -> bool:
+        try:
+            return is_powered(int(self.read(name, objects.STATUS_WORD)))
+        except DriveError:
+            return True
 
     @contextlib.contextmanager
     def receiving_by_caller(self) -> Iterator[canopen.Network]:

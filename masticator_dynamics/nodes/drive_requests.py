@@ -82,6 +82,13 @@ class DriveRequests:
         for service in self._services:
             self._node.destroy_service(service)
 
+    def end(self) -> None:
+        """Take no more requests; slow all drives down. Blocks until the one under way has ended."""
+        self.active = False
+        self.disable()
+        with self._one_at_a_time:  # it may have enabled the drives after that
+            self.disable()
+
     def enable(self) -> Outcome:
         """Enable all drives; blocks until they are, or why not."""
         return self._begin(self._supervisor.enable)

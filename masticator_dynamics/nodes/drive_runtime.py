@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from typing import Any
@@ -17,7 +16,6 @@ from masticator_dynamics.drives.configuration import Bus, Drives, find_file, loa
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.objects import CONSUMER_HEARTBEAT
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import Phase, Report
 from masticator_dynamics.drives.safety import Finding, in_order
@@ -87,9 +85,10 @@ class DriveRuntime:
         self._watched = True  # the drives watch this side's heartbeat
 
     def activate(self) -> str:
-        """Begin the cyclic exchange."""
+        """Begin the cyclic exchange; `DriveError` for drives that have gone meanwhile."""
         if not self._watched:
-            self._watch(True)
+            self._network.watch(True)
+            self._watched = True
         self._command.discard()
         self._supervisor.restart()
         self._active = self._requests.active = True
@@ -105,10 +104,9 @@ class DriveRuntime:
         """Slow the drives down, make them torque-free, and end the exchange."""
         if not self._active:
             return
-        self._requests.disable()
-        self._active = self._requests.active = False
-        # Drives that went on watching for a heartbeat would be in fault from now on.
-        self._watch(False)
+        self._active = False
+        self._requests.end()
+        self._unwatch()
         self._exchange.stop()
 
     def destroy(self) -> None:
@@ -175,14 +173,22 @@ class DriveRuntime:
         feedback = self._supervisor.report().feedback
         return feedback is not None and bool((feedback.position == feedback.position).all())
 
-    def _watch(self, on: bool) -> None:
-        """Have the drives watch this side's heartbeat, or not."""
-        heartbeat = self._drives.heartbeat
-        value = heartbeat.master << 16 | round(1000.0 * heartbeat.timeout) if on else 0
-        for name in self._network.names:
-            with contextlib.suppress(DriveError):  # a drive that has gone
-                self._network.write(name, CONSUMER_HEARTBEAT, value)
-        self._watched = on
+    def _unwatch(self) -> None:
+        """Drives that went on watching for a heartbeat and SYNC would be in fault from now on.
+
+        One that may still give torque goes on: the fault is what makes it torque-free.
+        """
+        logger = self._node.get_logger()
+        powered = self._network.powered()
+        if powered:
+            names = ', '.join(powered)
+            logger.error(f'{names} may still give torque: left to fault for want of a heartbeat')
+            return
+        self._watched = False
+        try:
+            self._network.watch(False)
+        except DriveError as error:
+            logger.warning(f'will be in fault when the node is active again: {error}')
 
 
 def with_bus(drives: Drives, settings: Any) -> Drives:

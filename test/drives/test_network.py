@@ -290,7 +290,9 @@ def test_homing_takes_the_present_position_for_home(robot):
         network.end_homing()
         wait_for(lambda: abs(told.newest.position - home).max() < 4e-4, 'positions')
         assert max(abs(feedback.velocity).max() for feedback in told.kept) < 0.5
+        assert network.powered() == ()
         told.reach(Goal.ENABLED, 'operation enabled')
+        assert network.powered() == network.names
         assert network.read('crank_1', objects.MODE_DISPLAY) == 8
 
 

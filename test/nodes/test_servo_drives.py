@@ -524,6 +524,26 @@ def test_life_cycle(ros_domain, mechanism, tmp_path):
         assert robot.close() == 0
 
 
+def test_a_drive_that_has_gone_while_inactive_is_named(ros_domain, mechanism, tmp_path):
+    robot = Robot(mechanism, tmp_path, 'gone', wait=False, autostart=False)
+    peer = robot.peer
+    try:
+        peer.change(Transition.TRANSITION_CONFIGURE)
+        peer.change(Transition.TRANSITION_ACTIVATE)
+        peer.connect()
+        peer.change(Transition.TRANSITION_DEACTIVATE)
+        robot.drives.fault('bus-off crank_3')
+        with pytest.raises(AssertionError):
+            peer.change(Transition.TRANSITION_ACTIVATE)
+        assert peer.state() == LifeCycle.PRIMARY_STATE_INACTIVE
+        robot.node.wait_for_line('cannot be activated: crank_3', LONG)
+        robot.drives.fault('clear all')
+        peer.change(Transition.TRANSITION_ACTIVATE)
+        robot.ask('reset', 'home', 'enable')
+    finally:
+        assert robot.close() == 0
+
+
 def test_a_drive_in_fault_at_the_start(ros_domain, mechanism, tmp_path):
     robot = Robot(mechanism, tmp_path, 'faulty', wait=False, autostart=False)
     try:
