@@ -73,6 +73,13 @@ class Supervisor:
     mechanism : Mechanism
         For the thread that makes requests; the cycle does not touch it.
 
+    Attributes
+    ----------
+    guard : Guard
+    joints : tuple of str
+    way_lasts : float
+        s, of the latest approach.
+
     Raises
     ------
     DescriptionError
@@ -94,6 +101,7 @@ class Supervisor:
         self._emergencies = [''] * len(self.joints)
         self._not_finite = self._ignored = 0
         self._ended = ''  # why there are no cycles any more
+        self.way_lasts = 0.0  # s, of the latest approach
 
     def restart(self) -> None:
         """Cycles begin anew: what was measured before counts no more, what is latched does."""
@@ -281,12 +289,16 @@ class Supervisor:
             way = plan_approach(self._mechanism, start, target, guard.period, velocity)
         except MasticatorError as error:
             return Outcome(False, f'no way to what is commanded: {error}')
+        reason = guard.leaves_range(way.position)
+        if reason:
+            return Outcome(False, f'no way to what is commanded: {reason}')
         with self._lock:
             if self._phase is not Phase.HOLDING:
                 return Outcome(False, f'drives are {self._phase.value}')
+            self.way_lasts = len(way.position) * guard.period
             self._following.go(way)
             self._enter(Phase.APPROACHING)
-        return Outcome(True, f'on the way for {len(way.position) * guard.period:.1f} s')
+        return Outcome(True, f'on the way for {self.way_lasts:.1f} s')
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free."""

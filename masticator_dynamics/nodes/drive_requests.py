@@ -95,7 +95,9 @@ class DriveRequests:
 
     def approach(self) -> Outcome:
         """Go slowly to what is commanded; blocks until there."""
-        return self._begin(lambda: self._supervisor.approach(self.approach_velocity))
+        supervisor = self._supervisor
+        begin = lambda: supervisor.approach(self.approach_velocity)  # noqa: E731
+        return self._begin(begin, lambda: supervisor.way_lasts)
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free; blocks."""
@@ -144,18 +146,22 @@ class DriveRequests:
                 return _INACTIVE
             return request()
 
-    def _begin(self, request: Request) -> Outcome:
-        """Make a request and wait for its end."""
+    def _begin(self, request: Request, lasts: Callable[[], float] = lambda: 0.0) -> Outcome:
+        """Make a request and wait for its end; when begun it ``lasts`` some s by itself."""
         begun = request()
         if not begun.success:
             return begun
-        end = time.monotonic() + _PATIENCE
+        patience = lasts() + _PATIENCE
+        end = time.monotonic() + patience
         while self._exchange.running and time.monotonic() < end:
             met = self._supervisor.met()
             if met is not None:
                 texts = dict.fromkeys((begun.message, met.message))
                 return Outcome(met.success, '; '.join(texts))
             time.sleep(_POLL)
+        if self._exchange.running:
+            phase = self._supervisor.report().phase.value
+            return Outcome(False, f'drives are {phase} after {patience:.1f} s')
         failure = self._exchange.failure
         return Outcome(False, f'the exchange with the drives has ended: {failure or "stopped"}')
 

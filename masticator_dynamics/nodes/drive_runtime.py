@@ -13,12 +13,13 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import Bus, Drives, find_file, load_drives
-from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.cycle import Feedback, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
+from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.reference import check_reference
-from masticator_dynamics.drives.report import Phase, Report
-from masticator_dynamics.drives.safety import Finding, in_order
+from masticator_dynamics.drives.report import Report
+from masticator_dynamics.drives.safety import in_order
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import DescriptionError, DriveError
 from masticator_dynamics.nodes.added_effort import AddedEffortInput
@@ -33,7 +34,7 @@ class DriveRuntime:
     """Drives, their cycle, topics and services.
 
     The exchange's thread runs the cycle, takes commands and publishes states; the executor's does
-    the rest of ROS and checks loops; requests have threads of their own.
+    the rest of ROS; requests and the check of the loops have threads of their own.
 
     Parameters
     ----------
@@ -55,11 +56,14 @@ class DriveRuntime:
             reason = 'without efforts there is nothing to command in mode effort'
             raise DescriptionError('parameters', 'forward_effort', reason)
         self._node, self._settings, self._drives = node, settings, drives
-        self._mechanism = mechanism  # for the executor's thread
+        self._name = mechanism.name
         self._active = False
         self._supervisor = Supervisor(drives, Mechanism(mechanism.description))
         check_reference(mechanism, mechanism.home.position, drives.closure_tolerance)
         self._supervisor.check_reference()
+        self._loops = LoopCheck(
+            self._supervisor, mechanism, drives.closure_tolerance, settings.loop_check_rate
+        )
         self._network = DriveNetwork(drives, find_file(settings.drives))
         self._network.connect()
         self._exchange = CyclicExchange(
@@ -81,7 +85,6 @@ class DriveRuntime:
             node, mechanism.name, drives, self._exchange, self._command.rejections,
             self._look_after, lambda: self._active,
         )  # fmt: skip
-        self._loops_checked = 0.0
         self._watched = True  # the drives watch this side's heartbeat
 
     def activate(self) -> str:
@@ -95,10 +98,11 @@ class DriveRuntime:
         # This thread may hold Python's lock when the exchange needs it.
         real_time.request(real_time.SERVICE)
         self._exchange.start()
+        self._loops.start()
         if self._settings.auto_enable:
             threading.Thread(target=self._enable, name='auto_enable', daemon=True).start()
         names, rate = ', '.join(self._supervisor.joints), self._drives.cycle_rate
-        return f'{self._mechanism.name}: drives of {names} at {rate:g} Hz'
+        return f'{self._name}: drives of {names} at {rate:g} Hz'
 
     def deactivate(self) -> None:
         """Slow the drives down, make them torque-free, and end the exchange."""
@@ -106,6 +110,7 @@ class DriveRuntime:
             return
         self._active = False
         self._requests.end()
+        self._loops.stop()
         self._unwatch()
         self._exchange.stop()
 
@@ -143,23 +148,7 @@ class DriveRuntime:
         """What needs no haste; returns the supervisor's report."""
         if self._active:
             self._supervisor.set_temperature(self._network.temperatures())
-        report, rate = self._supervisor.report(), self._settings.loop_check_rate
-        moving = report.phase in (Phase.HOLDING, Phase.FOLLOWING)
-        now = time.monotonic()
-        if moving and rate and now - self._loops_checked >= 1.0 / rate:
-            self._loops_checked = now
-            self._check_loops(report)
-        return report
-
-    def _check_loops(self, report: Report) -> None:
-        """An encoder that slips or sticks shows in loops that do not close."""
-        assert report.feedback is not None
-        reference = check_reference(
-            self._mechanism, report.feedback.position, self._drives.closure_tolerance
-        )
-        if not reference.closed:
-            drive = reference.suspects[0].drive if len(reference.suspects) == 1 else 'loops'
-            self._supervisor.stop(Finding(drive, 'loops', reference.text, Goal.TORQUE_FREE))
+        return self._supervisor.report()
 
     def _enable(self) -> None:
         end = time.monotonic() + _HEARD

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drives.ideal_drives import PERIOD, IdealDrives
+from masticator_dynamics.drives.approach import Approach
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.cycle import Emergency, Goal
+from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.safety import LOST_AFTER, in_order
 from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.drives.supervisor import Supervisor
@@ -376,6 +378,80 @@ def test_the_way_to_a_far_command_is_slow_closed_and_ends_in_following_it(far, m
     far.drives.run(0.1, far.command)
     assert far.report.phase.name == 'FOLLOWING'
     assert far.supervisor.approach(0.5).message == 'already following commands'
+
+
+def test_a_way_is_told_how_long_it_takes(far):
+    outcome = far.supervisor.approach(0.05)
+    assert outcome.success and far.supervisor.way_lasts > 4.0
+    assert f'{far.supervisor.way_lasts:.1f} s' in outcome.message
+    count = 0
+    while far.supervisor.met() is None:
+        far.drives.cycle()
+        count += 1
+    assert count * PERIOD == pytest.approx(far.supervisor.way_lasts, abs=3 * PERIOD)
+
+
+def test_a_way_that_leaves_ranges_is_not_gone(far):
+    """Ends may be within while cranks in between are not."""
+    guard, halfway = far.supervisor.guard, 0.5 * (far.home + far.goal)
+    crank = int(np.argmax(np.abs(far.goal - far.home)))
+    row = far.home.copy()
+    row[crank] = guard.upper[crank] + 0.001
+    reason = guard.leaves_range(np.array([far.home, halfway, row, far.goal]))
+    assert reason.startswith(f'crank_{crank + 1}: on the way ') and 'is outside' in reason
+    assert guard.leaves_range(np.array([far.home, halfway, far.goal])) == ''
+    # Out of a margin, but not farther into it.
+    assert guard.leaves_range(np.array([row, halfway])) == ''
+    assert guard.leaves_range(np.array([row, row + 1e-6])) != ''
+    way = lambda *_: Approach(np.array([far.home, row]), np.zeros((2, 6)), np.zeros((2, 6)))  # noqa: E731
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr('masticator_dynamics.drives.supervisor.plan_approach', way)
+        outcome = far.supervisor.approach(0.5)
+    assert not outcome.success and 'on the way' in outcome.message
+    assert far.report.phase.name == 'HOLDING'
+
+
+# Loops while the drives are enabled
+
+
+def test_a_slipped_encoder_stops_all_when_all_have_told_where_they_are(following, mechanism):
+    check = LoopCheck(following.supervisor, mechanism, DRIVES.closure_tolerance, 20.0)
+    check.check()
+    assert not following.report.text
+    slipped = {'position': following.off(3, 0.19)}  # less than the following error
+    following.drives.once = slipped | {'fresh': array(5, False, True, bool)}
+    following.drives.cycle()
+    check.check()
+    assert not following.report.text  # of different instants
+    following.drives.once = slipped
+    following.drives.cycle()
+    check.check()
+    cause = following.report.causes[0]
+    assert (cause.drive, cause.kind, cause.goal) == ('crank_3', 'loops', Goal.TORQUE_FREE)
+
+
+def test_loops_are_checked_as_often_as_asked_for(following, mechanism):
+    times = []
+
+    class Counted(LoopCheck):
+        def check(self):
+            times.append(time.monotonic())
+
+    never = Counted(following.supervisor, mechanism, 0.001, 0.0)
+    never.start()
+    never.stop()
+    assert not times
+    often = Counted(following.supervisor, mechanism, 0.001, 80.0)
+    begin = time.monotonic()
+    often.start()
+    while len(times) < 40 and time.monotonic() < begin + 60.0:
+        time.sleep(0.01)
+    often.stop()
+    # No more often than asked for; a busy computer may make it less.
+    assert len(times) >= 40 and times[39] - begin > 39 / 80.0
+    count = len(times)
+    often.stop()
+    assert len(times) == count
 
 
 def test_a_stop_on_the_way_stops(far):
