@@ -87,6 +87,11 @@ class Motor(_Strict):
         1, description='-1: the motor turns against the positive sense of the joint'
     )
     zero: Finite = pydantic.Field(0.0, description='rad, joint position at count 0')
+    absolute: bool = pydantic.Field(
+        False,
+        description='encoder keeps its position without power; false: home is needed after every '
+        'start of the drive',
+    )
 
 
 class Gains(_Strict):

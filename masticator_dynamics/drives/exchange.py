@@ -13,6 +13,7 @@ import math
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import can
 import canopen
@@ -44,6 +45,8 @@ class CyclicExchange:
         Connected.
     cycle : callable
         `Feedback` to `Setpoint`; has a fraction of a period to answer.
+    failed : callable, optional
+        Told what ended the exchange, in its thread.
 
     Attributes
     ----------
@@ -53,12 +56,17 @@ class CyclicExchange:
         Whether the thread was let into the real-time scheduler.
     """
 
-    def __init__(self, network: DriveNetwork, cycle: Cycle):
+    def __init__(
+        self,
+        network: DriveNetwork,
+        cycle: Cycle,
+        failed: Callable[[Exception], None] = lambda error: None,
+    ):
         drives = network.drives
         self.failure: Exception | None = None
         self.real_time = False
         self._network = network
-        self._cycle = cycle
+        self._cycle, self._failed = cycle, failed
         self._period = 1.0 / drives.cycle_rate
         self._frames = DriveFrames(drives, network.scaling)
         self._timing = Timing()
@@ -90,6 +98,8 @@ class CyclicExchange:
         sys.setswitchinterval(min(_SWITCH, sys.getswitchinterval()))
         self.failure = None
         self._stopped.clear()
+        # Positions of before a pause are not known to be true any more.
+        self._frames = DriveFrames(self._network.drives, self._network.scaling)
         self._thread = threading.Thread(target=self._run, name='drives', daemon=True)
         self._thread.start()
 
@@ -110,6 +120,7 @@ class CyclicExchange:
                 self._repeat(self._cycle, None)
             except Exception as error:  # whatever it was, the drives must not go on
                 self.failure = error
+                self._failed(error)
             self._repeat(self._release, _RELEASE)
 
     def _release(self, feedback: Feedback) -> Setpoint:

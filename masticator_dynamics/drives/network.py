@@ -25,6 +25,7 @@ from masticator_dynamics.drives.objects import Nmt, NmtState, Object
 from masticator_dynamics.drives.receiver import BUS_ERRORS, Receiver
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.sdo import SdoChannel
+from masticator_dynamics.drives.status import is_powered
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DriveError
 
@@ -70,6 +71,7 @@ class DriveNetwork:
         self.emergencies: collections.deque[Emergency] = collections.deque(maxlen=1000)
         self.heard: FloatArray = np.full(len(self.names), -np.inf)
         self.nmt_states = [-1] * len(self.names)
+        self._booted: set[int] = set()
         self._dictionaries = [
             load_dictionary(name, drive, drives.mode, file) for name, drive in drives.drives.items()
         ]
@@ -107,17 +109,23 @@ class DriveNetwork:
         )
         self._reader.start()
 
-    def restore(self) -> None:
-        """Set those drives up again that are not operational, after a loss of power or bus.
+    def lost(self) -> tuple[str, ...]:
+        """Drives that are not operational, silent, or have started anew since they were set up."""
+        age = time.monotonic() - self.heard
+        return tuple(
+            name
+            for index, name in enumerate(self.names)
+            if self.nmt_states[index] != NmtState.OPERATIONAL
+            or age[index] > self.drives.heartbeat.timeout
+            or index in self._booted
+        )
+
+    def restore(self, names: Sequence[str]) -> None:
+        """Set drives up again that are `lost`, after a loss of power or bus.
 
         Blocks; the exchange may go on meanwhile. Raises `DriveError`.
         """
-        age = time.monotonic() - self.heard
-        lost = [
-            index
-            for index, state in enumerate(self.nmt_states)
-            if state != NmtState.OPERATIONAL or age[index] > self.drives.heartbeat.timeout
-        ]
+        lost = [self.names.index(name) for name in names]
         self._find(lost)
         self._set_up(lost)
 
@@ -183,6 +191,16 @@ class DriveNetwork:
         """
         self._ask_all(lambda channel: bring_up.watch(channel, self.drives, on))
 
+    def powered(self) -> tuple[str, ...]:
+        """Drives that give torque, or do not say that they give none (blocks)."""
+        return tuple(name for name in self.names if self._may_give_torque(name))
+
+    def _may_give_torque(self, name: str) -> bool:
+        try:
+            return is_powered(int(self.read(name, objects.STATUS_WORD)))
+        except DriveError:
+            return True
+
     @contextlib.contextmanager
     def receiving_by_caller(self) -> Iterator[canopen.Network]:
         """Pause the receiving thread; the caller hands on what it receives."""
@@ -217,6 +235,7 @@ class DriveNetwork:
     def _add_nodes(self) -> None:
         self.heard[:] = -np.inf
         self.emergencies.clear()
+        self._booted.clear()
         self._channels = {}
         network = self._connected
         for index, (name, drive) in enumerate(self.drives.drives.items()):
@@ -238,7 +257,9 @@ class DriveNetwork:
     def _heartbeat_listener(self, index: int) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:
             self.heard[index] = time.monotonic()
-            self.nmt_states[index] = data[0] & 0x7F
+            self.nmt_states[index] = state = data[0] & 0x7F
+            if state == NmtState.BOOT_UP:
+                self._booted.add(index)
 
         return take
 
@@ -270,6 +291,7 @@ class DriveNetwork:
             bring_up.set_up(channels[i], settings[i], self.drives)
         for i in indices:
             self.nmt_states[i] = -1
+            self._booted.discard(i)
             self._manage(Nmt.START, settings[i].node_id)
         end = time.monotonic() + _START
         for i in indices:

@@ -259,6 +259,18 @@ class Guard:
             f'measured position (at most {largest[worst]:g} {unit}); see ~/approach'
         )
 
+    def leaves_range(self, way: FloatArray) -> str:
+        """Where positions (N, n) in the order of time leave their ranges; empty when nowhere.
+
+        A way may begin inside a margin, where the drives are, but not lead farther into it.
+        """
+        lower, upper = np.minimum(self.lower, way[0]), np.maximum(self.upper, way[0])
+        outside = (way < lower) | (way > upper)
+        if not outside.any():
+            return ''
+        row, k = np.argwhere(outside)[0]
+        return str(self._outside(k, 'on the way', way[row, k], lower[k], upper[k]))
+
     def limit_effort(
         self, wanted: FloatArray, before: FloatArray, elapsed: float
     ) -> tuple[FloatArray, BoolArray, BoolArray]:

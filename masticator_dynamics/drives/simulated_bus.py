@@ -19,7 +19,8 @@ def on_simulated_bus(path: str | pathlib.Path, port: int) -> str:
     """Text of a drives file whose bus joins processes of this machine and no robot.
 
     A file that names such a bus already (``udp_multicast``, or a virtual CAN device ``vcan...``)
-    keeps it; a real device or the bus within one process is replaced.
+    keeps it; a real device or the bus within one process is replaced. Encoders become absolute
+    ones: a simulated robot needs no homing.
 
     Parameters
     ----------
@@ -40,6 +41,7 @@ def on_simulated_bus(path: str | pathlib.Path, port: int) -> str:
     if bus.interface != 'udp_multicast' and not virtual_device:
         content['bus'] = {'interface': 'udp_multicast', 'channel': GROUP, 'port': port}
     for drive in content['drives'].values():
+        drive['motor']['absolute'] = True  # simulated encoders know where they are
         beside = file.parent / str(drive.get('eds', ''))
         if beside.is_file():  # the text may end up in another folder
             drive['eds'] = str(beside.absolute())

@@ -29,6 +29,11 @@ def powered(feedback: Feedback) -> BoolArray:
     return (feedback.status_word & _POWERED) != 0
 
 
+def is_powered(status_word: int) -> bool:
+    """Whether one drive gives torque."""
+    return bool(status_word & _POWERED)
+
+
 def in_operation(feedback: Feedback) -> BoolArray:
     """Which drives (n,) are in operation enabled."""
     return (feedback.status_word & _STATE) == _OPERATION_ENABLED

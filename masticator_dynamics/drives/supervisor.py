@@ -18,11 +18,12 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
 from masticator_dynamics.drives.following import Following
+from masticator_dynamics.drives.homing import Homing
 from masticator_dynamics.drives.latch import Latch
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import Phase, Report
 from masticator_dynamics.drives.safety import Finding, Guard
-from masticator_dynamics.drives.status import BoolArray, faulted, homed, in_operation, powered
+from masticator_dynamics.drives.status import BoolArray, faulted, in_operation, powered
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
@@ -72,6 +73,13 @@ class Supervisor:
     mechanism : Mechanism
         For the thread that makes requests; the cycle does not touch it.
 
+    Attributes
+    ----------
+    guard : Guard
+    joints : tuple of str
+    way_lasts : float
+        s, of the latest approach.
+
     Raises
     ------
     DescriptionError
@@ -85,12 +93,32 @@ class Supervisor:
         self._lock = threading.Lock()
         self._latch = Latch()
         self._following = Following(self.guard, drives)
+        self._homing = Homing(drives, mechanism.home.position)
         self._feedback: Feedback | None = None
         self._mail: Command | None = None
         self._phase, self._since, self._cycles, self._begun = Phase.OFF, 0.0, 0, 0.0
         self._temperature = np.full(len(self.joints), np.nan)
         self._emergencies = [''] * len(self.joints)
         self._not_finite = self._ignored = 0
+        self._ended = ''  # why there are no cycles any more
+        self.way_lasts = 0.0  # s, of the latest approach
+
+    def restart(self) -> None:
+        """Cycles begin anew: what was measured before counts no more, what is latched does."""
+        with self._lock:
+            self._feedback = self._mail = None
+            self._ended = ''
+            self._temperature = np.full(len(self.joints), np.nan)
+            self._following.begin(np.zeros(len(self.joints)))
+            self._following.rest()
+            self._enter(Phase.LATCHED if self._latch else Phase.OFF)
+
+    def exchange_failed(self, error: Exception) -> None:
+        """There are no cycles any more: the drives have been told to be torque-free."""
+        text = f'the exchange with the drives has ended: {error or type(error).__name__}'
+        with self._lock:
+            self._ended = f'{text}; deactivate and activate the node'
+            self._add([Finding('exchange', 'exchange', text, Goal.TORQUE_FREE)])
 
     # The cycle
 
@@ -145,8 +173,19 @@ class Supervisor:
             there = ~(faulted(feedback) | powered(feedback))
             self._end_of_phase(there, settled, Phase.OFF, age, _RESETTING, 'not out of fault')
         elif self._phase is Phase.HOMING:
-            there = homed(feedback)
-            self._end_of_phase(there, settled, Phase.OFF, age, _HOMING, 'not homed')
+            self._advance_homing(feedback, settled, age)
+
+    def _advance_homing(self, feedback: Feedback, settled: bool, age: float) -> None:
+        """A drive that has not moved to home in its own numbers has not been homed."""
+        if not settled:  # status words may still be those of an earlier homing
+            return
+        reached = self._homing.take(feedback)
+        if reached.all():
+            self._enter(Phase.OFF)
+        elif age > _HOMING:
+            for k in np.flatnonzero(~reached):
+                text = f'{self._homing.why_not(feedback, int(k))} within {_HOMING:g} s'
+                self._add([Finding(self.joints[k], 'request', text, Goal.TORQUE_FREE)])
 
     def _end_of_phase(
         self, there: BoolArray, settled: bool, then: Phase, age: float, limit: float, what: str
@@ -250,12 +289,16 @@ class Supervisor:
             way = plan_approach(self._mechanism, start, target, guard.period, velocity)
         except MasticatorError as error:
             return Outcome(False, f'no way to what is commanded: {error}')
+        reason = guard.leaves_range(way.position)
+        if reason:
+            return Outcome(False, f'no way to what is commanded: {reason}')
         with self._lock:
             if self._phase is not Phase.HOLDING:
                 return Outcome(False, f'drives are {self._phase.value}')
+            self.way_lasts = len(way.position) * guard.period
             self._following.go(way)
             self._enter(Phase.APPROACHING)
-        return Outcome(True, f'on the way for {len(way.position) * guard.period:.1f} s')
+        return Outcome(True, f'on the way for {self.way_lasts:.1f} s')
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free."""
@@ -267,6 +310,8 @@ class Supervisor:
     def reset(self) -> Outcome:
         """Acknowledge faults and forget what is latched; drives stay torque-free."""
         with self._lock:
+            if self._ended:
+                return Outcome(False, self._ended)
             if self._phase in _ON:
                 return Outcome(True, 'nothing to reset: drives are enabled')
             if self._feedback is None:
@@ -291,12 +336,20 @@ class Supervisor:
         with self._lock:
             reason = self._why_not_home()
             if not reason:
+                self._homing.begin()
                 self._enter(Phase.HOMING)
         return Outcome(not reason, reason or 'homing')
+
+    def forget_home(self, names: Iterable[str]) -> None:
+        """These drives may have been without power: they must be homed before they are enabled."""
+        with self._lock:
+            self._homing.forget(names)
 
     def emergency_stop(self) -> Outcome:
         """Stop all drives quickly, until reset."""
         self.stop(Finding('operator', 'emergency stop', 'emergency stop', Goal.STOPPED))
+        if self._ended:
+            return Outcome(False, f'drives cannot be told: {self._ended}')
         return Outcome(True, 'emergency stop: all drives stop quickly, until reset')
 
     def stop(self, finding: Finding) -> None:
@@ -307,6 +360,8 @@ class Supervisor:
     def met(self) -> Outcome | None:
         """How the request under way ended; None while it has not."""
         with self._lock:
+            if self._ended:
+                return Outcome(False, self._ended)
             if self._phase in _PASSING or (self._goal is Goal.STOPPED and self._slowing()):
                 return None
             if self._phase is Phase.LATCHED:
@@ -359,6 +414,8 @@ class Supervisor:
     def _why_not(self) -> str:
         """What speaks against enabling at once; empty when nothing does."""
         feedback, guard = self._feedback, self.guard
+        if self._ended:
+            return self._ended
         if self._latch:
             return f'stopped until reset: {self._latch.text}'
         if self._phase is not Phase.OFF:
@@ -369,9 +426,11 @@ class Supervisor:
         if silent.any():
             return f'{self.joints[int(np.argmax(silent))]} is not answering'
         found = [*guard.out_of_range(feedback), *guard.overheated(self._temperature)]
-        return str(found[0]) if found else ''
+        return str(found[0]) if found else self._homing.missing()
 
     def _why_not_home(self) -> str:
+        if self._ended:
+            return self._ended
         if self._latch:
             return f'stopped until reset: {self._latch.text}'
         if self._feedback is None:

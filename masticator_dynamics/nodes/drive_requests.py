@@ -82,13 +82,22 @@ class DriveRequests:
         for service in self._services:
             self._node.destroy_service(service)
 
+    def end(self) -> None:
+        """Take no more requests; slow all drives down. Blocks until the one under way has ended."""
+        self.active = False
+        self.disable()
+        with self._one_at_a_time:  # it may have enabled the drives after that
+            self.disable()
+
     def enable(self) -> Outcome:
         """Enable all drives; blocks until they are, or why not."""
         return self._begin(self._supervisor.enable)
 
     def approach(self) -> Outcome:
         """Go slowly to what is commanded; blocks until there."""
-        return self._begin(lambda: self._supervisor.approach(self.approach_velocity))
+        supervisor = self._supervisor
+        begin = lambda: supervisor.approach(self.approach_velocity)  # noqa: E731
+        return self._begin(begin, lambda: supervisor.way_lasts)
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free; blocks."""
@@ -104,8 +113,10 @@ class DriveRequests:
         Drives that had lost power or bus are set up again first.
         """
         if self._supervisor.report().phase is Phase.LATCHED:
+            lost = self._network.lost()
+            self._supervisor.forget_home(lost)
             try:
-                self._network.restore()
+                self._network.restore(lost)
             except DriveError as error:
                 return Outcome(False, str(error))
         return self._begin(self._supervisor.reset)
@@ -125,7 +136,6 @@ class DriveRequests:
             return Outcome(False, str(error))
         if not outcome.success:
             return outcome
-        time.sleep(2.0 * self._supervisor.guard.period)  # until positions are the new ones
         reference = self._supervisor.check_reference()
         return Outcome(reference.success, f'homed; {reference.message}')
 
@@ -136,18 +146,22 @@ class DriveRequests:
                 return _INACTIVE
             return request()
 
-    def _begin(self, request: Request) -> Outcome:
-        """Make a request and wait for its end."""
+    def _begin(self, request: Request, lasts: Callable[[], float] = lambda: 0.0) -> Outcome:
+        """Make a request and wait for its end; when begun it ``lasts`` some s by itself."""
         begun = request()
         if not begun.success:
             return begun
-        end = time.monotonic() + _PATIENCE
+        patience = lasts() + _PATIENCE
+        end = time.monotonic() + patience
         while self._exchange.running and time.monotonic() < end:
             met = self._supervisor.met()
             if met is not None:
                 texts = dict.fromkeys((begun.message, met.message))
                 return Outcome(met.success, '; '.join(texts))
             time.sleep(_POLL)
+        if self._exchange.running:
+            phase = self._supervisor.report().phase.value
+            return Outcome(False, f'drives are {phase} after {patience:.1f} s')
         failure = self._exchange.failure
         return Outcome(False, f'the exchange with the drives has ended: {failure or "stopped"}')
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from typing import Any
@@ -14,13 +13,13 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import Bus, Drives, find_file, load_drives
-from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.cycle import Feedback, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
+from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.objects import CONSUMER_HEARTBEAT
 from masticator_dynamics.drives.reference import check_reference
-from masticator_dynamics.drives.report import Phase, Report
-from masticator_dynamics.drives.safety import Finding, in_order
+from masticator_dynamics.drives.report import Report
+from masticator_dynamics.drives.safety import in_order
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import DescriptionError, DriveError
 from masticator_dynamics.nodes.added_effort import AddedEffortInput
@@ -35,7 +34,7 @@ class DriveRuntime:
     """Drives, their cycle, topics and services.
 
     The exchange's thread runs the cycle, takes commands and publishes states; the executor's does
-    the rest of ROS and checks loops; requests have threads of their own.
+    the rest of ROS; requests and the check of the loops have threads of their own.
 
     Parameters
     ----------
@@ -57,14 +56,19 @@ class DriveRuntime:
             reason = 'without efforts there is nothing to command in mode effort'
             raise DescriptionError('parameters', 'forward_effort', reason)
         self._node, self._settings, self._drives = node, settings, drives
-        self._mechanism = mechanism  # for the executor's thread
+        self._name = mechanism.name
         self._active = False
         self._supervisor = Supervisor(drives, Mechanism(mechanism.description))
         check_reference(mechanism, mechanism.home.position, drives.closure_tolerance)
         self._supervisor.check_reference()
+        self._loops = LoopCheck(
+            self._supervisor, mechanism, drives.closure_tolerance, settings.loop_check_rate
+        )
         self._network = DriveNetwork(drives, find_file(settings.drives))
         self._network.connect()
-        self._exchange = CyclicExchange(self._network, self._cycle)
+        self._exchange = CyclicExchange(
+            self._network, self._cycle, self._supervisor.exchange_failed
+        )
         self._command = CommandInput(
             node, self._supervisor, drives.mode, forward_effort=settings.forward_effort
         )
@@ -81,31 +85,33 @@ class DriveRuntime:
             node, mechanism.name, drives, self._exchange, self._command.rejections,
             self._look_after, lambda: self._active,
         )  # fmt: skip
-        self._loops_checked = 0.0
         self._watched = True  # the drives watch this side's heartbeat
 
     def activate(self) -> str:
-        """Begin the cyclic exchange."""
+        """Begin the cyclic exchange; `DriveError` for drives that have gone meanwhile."""
         if not self._watched:
-            self._watch(True)
+            self._network.watch(True)
+            self._watched = True
         self._command.discard()
+        self._supervisor.restart()
         self._active = self._requests.active = True
         # This thread may hold Python's lock when the exchange needs it.
         real_time.request(real_time.SERVICE)
         self._exchange.start()
+        self._loops.start()
         if self._settings.auto_enable:
             threading.Thread(target=self._enable, name='auto_enable', daemon=True).start()
         names, rate = ', '.join(self._supervisor.joints), self._drives.cycle_rate
-        return f'{self._mechanism.name}: drives of {names} at {rate:g} Hz'
+        return f'{self._name}: drives of {names} at {rate:g} Hz'
 
     def deactivate(self) -> None:
         """Slow the drives down, make them torque-free, and end the exchange."""
         if not self._active:
             return
-        self._requests.disable()
-        self._active = self._requests.active = False
-        # Drives that went on watching for a heartbeat would be in fault from now on.
-        self._watch(False)
+        self._active = False
+        self._requests.end()
+        self._loops.stop()
+        self._unwatch()
         self._exchange.stop()
 
     def destroy(self) -> None:
@@ -142,23 +148,7 @@ class DriveRuntime:
         """What needs no haste; returns the supervisor's report."""
         if self._active:
             self._supervisor.set_temperature(self._network.temperatures())
-        report, rate = self._supervisor.report(), self._settings.loop_check_rate
-        moving = report.phase in (Phase.HOLDING, Phase.FOLLOWING)
-        now = time.monotonic()
-        if moving and rate and now - self._loops_checked >= 1.0 / rate:
-            self._loops_checked = now
-            self._check_loops(report)
-        return report
-
-    def _check_loops(self, report: Report) -> None:
-        """An encoder that slips or sticks shows in loops that do not close."""
-        assert report.feedback is not None
-        reference = check_reference(
-            self._mechanism, report.feedback.position, self._drives.closure_tolerance
-        )
-        if not reference.closed:
-            drive = reference.suspects[0].drive if len(reference.suspects) == 1 else 'loops'
-            self._supervisor.stop(Finding(drive, 'loops', reference.text, Goal.TORQUE_FREE))
+        return self._supervisor.report()
 
     def _enable(self) -> None:
         end = time.monotonic() + _HEARD
@@ -172,14 +162,22 @@ class DriveRuntime:
         feedback = self._supervisor.report().feedback
         return feedback is not None and bool((feedback.position == feedback.position).all())
 
-    def _watch(self, on: bool) -> None:
-        """Have the drives watch this side's heartbeat, or not."""
-        heartbeat = self._drives.heartbeat
-        value = heartbeat.master << 16 | round(1000.0 * heartbeat.timeout) if on else 0
-        for name in self._network.names:
-            with contextlib.suppress(DriveError):  # a drive that has gone
-                self._network.write(name, CONSUMER_HEARTBEAT, value)
-        self._watched = on
+    def _unwatch(self) -> None:
+        """Drives that went on watching for a heartbeat and SYNC would be in fault from now on.
+
+        One that may still give torque goes on: the fault is what makes it torque-free.
+        """
+        logger = self._node.get_logger()
+        powered = self._network.powered()
+        if powered:
+            names = ', '.join(powered)
+            logger.error(f'{names} may still give torque: left to fault for want of a heartbeat')
+            return
+        self._watched = False
+        try:
+            self._network.watch(False)
+        except DriveError as error:
+            logger.warning(f'will be in fault when the node is active again: {error}')
 
 
 def with_bus(drives: Drives, settings: Any) -> Drives:

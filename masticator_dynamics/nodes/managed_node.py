@@ -23,7 +23,7 @@ class Runtime(Protocol):
     """Everything that exists while a node is configured; made when it is, and then warmed up."""
 
     def activate(self) -> str:
-        """Begin to work; returns a sentence for the log."""
+        """Begin to work; returns a sentence for the log. Raises `MasticatorError`: it cannot."""
 
     def deactivate(self) -> None:
         """Stop working; called more than once."""
@@ -103,7 +103,12 @@ class ManagedNode(LifecycleNode):
         # What lives until the end needs no visits of the garbage collector, which take 50 ms.
         gc.collect()
         gc.freeze()
-        self.get_logger().info(self._runtime.activate())
+        try:
+            self.get_logger().info(self._runtime.activate())
+        except MasticatorError as error:
+            self.get_logger().error(f'cannot be activated: {error}')
+            super().on_deactivate(state)
+            return TransitionCallbackReturn.FAILURE
         return done
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:

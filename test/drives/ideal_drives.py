@@ -45,6 +45,7 @@ class IdealDrives:
         self.time, self.setpoint = 100.0, None
         self.given, self.once = {}, {}
         self.homing = False
+        self.home = self.position.copy()  # what homing makes of the position
         self.velocity = np.zeros(self.count)
 
     def cycle(self, count=1):
@@ -78,6 +79,12 @@ class IdealDrives:
             if outcome is not None:
                 return outcome
         raise AssertionError('a request has no end')
+
+    def find_home(self):
+        outcome = self.supervisor.home()
+        assert outcome.success, outcome.message
+        outcome = self.finish()
+        assert outcome.success, outcome.message
 
     def enable(self):
         outcome = self.supervisor.enable()
@@ -114,7 +121,8 @@ class IdealDrives:
 
     def _obey(self):
         goal = self.setpoint.goal
-        self.homing = self.homing or goal is Goal.HOMING
+        if goal is Goal.HOMING:
+            self.homing, self.position = True, self.home.copy()
         for k, state in enumerate(self.states):
             word = control_word(state, goal, pulse=True)
             if word == 0x00:

@@ -125,10 +125,10 @@ def connected(robot, file=None):
 
 
 @contextlib.contextmanager
-def exchanging(network, told=None):
+def exchanging(network, told=None, failed=lambda error: None):
     """A running exchange and its cycle."""
     told = told or Told(len(network.names))
-    exchange = CyclicExchange(network, told)
+    exchange = CyclicExchange(network, told, failed)
     exchange.start()
     try:
         yield exchange, told

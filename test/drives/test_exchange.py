@@ -177,11 +177,13 @@ def test_a_cycle_that_raises_sets_the_drives_free(robot):
             return super().__call__(feedback)
 
     told = Fails()
-    with connected(robot) as network, exchanging(network, told) as (exchange, _):
+    failures = []
+    with connected(robot) as network, exchanging(network, told, failures.append) as (exchange, _):
         told.reach(Goal.ENABLED, 'operation enabled')
         told.broken = True
         wait_for(lambda: not exchange.running, 'end')
         assert str(exchange.failure) == 'a fault of the cycle'
+        assert failures == [exchange.failure]
         for name in network.names:
             assert int(network.read(name, objects.STATUS_WORD)) & 0x6F == 0x40
 

@@ -270,9 +270,9 @@ def test_restore_after_a_loss(robot):
         assert (told.newest.missed[[0, 1, 3, 4, 5]] == 0).sum() >= 4
         with pytest.raises(DriveError, match=r'crank_3 \(node 3\): does not answer'):
             wait_for(lambda: told.newest.heartbeat_age[2] > 5.0, 'heartbeat')
-            network.restore()
+            network.restore(network.lost())
         robot.inject('clear crank_3')
-        network.restore()
+        network.restore(network.lost())
         wait_for(lambda: told.newest.fresh.all(), 'feedback')
         told.reach(Goal.RESET, 'switch on disabled')
         told.reach(Goal.ENABLED, 'operation enabled')
@@ -290,7 +290,9 @@ def test_homing_takes_the_present_position_for_home(robot):
         network.end_homing()
         wait_for(lambda: abs(told.newest.position - home).max() < 4e-4, 'positions')
         assert max(abs(feedback.velocity).max() for feedback in told.kept) < 0.5
+        assert network.powered() == ()
         told.reach(Goal.ENABLED, 'operation enabled')
+        assert network.powered() == network.names
         assert network.read('crank_1', objects.MODE_DISPLAY) == 8
 
 

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drives.ideal_drives import PERIOD, IdealDrives
+from masticator_dynamics.drives.approach import Approach
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.cycle import Emergency, Goal
+from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.safety import LOST_AFTER, in_order
 from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.drives.supervisor import Supervisor
@@ -27,13 +29,15 @@ NAN = float('nan')
 class Bench:
     """Supervisor, ideal drives, and a sender of commands."""
 
-    def __init__(self, mechanism, enabled=True, **changes):
+    def __init__(self, mechanism, enabled=True, homed=True, **changes):
         fields = {k: v for k, v in dict(DRIVES).items() if k != 'schema_'}
         self.supervisor = Supervisor(type(DRIVES)(schema=1, **fields | changes), mechanism)
         self.home = mechanism.home.position
         self.drives = IdealDrives(self.supervisor, self.home)
         self.drives.cycle(3)
         self.goal = self.home.copy()
+        if homed:
+            self.drives.find_home()
         if enabled:
             self.drives.enable()
 
@@ -398,6 +402,80 @@ def test_the_way_to_a_far_command_is_slow_closed_and_ends_in_following_it(far, m
     assert far.supervisor.approach(0.5).message == 'already following commands'
 
 
+def test_a_way_is_told_how_long_it_takes(far):
+    outcome = far.supervisor.approach(0.05)
+    assert outcome.success and far.supervisor.way_lasts > 4.0
+    assert f'{far.supervisor.way_lasts:.1f} s' in outcome.message
+    count = 0
+    while far.supervisor.met() is None:
+        far.drives.cycle()
+        count += 1
+    assert count * PERIOD == pytest.approx(far.supervisor.way_lasts, abs=3 * PERIOD)
+
+
+def test_a_way_that_leaves_ranges_is_not_gone(far):
+    """Ends may be within while cranks in between are not."""
+    guard, halfway = far.supervisor.guard, 0.5 * (far.home + far.goal)
+    crank = int(np.argmax(np.abs(far.goal - far.home)))
+    row = far.home.copy()
+    row[crank] = guard.upper[crank] + 0.001
+    reason = guard.leaves_range(np.array([far.home, halfway, row, far.goal]))
+    assert reason.startswith(f'crank_{crank + 1}: on the way ') and 'is outside' in reason
+    assert guard.leaves_range(np.array([far.home, halfway, far.goal])) == ''
+    # Out of a margin, but not farther into it.
+    assert guard.leaves_range(np.array([row, halfway])) == ''
+    assert guard.leaves_range(np.array([row, row + 1e-6])) != ''
+    way = lambda *_: Approach(np.array([far.home, row]), np.zeros((2, 6)), np.zeros((2, 6)))  # noqa: E731
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr('masticator_dynamics.drives.supervisor.plan_approach', way)
+        outcome = far.supervisor.approach(0.5)
+    assert not outcome.success and 'on the way' in outcome.message
+    assert far.report.phase.name == 'HOLDING'
+
+
+# Loops while the drives are enabled
+
+
+def test_a_slipped_encoder_stops_all_when_all_have_told_where_they_are(following, mechanism):
+    check = LoopCheck(following.supervisor, mechanism, DRIVES.closure_tolerance, 20.0)
+    check.check()
+    assert not following.report.text
+    slipped = {'position': following.off(3, 0.19)}  # less than the following error
+    following.drives.once = slipped | {'fresh': array(5, False, True, bool)}
+    following.drives.cycle()
+    check.check()
+    assert not following.report.text  # of different instants
+    following.drives.once = slipped
+    following.drives.cycle()
+    check.check()
+    cause = following.report.causes[0]
+    assert (cause.drive, cause.kind, cause.goal) == ('crank_3', 'loops', Goal.TORQUE_FREE)
+
+
+def test_loops_are_checked_as_often_as_asked_for(following, mechanism):
+    times = []
+
+    class Counted(LoopCheck):
+        def check(self):
+            times.append(time.monotonic())
+
+    never = Counted(following.supervisor, mechanism, 0.001, 0.0)
+    never.start()
+    never.stop()
+    assert not times
+    often = Counted(following.supervisor, mechanism, 0.001, 80.0)
+    begin = time.monotonic()
+    often.start()
+    while len(times) < 40 and time.monotonic() < begin + 60.0:
+        time.sleep(0.01)
+    often.stop()
+    # No more often than asked for; a busy computer may make it less.
+    assert len(times) >= 40 and times[39] - begin > 39 / 80.0
+    count = len(times)
+    often.stop()
+    assert len(times) == count
+
+
 def test_a_stop_on_the_way_stops(far):
     far.supervisor.approach(0.5)
     far.drives.cycle(50)
@@ -549,6 +627,46 @@ def test_requests_that_change_nothing(following):
     assert following.drives.setpoint.goal is Goal.ENABLED
 
 
+def test_an_exchange_that_has_ended_is_told_by_every_request(following):
+    following.supervisor.exchange_failed(ValueError('no such frame'))
+    assert following.report.causes[0].drive == 'exchange'
+    assert following.report.goal is Goal.TORQUE_FREE
+    supervisor = following.supervisor
+    for request in (
+        supervisor.enable,
+        supervisor.reset,
+        supervisor.home,
+        supervisor.emergency_stop,
+    ):
+        outcome = request()
+        assert not outcome.success, request
+        assert 'has ended: no such frame; deactivate and activate the node' in outcome.message
+    assert not supervisor.met().success
+    supervisor.restart()  # the node is active again; what is latched stays so
+    assert supervisor.reset() == (False, 'drives have not been heard of yet')
+    following.drives.states = [State.SWITCH_ON_DISABLED] * 6
+    following.drives.cycle(3)
+    assert 'stopped until reset: exchange' in supervisor.enable().message
+    assert supervisor.reset().success and following.drives.finish().success
+    following.drives.enable()
+
+
+def test_after_a_pause_positions_of_before_count_no_more(mechanism):
+    bench = Bench(mechanism, enabled=False)
+    bench.supervisor.restart()
+    assert bench.supervisor.enable() == (False, 'drives have not been heard of yet')
+    assert not bench.supervisor.check_reference().success
+    bench.drives.position = bench.off(3, 0.3)  # moved by hand meanwhile
+    bench.drives.cycle()
+    assert 'crank_3 is off by 0.3 rad' in bench.supervisor.enable().message
+    # A pause of an hour is none of torque after a stop.
+    bench.supervisor.restart()
+    bench.drives.position = bench.home.copy()
+    bench.drives.time += 3600.0
+    bench.drives.cycle(3)
+    bench.drives.enable()
+
+
 def test_before_anything_is_heard(mechanism):
     supervisor = Supervisor(DRIVES, mechanism)
     for request in (supervisor.enable, supervisor.reset, supervisor.home, supervisor.may_home):
@@ -570,8 +688,66 @@ def test_loops_that_do_not_close_keep_drives_from_being_enabled(mechanism):
     assert 'crank_3: measured position 1.75 rad is outside' in bench.supervisor.enable().message
 
 
-def test_home_is_told_when_attained_and_when_not(mechanism):
+def test_drives_that_count_from_zero_must_be_homed_however_well_the_loops_close(mechanism):
+    bench = Bench(mechanism, enabled=False, homed=False)
+    bench.drives.position = np.zeros(6)
+    bench.drives.cycle()
+    assert bench.supervisor.check_reference().success
+    refused = bench.supervisor.enable()
+    assert not refused.success
+    assert refused.message.startswith('crank_1, crank_2, ')
+    assert 'crank_6 are not homed since they were switched on: service ~/home' in refused.message
+    bench.drives.find_home()
+    bench.drives.enable()
+    bench.supervisor.disable()
+    bench.drives.finish()
+    bench.supervisor.forget_home(['crank_2'])
+    message = 'crank_2 is not homed since it was switched on: service ~/home'
+    assert bench.supervisor.enable() == (False, message)
+
+
+def test_absolute_encoders_need_no_homing(mechanism):
+    def absolute(drive, value):
+        motor = type(drive.motor)(**dict(drive.motor) | {'absolute': value})
+        return type(drive)(**dict(drive) | {'motor': motor})
+
+    all_of_them = {name: absolute(drive, True) for name, drive in DRIVES.drives.items()}
+    bench = Bench(mechanism, homed=False, drives=all_of_them)
+    bench.supervisor.disable()
+    bench.drives.finish()
+    bench.supervisor.forget_home(DRIVES.drives)
+    bench.drives.enable()
+    but_one = all_of_them | {'crank_4': DRIVES.drives['crank_4']}
+    bench = Bench(mechanism, enabled=False, homed=False, drives=but_one)
+    assert bench.supervisor.enable().message.startswith('crank_4 is not homed')
+
+
+@pytest.mark.parametrize('crank', [1, 4])
+def test_a_drive_that_is_homed_to_another_position_is_named(mechanism, crank):
+    """E.g. one that takes 0x607C with the other sign."""
+    bench = Bench(mechanism, enabled=False, homed=False)
+    bench.drives.home = bench.off(crank, -0.002)
+    assert bench.supervisor.home().success
+    outcome = bench.drives.finish()
+    assert not outcome.success and 'other sign?' in outcome.message
+    assert f'crank_{crank}: says that it is homed but measures -0.002 rad' in outcome.message
+    assert bench.supervisor.reset().success and bench.drives.finish().success
+    assert bench.supervisor.enable().message.startswith(f'crank_{crank} is not homed')
+    bench.drives.home = bench.off(crank, -0.0005)  # the least that is allowed is 1e-3 rad
+    bench.drives.find_home()
+
+
+def test_homing_that_fails_leaves_drives_that_are_not_homed(mechanism):
     bench = Bench(mechanism, enabled=False)
+    bench.drives.given = {'status_word': array(4, 0x250, 0x1250, int)}
+    assert bench.supervisor.home().success and not bench.drives.finish().success
+    bench.drives.given = {}
+    assert bench.supervisor.reset().success and bench.drives.finish().success
+    assert bench.supervisor.enable().message.startswith('crank_4 is not homed')
+
+
+def test_home_is_told_when_attained_and_when_not(mechanism):
+    bench = Bench(mechanism, enabled=False, homed=False)
     assert bench.supervisor.may_home().success and bench.supervisor.home().success
     assert bench.drives.cycle().goal is Goal.HOMING
     assert bench.drives.finish() == (True, 'drives are torque-free')

@@ -31,7 +31,7 @@ CHANNEL = '239.74.163.98'
 POWERED = (State.OPERATION_ENABLED, State.QUICK_STOP_ACTIVE)
 
 
-def write_drives(folder, **changes):
+def write_drives(folder, absolute=False, **changes):
     """The shipped drives file on a multicast bus of its own, with other values at its top."""
     data = yaml.safe_load(find_file('drives.yaml').read_text(encoding='utf-8'))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -39,6 +39,8 @@ def write_drives(folder, **changes):
         port = probe.getsockname()[1]
     data['bus'] = {'interface': 'udp_multicast', 'channel': CHANNEL, 'port': port}
     data |= {'cycle_rate': RATE} | changes
+    for drive in data['drives'].values():
+        drive['motor']['absolute'] = absolute
     file = folder / 'drives.yaml'
     file.write_text(yaml.safe_dump(data), encoding='utf-8')
     return file
@@ -239,7 +241,8 @@ class Robot:
     """Simulated drives, their bus, the node and a client."""
 
     def __init__(self, mechanism, folder, namespace, wait=True, changes=None, **parameters):
-        self.file = write_drives(folder, **(changes or {}))
+        absolute = parameters.get('auto_enable', False)  # nobody homes the drives then
+        self.file = write_drives(folder, absolute, **(changes or {}))
         self.drives, self.trace = SimulatedDrives(self.file), BusTrace(self.file)
         self.stated = reaction_times(load_drives(self.file))
         self.node = NodeProcess(
@@ -262,11 +265,16 @@ class Robot:
     def enabled(self):
         """Bring the drives to home, enabled, whatever was before."""
         self.drives.fault('clear all')
-        for request in ('disable', 'reset', 'home', 'enable'):
-            end = time.monotonic() + LONG
-            while not self._done(request):
-                assert time.monotonic() < end, f'{request}: {self.message}'
+        end = time.monotonic() + LONG
+        # From the beginning when something fails: a busy computer may stop drives at any time.
+        while not all(self._done(request) for request in ('disable', 'reset', 'home', 'enable')):
+            assert time.monotonic() < end, self.message
         return self.peer
+
+    def ask(self, *requests):
+        """Make requests until they are met, one after the other."""
+        for request in requests:
+            assert wait_for(lambda r=request: self._done(r), request, LONG), request
 
     def _done(self, request):
         success, self.message = self.peer.request(request)

@@ -489,6 +489,10 @@ def test_a_signal_ends_in_good_order(ros_domain, mechanism, tmp_path, number):
         robot.close()
 
 
+def refused(peer, reason):
+    return wait_for(lambda: reason in peer.request('enable')[1], f'refusal: {reason}', LONG)
+
+
 def test_life_cycle(ros_domain, mechanism, tmp_path):
     robot = Robot(mechanism, tmp_path, 'managed', wait=False, autostart=False)
     peer = robot.peer
@@ -496,23 +500,46 @@ def test_life_cycle(ros_domain, mechanism, tmp_path):
         assert peer.state() == LifeCycle.PRIMARY_STATE_UNCONFIGURED
         peer.change(Transition.TRANSITION_CONFIGURE)
         assert peer.request('enable') == (False, 'the node is not active')
-        for _ in range(2):
+        for activated in range(2):
             peer.change(Transition.TRANSITION_ACTIVATE)
             peer.connect()
-            wait_for(lambda: peer.request('enable')[0], 'enabled', LONG)
+            if not activated:
+                refused(peer, 'crank_6 are not homed since they were switched on')
+                robot.ask('home')
+            robot.ask('enable')
             begin = time.time()
             with peer.hold():
                 peer.change(Transition.TRANSITION_DEACTIVATE)
+                ended = time.time()
                 robot.trace.wait_until_left(begin, states=POWERED)
-            count = len(robot.trace.since(begin, 0x080))
             time.sleep(0.4)
-            assert len(robot.trace.since(begin, 0x080)) == count  # no SYNC any more
+            assert not robot.trace.since(ended, 0x080)  # no SYNC any more
             assert not [
                 f for k in range(1, 7) for f in robot.trace.since(begin, EMERGENCY + k)
                 if any(f[2][:2])
             ]  # fmt: skip
         peer.change(Transition.TRANSITION_CLEANUP)
         peer.change(Transition.TRANSITION_CONFIGURE)
+    finally:
+        assert robot.close() == 0
+
+
+def test_a_drive_that_has_gone_while_inactive_is_named(ros_domain, mechanism, tmp_path):
+    robot = Robot(mechanism, tmp_path, 'gone', wait=False, autostart=False)
+    peer = robot.peer
+    try:
+        peer.change(Transition.TRANSITION_CONFIGURE)
+        peer.change(Transition.TRANSITION_ACTIVATE)
+        peer.connect()
+        peer.change(Transition.TRANSITION_DEACTIVATE)
+        robot.drives.fault('bus-off crank_3')
+        with pytest.raises(AssertionError):
+            peer.change(Transition.TRANSITION_ACTIVATE)
+        assert peer.state() == LifeCycle.PRIMARY_STATE_INACTIVE
+        robot.node.wait_for_line('cannot be activated: crank_3', LONG)
+        robot.drives.fault('clear all')
+        peer.change(Transition.TRANSITION_ACTIVATE)
+        robot.ask('reset', 'home', 'enable')
     finally:
         assert robot.close() == 0
 
@@ -528,8 +555,7 @@ def test_a_drive_in_fault_at_the_start(ros_domain, mechanism, tmp_path):
         success, message = robot.peer.request('enable')
         assert not success and 'crank_2' in message
         robot.drives.fault('clear all')
-        assert robot.peer.request('reset')[0]
-        assert robot.peer.request('enable')[0]
+        robot.ask('reset', 'home', 'enable')
     finally:
         robot.close()
 
@@ -538,7 +564,7 @@ def test_effort_mode(ros_domain, mechanism, tmp_path):
     robot = Robot(mechanism, tmp_path, 'efforts', changes={'mode': 'effort'}, loop_check_rate=0.0)
     peer = robot.peer
     try:
-        wait_for(lambda: peer.request('enable')[0], 'enabled', LONG)
+        robot.ask('home', 'enable')
         effort = 0.02 * np.array([1.0, -1.0, 0.0, 0.0, 0.0, 0.0])
         begin = time.time()
         with peer.following(lambda t: {'position': (), 'effort': effort}):
@@ -575,7 +601,7 @@ def test_bite_effort_is_added_past_a_trajectory_controller(ros_domain, mechanism
     try:
         wait_for(trajectories.get_subscription_count, 'feedforward_trajectory', LONG)
         wait_for(efforts.get_subscription_count, 'feedforward_state', LONG)
-        wait_for(lambda: peer.request('enable')[0], 'enabled', LONG)
+        robot.ask('home', 'enable')
         points = [JointTrajectoryPoint(positions=[0.0] * 6, effort=own.tolist()) for _ in range(2)]
         points[1].time_from_start.sec = 1
         message = JointTrajectory(joint_names=CRANKS, points=points)

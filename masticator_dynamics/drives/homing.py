@@ -1,0 +1,78 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which drives know where they are: encoders that count begin at 0 wherever they are switched on.
+
+Six zeros close the loops of a mechanism whose home is all zeros, so positions cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.status import BoolArray, homed
+from masticator_dynamics.engine.arrays import FloatArray
+
+_COUNTS, _LEAST = 2.0, 1e-3  # counts, or rad: how far from home a drive may be that has just homed
+
+
+class Homing:
+    """Drives that have been homed since they were switched on.
+
+    Parameters
+    ----------
+    drives : Drives
+    home : float array (n,)
+        Joint positions that homing leads to, rad.
+
+    Attributes
+    ----------
+    known : bool array (n,)
+        Drives that know where they are.
+    """
+
+    def __init__(self, drives: Drives, home: FloatArray):
+        motors = [drive.motor for drive in drives.drives.values()]
+        self._names, self._home = tuple(drives.drives), home
+        self._absolute = np.array([motor.absolute for motor in motors])
+        counts = np.array([motor.counts_per_turn * motor.gear_ratio for motor in motors])
+        self._tolerance = np.maximum(_COUNTS * 2.0 * np.pi / counts, _LEAST)
+        self.known: BoolArray = self._absolute.copy()
+        self._reached = self._absolute & False
+
+    def forget(self, names: Iterable[str]) -> None:
+        """These drives may have been without power."""
+        for name in names:
+            index = self._names.index(name)
+            self.known[index] = self._absolute[index]
+
+    def begin(self) -> None:
+        """All drives are being homed; none has been yet."""
+        self.known, self._reached = self._absolute.copy(), self._absolute & False
+
+    def take(self, feedback: Feedback) -> BoolArray:
+        """Which drives (n,) have said by now that they are homed, and were at home then."""
+        near = np.abs(feedback.position - self._home) <= self._tolerance
+        self._reached = self._reached | (homed(feedback) & near)
+        self.known = self.known | self._reached
+        return self._reached
+
+    def why_not(self, feedback: Feedback, index: int) -> str:
+        """Why a drive is not homed."""
+        if not homed(feedback)[index]:
+            return 'not homed'
+        return (
+            f'says that it is homed but measures {feedback.position[index]:.4g} rad instead of '
+            f'{self._home[index]:.4g} rad (0x607C with the other sign?)'
+        )
+
+    def missing(self) -> str:
+        """Which drives have to be homed; empty when none."""
+        names = [self._names[k] for k in np.flatnonzero(~self.known)]
+        if not names:
+            return ''
+        verb, pronoun = ('is', 'it was') if len(names) == 1 else ('are', 'they were')
+        return f'{", ".join(names)} {verb} not homed since {pronoun} switched on: service ~/home'

@@ -1,0 +1,78 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""An encoder that slips or sticks shows in loops that do not close, while the drives move."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from masticator_dynamics.drives import real_time
+from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.reference import check_reference
+from masticator_dynamics.drives.report import Phase
+from masticator_dynamics.drives.safety import Finding
+from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.mechanism import Mechanism
+
+_MOVING = (Phase.HOLDING, Phase.APPROACHING, Phase.FOLLOWING)
+
+
+class LoopCheck:
+    """Checks measured positions in a thread of its own, at its own rate.
+
+    Parameters
+    ----------
+    supervisor : Supervisor
+        Is told to stop all drives when the loops do not close.
+    mechanism : Mechanism
+        For this thread alone.
+    tolerance : float
+        m that loops may be open by.
+    rate : float
+        Hz; 0: never.
+    """
+
+    def __init__(self, supervisor: Supervisor, mechanism: Mechanism, tolerance: float, rate: float):
+        self._supervisor, self._mechanism = supervisor, mechanism
+        self._tolerance, self._rate = tolerance, rate
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin."""
+        if self._rate <= 0.0:
+            return
+        self._ended.clear()
+        self._thread = threading.Thread(target=self._run, name='loops', daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; more than once does no harm."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def check(self) -> None:
+        """Check once, while drives are enabled.
+
+        Positions of different instants do not close the loops of a mechanism that moves: nothing
+        is checked in a cycle in which not all drives have told theirs.
+        """
+        report = self._supervisor.report()
+        feedback = report.feedback
+        if report.phase not in _MOVING or feedback is None or not feedback.fresh.all():
+            return
+        reference = check_reference(self._mechanism, feedback.position, self._tolerance)
+        if not reference.closed:
+            drive = reference.suspects[0].drive if len(reference.suspects) == 1 else 'loops'
+            self._supervisor.stop(Finding(drive, 'loops', reference.text, Goal.TORQUE_FREE))
+
+    def _run(self) -> None:
+        real_time.request(real_time.SERVICE)
+        period = 1.0 / self._rate
+        due = time.monotonic() + period
+        while not self._ended.wait(max(due - time.monotonic(), 0.0)):
+            self.check()
+            due = max(due + period, time.monotonic())  # what was missed is not made up for
