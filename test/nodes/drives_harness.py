@@ -14,7 +14,7 @@ import time
 import can
 import numpy as np
 import yaml
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -173,12 +173,18 @@ class DrivesPeer(Peer):
         )
         self.commands = self.node.create_publisher(JointState, 'servo_drives/command', 10)
         self.stops = self.node.create_publisher(Bool, 'servo_drives/emergency_stop', 10)
+        self.careless_stops = self.node.create_publisher(
+            Bool,
+            'servo_drives/emergency_stop',
+            QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT),
+        )
 
     def connect(self):
         wait_for(lambda: self.states, 'states', LONG)
         wait_for(lambda: self.status('supervision'), 'diagnostics', LONG)
         wait_for(self.commands.get_subscription_count, 'command', LONG)
         wait_for(self.stops.get_subscription_count, 'emergency_stop', LONG)
+        wait_for(self.careless_stops.get_subscription_count, 'best-effort stop', LONG)
 
     def request(self, name):
         answer = self.call(Trigger, f'servo_drives/{name}', Trigger.Request())
