@@ -727,6 +727,16 @@ def test_a_drive_that_is_homed_to_another_position_is_named(mechanism, crank):
     bench.drives.find_home()
 
 
+def test_a_drive_that_still_moves_is_not_homed(mechanism):
+    bench = Bench(mechanism, enabled=False, homed=False)
+    bench.drives.once = {'velocity': array(3, -0.3, 0.0)}
+    bench.drives.cycle()
+    for request in (bench.supervisor.may_home, bench.supervisor.home):
+        assert request() == (False, 'crank_3 still moves, at 0.3 rad/s')
+    bench.drives.cycle()
+    bench.drives.find_home()
+
+
 def test_homing_that_fails_leaves_drives_that_are_not_homed(mechanism):
     bench = Bench(mechanism, enabled=False)
     bench.drives.given = {'status_word': array(4, 0x250, 0x1250, int)}

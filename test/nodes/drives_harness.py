@@ -281,6 +281,7 @@ class Robot:
     def _done(self, request):
         success, self.message = self.peer.request(request)
         if not success:
+            print(f'{request}: {self.message}')
             time.sleep(0.2)
         return success
 
