@@ -34,6 +34,7 @@ else:
     NodeId = pydantic.conint(ge=1, le=127)
     Port = pydantic.conint(ge=1, le=65535)
 
+_LONGEST_STOP = 0.8  # s; drives that give torque 1 s after a quick stop began are set free
 _LARGEST_TORQUE = 32.767  # of the rated torque: what 16 bits of per mille hold
 _LONGEST = 65.535  # s: 16 bits of ms
 # Bits on the wire of a frame of no data and of each byte, interframe space included; the second
@@ -241,6 +242,7 @@ def _check(path: str | pathlib.Path, drives: Drives) -> None:
             refuse(f'{key}.node_id', f'{drive.node_id} is also that of {owner[drive.node_id]}')
         owner[drive.node_id] = name
         _check_torques(drive, key, refuse)
+        _check_stop(drive, key, refuse)
 
 
 def _check_torques(drive: Drive, key: str, refuse: Callable[[str, str], None]) -> None:
@@ -257,4 +259,14 @@ def _check_torques(drive: Drive, key: str, refuse: Callable[[str, str], None]) -
             f'{key}.limits.effort',
             f"{limits.effort:g} N m is beyond the drive's {largest:g} N m "
             '(peak_torque * gear_ratio * efficiency)',
+        )
+
+
+def _check_stop(drive: Drive, key: str, refuse: Callable[[str, str], None]) -> None:
+    velocity, deceleration = drive.limits.velocity, drive.limits.deceleration
+    if velocity > _LONGEST_STOP * deceleration:
+        refuse(
+            f'{key}.limits.deceleration',
+            f'{deceleration:g} rad/s^2 takes {velocity / deceleration:.3g} s from {velocity:g} '
+            f'rad/s; a quick stop may take {_LONGEST_STOP:g} s',
         )

@@ -15,13 +15,17 @@ import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal
-from masticator_dynamics.drives.status import BoolArray, faulted, in_operation, in_words
+from masticator_dynamics.drives.status import (
+    LOST_AFTER,
+    BoolArray,
+    faulted,
+    in_operation,
+    in_words,
+)
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.mechanism import Mechanism
 
-# PDOs missing in a row that count as a lost drive.
-LOST_AFTER = 5
 # Of the following error, that the first command may be away: the drives take it in one step.
 FIRST_STEP = 0.1
 _BUS = 'bus'

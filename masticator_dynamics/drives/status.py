@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Status words of all drives at once."""
+"""Status words and signs of life of all drives at once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from masticator_dynamics.drives.cycle import Feedback
 from masticator_dynamics.drives.objects import Status
 from masticator_dynamics.drives.state_machine import State, state_of
 
+# PDOs missing in a row that count as a lost drive.
+LOST_AFTER = 5
 BoolArray = npt.NDArray[np.bool_]
 
 _FAULT = 0x0008  # of the status word, 0x6041: in fault, and on the way there
@@ -42,6 +44,12 @@ def in_operation(feedback: Feedback) -> BoolArray:
 def homed(feedback: Feedback) -> BoolArray:
     """Which drives (n,) say that homing is attained."""
     return (feedback.status_word & _HOMED) != 0
+
+
+def all_heard(feedback: Feedback) -> bool:
+    """Whether there is a position of every drive that is no older than a few cycles."""
+    known = np.isfinite(feedback.position) & (feedback.missed < LOST_AFTER)
+    return bool(known.all())
 
 
 def in_words(status_word: int) -> str:

@@ -30,6 +30,7 @@ from masticator_dynamics.mechanism import Mechanism
 
 # s of feedback; drives that have not got there by then are named.
 _ENABLING, _STOPPING, _RESETTING, _HOMING = 3.0, 1.0, 2.0, 3.0
+_AT_REST = 0.2  # rad/s, more than one count of an encoder makes in a cycle
 _SETTLED = 5  # cycles until status words tell of what was just asked for
 
 _GOALS = {
@@ -437,6 +438,10 @@ class Supervisor:
             return _UNHEARD
         if self._phase is not Phase.OFF or powered(self._feedback).any():
             return f'drives are {self._phase.value}; they must be torque-free to be homed'
+        speed = np.abs(self._feedback.velocity)
+        if (speed > _AT_REST).any():
+            fastest = int(np.argmax(speed))
+            return f'{self.joints[fastest]} still moves, at {speed[fastest]:.2g} rad/s'
         return ''
 
     def _slowing(self) -> bool:

@@ -17,6 +17,7 @@ from std_msgs.msg import Bool
 
 from masticator_dynamics.drives.command import CommandReader, NotFiniteError
 from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.status import all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.diagnostics import Rejections
@@ -49,18 +50,23 @@ class CommandInput:
         self._forward_effort = forward_effort
         self._reader = CommandReader(supervisor.joints, mode)
         self._commands = DirectSubscription(node, JointState, '~/command', _NEWEST)
-        self._stops = DirectSubscription(node, Bool, '~/emergency_stop', RELIABLE)
+        # Reliable publishers are heard twice, and in spite of frames that are lost; others once.
+        self._stops = [
+            DirectSubscription(node, Bool, '~/emergency_stop', qos) for qos in (RELIABLE, _NEWEST)
+        ]
 
     def destroy(self) -> None:
         """Give the topics back."""
         self._commands.destroy()
-        self._stops.destroy()
+        for stops in self._stops:
+            stops.destroy()
 
     def poll(self) -> None:
         """Take what has come since the last time."""
-        for message, _ in self._stops.take():
-            if message.data:
-                self._supervisor.emergency_stop()
+        for stops in self._stops:
+            for message, _ in stops.take():
+                if message.data:
+                    self._supervisor.emergency_stop()
         for message, received in self._commands.take():
             self._take(message, max(time.time_ns() - received, 0))
 
@@ -116,8 +122,8 @@ class StateOutput:
         self._node.destroy_lifecycle_publisher(self._publisher)
 
     def publish(self, feedback: Feedback) -> None:
-        """Publish, once every drive has been heard of."""
-        if (feedback.position != feedback.position).any():
+        """Publish while every drive is heard of: old positions must not pass for measured ones."""
+        if not all_heard(feedback):
             return
         message = self._message
         age = round((time.monotonic() - feedback.time) * 1e9)

@@ -85,6 +85,9 @@ LIMITS = 'drives/crank_2/limits'
         (f'{LIMITS}/effort', float('nan'), 'effort'),
         (f'{LIMITS}/velocity', ..., 'velocity'),
         (f'{LIMITS}/following_error', -0.1, 'following_error'),
+        (f'{LIMITS}/deceleration', 37.4, '37.4 rad/s^2 takes 0.802 s from 30 rad/s'),
+        (f'{LIMITS}/deceleration', 0.0, 'deceleration'),
+        (f'{MOTOR}/absolute', 'sometimes', 'absolute'),
         ('drives/crank_2/gains', {'position': 3.0}, 'velocity'),
         ('drives', {}, 'is empty'),
         ('drives', ..., 'drives'),
@@ -211,3 +214,7 @@ def test_what_is_left_out_has_a_default():
     drives = Drives(schema=1, drives={'motor': drive})
     assert (drives.mode, drives.bus.interface) == ('position', 'socketcan')
     assert drives.drives['motor'].gains is None
+
+
+def test_the_slowest_quick_stop_that_is_allowed(written):
+    assert load_drives(written(f'{LIMITS}/deceleration', 37.5)).drives['crank_2']

@@ -16,8 +16,9 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.cycle import Emergency, Goal
 from masticator_dynamics.drives.loop_check import LoopCheck
-from masticator_dynamics.drives.safety import LOST_AFTER, in_order
+from masticator_dynamics.drives.safety import in_order
 from masticator_dynamics.drives.state_machine import State
+from masticator_dynamics.drives.status import LOST_AFTER, all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import DescriptionError
 
@@ -148,6 +149,17 @@ def test_drives_not_yet_heard_of_are_waited_for_and_then_missed(mechanism):
     assert bench.supervisor.enable() == (False, 'crank_2 is not answering')
     drives.run(5 * PERIOD)
     assert bench.report.text.startswith('crank_2: has sent no heartbeat')
+
+
+def test_positions_count_as_measured_while_every_drive_is_heard_of(following):
+    feedback = following.report.feedback
+    assert all_heard(feedback)
+    for field, value, heard in (
+        ('missed', array(2, LOST_AFTER - 1, 0, np.int64), True),
+        ('missed', array(2, LOST_AFTER, 0, np.int64), False),
+        ('position', array(2, NAN, 0.0), False),
+    ):
+        assert all_heard(dataclasses.replace(feedback, **{field: value})) == heard
 
 
 def test_following_error_names_joint_and_amount(following):
@@ -734,6 +746,16 @@ def test_a_drive_that_is_homed_to_another_position_is_named(mechanism, crank):
     assert bench.supervisor.reset().success and bench.drives.finish().success
     assert bench.supervisor.enable().message.startswith(f'crank_{crank} is not homed')
     bench.drives.home = bench.off(crank, -0.0005)  # the least that is allowed is 1e-3 rad
+    bench.drives.find_home()
+
+
+def test_a_drive_that_still_moves_is_not_homed(mechanism):
+    bench = Bench(mechanism, enabled=False, homed=False)
+    bench.drives.once = {'velocity': array(3, -0.3, 0.0)}
+    bench.drives.cycle()
+    for request in (bench.supervisor.may_home, bench.supervisor.home):
+        assert request() == (False, 'crank_3 still moves, at 0.3 rad/s')
+    bench.drives.cycle()
     bench.drives.find_home()
 
 

@@ -14,18 +14,20 @@ import time
 import can
 import numpy as np
 import yaml
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.reactions import reaction_times
+from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.drives.state_machine import State, state_of
 from nodes.harness import ROOT, START, NodeProcess, Peer, to_time, wait_for
 
 CRANKS = [f'crank_{k}' for k in range(1, 7)]
 LONG = 60.0  # s
+FOLLOWING, LATCHED = Phase.FOLLOWING.value, Phase.LATCHED.value
 RATE = float(os.environ.get('DRIVES_RATE', '100'))  # Hz
 CHANNEL = '239.74.163.98'
 POWERED = (State.OPERATION_ENABLED, State.QUICK_STOP_ACTIVE)
@@ -173,12 +175,18 @@ class DrivesPeer(Peer):
         )
         self.commands = self.node.create_publisher(JointState, 'servo_drives/command', 10)
         self.stops = self.node.create_publisher(Bool, 'servo_drives/emergency_stop', 10)
+        self.careless_stops = self.node.create_publisher(
+            Bool,
+            'servo_drives/emergency_stop',
+            QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT),
+        )
 
     def connect(self):
         wait_for(lambda: self.states, 'states', LONG)
         wait_for(lambda: self.status('supervision'), 'diagnostics', LONG)
         wait_for(self.commands.get_subscription_count, 'command', LONG)
         wait_for(self.stops.get_subscription_count, 'emergency_stop', LONG)
+        wait_for(self.careless_stops.get_subscription_count, 'best-effort stop', LONG)
 
     def request(self, name):
         answer = self.call(Trigger, f'servo_drives/{name}', Trigger.Request())
@@ -204,8 +212,11 @@ class DrivesPeer(Peer):
         return self.mechanism.solve(pose).position
 
     @contextlib.contextmanager
-    def following(self, motion):
-        """Send commands all the time; ``motion(t)`` returns what `command` takes, by keyword."""
+    def following(self, motion, patient=True):
+        """Send commands all the time; ``motion(t)`` returns what `command` takes, by keyword.
+
+        Unless patient, go on when the drives have stopped before they followed.
+        """
         ended, begin = threading.Event(), time.monotonic()
         self.last_command = 0.0
 
@@ -217,15 +228,19 @@ class DrivesPeer(Peer):
         thread = threading.Thread(target=send)
         thread.start()
         try:
-            wait_for(lambda: self.phase() == 'enabled, following commands', 'following', LONG)
+            wait_for(
+                lambda: self.phase() == FOLLOWING or (not patient and self.phase() == LATCHED),
+                'following',
+                LONG,
+            )
             yield
         finally:
             ended.set()
             thread.join()
 
-    def chew(self):
+    def chew(self, patient=True):
         """Commands that chew."""
-        return self.following(lambda t: {'position': self.chewing(t)})
+        return self.following(lambda t: {'position': self.chewing(t)}, patient)
 
     def hold(self):
         """Commands that stay where the drives are."""
@@ -279,6 +294,7 @@ class Robot:
     def _done(self, request):
         success, self.message = self.peer.request(request)
         if not success:
+            print(f'{request}: {self.message}')
             time.sleep(0.2)
         return success
 

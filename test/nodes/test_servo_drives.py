@@ -203,6 +203,10 @@ def test_a_drive_off_the_bus_stops_all_others_and_itself(robot):
         end = leaves(robot, asked, but=[3])
         begin = robot.trace.last(TPDO + 3)
         told(robot, 'crank_3', 'PDOs missing in a row')
+        # Cycles go on, states do not.
+        wait_for(lambda: robot.trace.last(TPDO + 1) > begin + 1.0, 'cycles', LONG)
+        last = nanoseconds(peer.states[-1].header.stamp) * 1e-9
+        assert last < begin + 6.0 / RATE + LATE
     assert on_time('bus-off', begin, end, robot.stated['lost'])
     asked = robot.drives.fault('clear crank_3')
     first = wait_for(lambda: robot.trace.states(asked, 3), 'crank_3 to come back', LONG)[0]
@@ -255,13 +259,15 @@ def test_silence_after_commands_stops_all(robot):
     robot.at_rest()
 
 
-@pytest.mark.parametrize('way', ['topic', 'service'])
+@pytest.mark.parametrize('way', ['topic', 'best effort', 'service'])
 def test_emergency_stop_latches_until_reset(robot, way):
     peer = robot.enabled()
     with peer.chew():
         begin = time.time()
         if way == 'topic':
             peer.stops.publish(Bool(data=True))
+        elif way == 'best effort':
+            peer.careless_stops.publish(Bool(data=True))
         else:
             assert peer.request('emergency_stop')[0]
         end = leaves(robot, begin)

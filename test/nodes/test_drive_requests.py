@@ -1,0 +1,100 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to the drives in this process: who waits for whom, and for how long."""
+
+import threading
+import time
+import types
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from drives.ideal_drives import IdealDrives  # noqa: E402
+from rclpy.lifecycle import LifecycleNode  # noqa: E402
+
+from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
+from masticator_dynamics.drives.report import Phase  # noqa: E402
+from masticator_dynamics.drives.supervisor import Outcome, Supervisor  # noqa: E402
+from masticator_dynamics.nodes import drive_requests  # noqa: E402
+from masticator_dynamics.nodes.drive_requests import DriveRequests  # noqa: E402
+
+PATIENCE = 60.0  # s
+
+
+@pytest.fixture(scope='module')
+def ros_node(ros_domain):
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = LifecycleNode('served', context=context)
+    yield node
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+@pytest.fixture
+def served(ros_node, mechanism):
+    """Requests, and homed drives that run until the end."""
+    supervisor = Supervisor(load_drives('drives.yaml'), mechanism)
+    drives, ended = IdealDrives(supervisor, mechanism.home.position), threading.Event()
+    drives.cycle(3)
+    drives.find_home()
+    exchange = types.SimpleNamespace(running=True, failure=None)
+    requests = DriveRequests(ros_node, supervisor, None, exchange, mechanism.home.position, 1.0)
+    requests.active = True
+
+    def run():
+        while not ended.wait(0.001):
+            drives.cycle()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield requests, supervisor, exchange
+    ended.set()
+    thread.join()
+    requests.destroy()
+
+
+def test_a_request_under_way_cannot_enable_drives_that_are_given_up(served):
+    requests, supervisor, _ = served
+    waiting, go_on, outcomes = threading.Event(), threading.Event(), []
+
+    def slow():
+        waiting.set()
+        assert go_on.wait(PATIENCE)
+        return requests.enable()
+
+    under_way = threading.Thread(target=lambda: outcomes.append(requests.run(slow)))
+    under_way.start()
+    assert waiting.wait(PATIENCE)
+    queued = threading.Thread(target=lambda: outcomes.append(requests.run(requests.enable)))
+    queued.start()
+    end = threading.Thread(target=requests.end)
+    end.start()
+    while requests.active:
+        time.sleep(0.001)
+    go_on.set()
+    for thread in (under_way, queued, end):
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+    assert supervisor.report().phase is Phase.OFF
+    assert Outcome(False, 'the node is not active') in outcomes
+
+
+def test_what_lasts_by_itself_is_waited_for(served, monkeypatch):
+    requests, supervisor, _ = served
+    monkeypatch.setattr(drive_requests, '_PATIENCE', 0.05)
+    begun = Outcome(True, 'begun')
+    monkeypatch.setattr(supervisor, 'met', lambda: None)
+    outcome = requests._begin(lambda: begun)
+    assert outcome == (False, 'drives are torque-free after 0.1 s')
+    begin = time.monotonic()
+    requests._begin(lambda: begun, lambda: 0.4)
+    assert time.monotonic() - begin >= 0.45
+
+
+def test_the_end_of_the_exchange_is_told(served):
+    requests, _, exchange = served
+    exchange.running, exchange.failure = False, ValueError('no such frame')
+    outcome = requests.enable()
+    assert not outcome.success and outcome.message.endswith('has ended: no such frame')
