@@ -90,3 +90,19 @@ def test_a_bus_that_fails_ends_it_with_a_reason():
     with pytest.raises(DriveError, match='bus socketcan can0: the device is gone'):
         simulator.run(until(lambda: False))
     bus.shutdown()
+
+
+@pytest.mark.parametrize('phase', [0.01, 0.3, 0.99])
+def test_steps_come_to_lie_around_sync(bus, monkeypatch, phase):
+    """Wherever SYNC comes at first, targets are taken in the same step of every cycle later."""
+    simulator = DriveSimulator(drives(), simulation(), bus)
+    step, clock = simulator.axes.plant.step, [1000.0]
+    monkeypatch.setattr(time, 'monotonic', lambda: clock[0])
+    simulator._start = clock[0] - phase * step
+    for _ in range(200):
+        simulator._follow_sync(0x181)  # no SYNC
+        simulator._follow_sync(0x080)
+        clock[0] += 8 * step
+        while simulator.behind >= step:
+            simulator.axes._steps += 1
+    assert simulator.behind == pytest.approx(0.5 * step, abs=1e-3 * step)

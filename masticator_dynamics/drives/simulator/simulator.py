@@ -16,6 +16,7 @@ import can
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.can_bus import bus_title
 from masticator_dynamics.drives.configuration import Drives, find_file
+from masticator_dynamics.drives.objects import SYNC_COB
 from masticator_dynamics.drives.simulator import faults
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.dictionary import load_eds
@@ -28,6 +29,8 @@ from masticator_dynamics.errors import DriveError, InputError
 # Behind by more than this, time is given up instead of made good (s).
 _FORGIVEN = 0.05
 _REPORTS = 1.0  # s between two reports of that
+# Of the distance between SYNC and the middle of a step, the part that is made up for each time.
+_PULL = 0.05
 # Frames taken at a time before the plant has its turn.
 _BURST = 200
 
@@ -164,6 +167,7 @@ class DriveSimulator:
                 if late < 0.0:
                     message = self._bus.recv(-late)
                     if message is not None:
+                        self._follow_sync(message.arbitration_id)
                         self._take(message)
                     continue
                 self.real_time.late += late > length
@@ -173,6 +177,14 @@ class DriveSimulator:
                 self.step()
         except can.CanError as error:
             raise DriveError(self._title, ' '.join(str(error).split())) from error
+
+    def _follow_sync(self, cob_id: int) -> None:
+        """Shift the steps, slowly, until SYNC comes in the middle of one, as drives do.
+
+        Where it comes close to the end of a step, targets would sometimes be taken a step late.
+        """
+        if cob_id == SYNC_COB:
+            self._start += _PULL * (self.behind - 0.5 * self.axes.plant.step)
 
     def _give_up(self, late: float) -> None:
         clock = self.real_time
