@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 
 # Of the real-time scheduler (1 to 99). A thread that holds Python's lock while others wait for it
 # must not be kept from running by the rest of the machine, so the lesser ones have one, too.
@@ -22,3 +24,19 @@ def request(priority: int) -> bool:
     except (OSError, AttributeError):  # not permitted, or not Linux
         return False
     return True
+
+
+@contextlib.contextmanager
+def requested(priority: int) -> Iterator[None]:
+    """The same for a while: what the calling thread starts later must not inherit it."""
+    try:
+        before = os.sched_getscheduler(0), os.sched_getparam(0)
+    except (OSError, AttributeError):  # not Linux
+        yield
+        return
+    request(priority)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, *before)

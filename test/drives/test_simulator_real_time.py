@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator against the clock: never ahead of it, and not lost when it falls behind."""
 
+import os
 import time
 
 import can
@@ -106,3 +107,11 @@ def test_steps_come_to_lie_around_sync(bus, monkeypatch, phase):
         while simulator.behind >= step:
             simulator.axes._steps += 1
     assert simulator.behind == pytest.approx(0.5 * step, abs=1e-3 * step)
+
+
+@pytest.mark.skipif(not hasattr(os, 'sched_getscheduler'), reason='Linux only')
+def test_the_calling_thread_is_given_back_as_it_was(bus):
+    """Or it, and every process that it starts, would go on before all others."""
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    DriveSimulator(drives(), simulation(), bus).run(lambda: False)
+    assert (os.sched_getscheduler(0), os.sched_getparam(0)) == before

@@ -158,25 +158,28 @@ class DriveSimulator:
         DriveError
             The bus cannot be read or written any more.
         """
-        length = self.axes.plant.step
-        real_time.request(real_time.SIMULATOR)
         try:
-            self._start = time.monotonic() - self.time
-            while go_on():
-                late = self.behind - length
-                if late < 0.0:
-                    message = self._bus.recv(-late)
-                    if message is not None:
-                        self._follow_sync(message.arbitration_id)
-                        self._take(message)
-                    continue
-                self.real_time.late += late > length
-                if late > _FORGIVEN:
-                    self._start += late
-                    self._give_up(late)
-                self.step()
+            with real_time.requested(real_time.SIMULATOR):
+                self._run(go_on)
         except can.CanError as error:
             raise DriveError(self._title, ' '.join(str(error).split())) from error
+
+    def _run(self, go_on: Callable[[], bool]) -> None:
+        length = self.axes.plant.step
+        self._start = time.monotonic() - self.time
+        while go_on():
+            late = self.behind - length
+            if late < 0.0:
+                message = self._bus.recv(-late)
+                if message is not None:
+                    self._follow_sync(message.arbitration_id)
+                    self._take(message)
+                continue
+            self.real_time.late += late > length
+            if late > _FORGIVEN:
+                self._start += late
+                self._give_up(late)
+            self.step()
 
     def _follow_sync(self, cob_id: int) -> None:
         """Shift the steps, slowly, until SYNC comes in the middle of one, as drives do.
