@@ -182,7 +182,7 @@ def filled_grid(tables: Published, model: Values, inputs: Inputs) -> GridMap:
 
 
 def _size(elements: EllipseMap | CircleMap | GridMap | Region) -> int:
-    return sum(array.nbytes for array in vars(elements).values())
+    return sum(a.nbytes for a in vars(elements).values() if isinstance(a, np.ndarray))
 
 
 def _time_estimates(estimator: Estimator, poses: FloatArray, rows: int, calls: int) -> float:

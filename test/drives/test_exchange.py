@@ -91,8 +91,8 @@ def test_positions_and_efforts_reach_the_motors(robot):
                 return abs(counts - factor * told.newest.position[index])
 
             wait_for(lambda: difference() < 3.0, f'counts of {name}')
-        # A torque against the position loop of 3 N m/rad.
-        told.effort = np.full(JOINTS, 0.15)
+        # A torque against the position loop of 16 N m/rad.
+        told.effort = np.full(JOINTS, 0.6)
         wait_for(
             lambda: ((told.newest.position - goal) > 0.03).all(), 'way given to the torque offset'
         )

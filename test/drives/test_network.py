@@ -65,8 +65,8 @@ def test_what_is_written_is_there(robot):
             objects.QUICK_STOP_DECELERATION: round(300.0 * counts),
             objects.FOLLOWING_ERROR_WINDOW: round(0.2 * counts),
             objects.MAX_TORQUE: 3000,
-            objects.POSITION_GAIN: float(np.float32(3.0)),
-            objects.VELOCITY_GAIN: float(np.float32(0.02)),
+            objects.POSITION_GAIN: float(np.float32(16.0)),
+            objects.VELOCITY_GAIN: float(np.float32(0.08)),
             objects.MODE_DISPLAY: 8,
         }
         for name in network.names:
