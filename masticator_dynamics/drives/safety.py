@@ -233,9 +233,11 @@ class Guard:
             fast |= np.abs(velocity) > self.velocity
         if not (outside | fast | leaping).any():
             return []
+        asked = (position < self.lower) | (position > self.upper)
+        told = np.where(asked, position, sent)  # as it was commanded, where that is outside itself
         found = [
-            self._outside(k, 'commanded position', sent[k], self.lower[k], self.upper[k])
-            for k in _where(outside)
+            self._outside(k, 'commanded position', told[k], self.lower[k], self.upper[k])
+            for k in _where(outside | asked)
         ]
         for k in _where(fast):
             rate = implied[k]

@@ -286,7 +286,7 @@ def test_emergency_stop_latches_until_reset(robot, way):
 @pytest.mark.parametrize(
     ('change', 'words'),
     [
-        (lambda p: p + [0.0, 0.5, 0.0, 0.0, 0.0, 0.0], 'crank_2: commanded velocity'),
+        (lambda p: p + [0.0, 0.5, 0.0, 0.0, 0.0, 0.0], 'crank_2: commanded'),
         (lambda p: np.where(np.arange(6) == 1, 1.69, p), 'crank_2: commanded position 1.69'),
     ],
 )
