@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable
@@ -95,9 +96,8 @@ class DriveRequests:
 
     def approach(self) -> Outcome:
         """Go slowly to what is commanded; blocks until there."""
-        supervisor = self._supervisor
-        begin = lambda: supervisor.approach(self.approach_velocity)  # noqa: E731
-        return self._begin(begin, lambda: supervisor.way_lasts)
+        begin = functools.partial(self._supervisor.approach, self.approach_velocity)
+        return self._begin(begin, lambda: self._supervisor.way_lasts)
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free; blocks."""
