@@ -8,6 +8,7 @@ import json
 
 import numpy as np
 import pytest
+from by_the_clock import by_the_clock
 
 from masticator_dynamics.demo import run, run_demo, session
 from masticator_dynamics.demo.checks import TIMING
@@ -18,7 +19,10 @@ from masticator_dynamics.tables import read_table
 
 NEEDED = [name for names in run.PACKAGES.values() for name in names]
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f'not installed: {", ".join(MISSING)}')
+pytestmark = [
+    pytest.mark.skipif(bool(MISSING), reason=f'not installed: {", ".join(MISSING)}'),
+    by_the_clock,
+]
 
 RATE = 200.0  # Hz; enough to see everything, and a busy test machine keeps up
 

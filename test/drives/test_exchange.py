@@ -8,6 +8,7 @@ import time
 import can
 import numpy as np
 import pytest
+from by_the_clock import by_the_clock
 
 from drives.robot import Robot, Told, connected, content, exchanging, wait_for
 from masticator_dynamics.drives import objects
@@ -15,6 +16,7 @@ from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.cycle import Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
 
+pytestmark = by_the_clock
 JOINTS = 6
 IN_A_ROW = 125  # cycles; half a second at 250 Hz
 

@@ -13,6 +13,7 @@ import time
 import numpy as np
 import pytest
 import yaml
+from by_the_clock import by_the_clock
 
 from drives.robot import Robot, connected, content, exchanging, wait_for
 from masticator_dynamics.drives import objects
@@ -24,6 +25,7 @@ from masticator_dynamics.drives.objects import NmtState, Object
 from masticator_dynamics.errors import DriveError
 from masticator_dynamics.share import share_directory
 
+pytestmark = by_the_clock
 EDS = share_directory() / 'config' / 'cia402_servo.eds'
 
 

@@ -16,6 +16,7 @@ import threading
 import can
 import pytest
 import yaml
+from by_the_clock import by_the_clock
 
 from drives.cia_client import (
     BOOTED,
@@ -28,6 +29,7 @@ from drives.cia_client import (
 )
 from drives.test_can_bus import has_socketcan
 
+pytestmark = by_the_clock
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONFIG = ROOT / 'config'
 VCAN = 'vcan0'

@@ -5,8 +5,15 @@
 import os
 
 import pytest
+from by_the_clock import by_the_clock
 
 from masticator_dynamics import Mechanism
+
+
+def pytest_itemcollected(item):
+    """Tests with processes live by the clock."""
+    if 'ros_domain' in getattr(item, 'fixturenames', ()) and not item.get_closest_marker('flaky'):
+        item.add_marker(by_the_clock)
 
 
 @pytest.fixture(scope='session')

@@ -427,6 +427,7 @@ class Client(Peer):
 
 def rows(states):
     """Stamps (ns) and arrays position, velocity, effort of states."""
+    states = list(states)  # of one moment: more may come
     stamps = np.array([nanoseconds(s.header.stamp) for s in states])
     return stamps, *(
         np.array([getattr(s, f) for s in states]) for f in ('position', 'velocity', 'effort')

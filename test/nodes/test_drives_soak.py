@@ -24,9 +24,12 @@ from nodes.drives_harness import (  # noqa: E402
     has_multicast,
 )
 
-pytestmark = pytest.mark.skipif(
-    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+    ),
+    pytest.mark.flaky(reruns=0),  # what was not detected once is a defect
+]
 
 MINUTES = float(os.environ.get('SOAK_MINUTES', '0'))
 FEWEST = 9
