@@ -17,6 +17,7 @@ import yaml
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.errors import DescriptionError, InputError
+from masticator_dynamics.yaml_file import read_mapping
 
 HARDWARE = ('mock', 'topic', 'canopen')
 CONTROLLERS = {
@@ -109,7 +110,7 @@ def controllers_for(
             'controller effort cannot be used with hardware canopen: ros2_canopen sends efforts in '
             'per mille of the rated torque, not in N m; hardware topic converts them'
         )
-    content = _read(file)
+    content = read_mapping(file)
     name = CONTROLLERS[controller]
     own = _parameters(content, name, file)
     joints = tuple(own.get('joints', ()))
@@ -150,18 +151,6 @@ def require_mode(drives: str | pathlib.Path, controller: str) -> None:
 def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
         raise InputError(f'{what} {value!r} does not exist; there are: {", ".join(known)}')
-
-
-def _read(file: str | pathlib.Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(pathlib.Path(file).read_text(encoding='utf-8'))
-    except OSError as error:
-        raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DescriptionError(file, '', ' '.join(str(error).split())) from error
-    if not isinstance(content, dict):
-        raise DescriptionError(file, '', 'is no mapping of keys to values')
-    return content
 
 
 def _parameters(content: dict[str, Any], node: str, file: str | pathlib.Path) -> dict[str, Any]:

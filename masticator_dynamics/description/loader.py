@@ -8,12 +8,11 @@ import pathlib
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
-import pydantic
-import yaml
 
 from masticator_dynamics.description import schema, urdf
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.share import share_directory
+from masticator_dynamics.yaml_file import checked, read_mapping
 
 Refusal = Callable[[str, str], None]
 SUPPORTED_CONSTRAINTS = {'closures': ('point',), 'contacts': ('plane',)}
@@ -106,14 +105,7 @@ def _find(name_or_path: str | pathlib.Path) -> pathlib.Path:
 
 
 def _read(file: pathlib.Path) -> schema.MechanismFile:
-    try:
-        data = yaml.safe_load(file.read_text(encoding='utf-8'))
-    except OSError as error:
-        raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DescriptionError(file, '', f'not YAML: {" ".join(str(error).split())}') from error
-    if not isinstance(data, dict):
-        raise DescriptionError(file, '', 'not a mapping of keys to values')
+    data = read_mapping(file)
     for group, supported in SUPPORTED_CONSTRAINTS.items():
         items = data.get(group)
         for index, item in enumerate(items if isinstance(items, list) else ()):
@@ -123,10 +115,7 @@ def _read(file: pathlib.Path) -> schema.MechanismFile:
                     file, f'{group}[{index}].type',
                     f'constraint type {kind!r} is not supported; supported: {", ".join(supported)}',
                 )  # fmt: skip
-    try:
-        return schema.parse(data)
-    except pydantic.ValidationError as error:
-        raise DescriptionError(file, *schema.first_problem(error)) from error
+    return checked(schema.MechanismFile, data, file)
 
 
 def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.Path) -> None:

@@ -1,36 +1,20 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a mechanism file (YAML, schema 1) may say, as data types that check themselves.
-
-Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the former.
-"""
+"""What a mechanism file (YAML, schema 1) may say, as data types that check themselves."""
 
 import math
-import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pydantic
 
-if TYPE_CHECKING:
-    Finite = float
-    NotNegative = float
-    Positive = float
-else:
-    # YAML has .nan and .inf; neither is a length or a mass.
-    Finite = pydantic.confloat(allow_inf_nan=False)
-    NotNegative = pydantic.confloat(ge=0.0, allow_inf_nan=False)
-    Positive = pydantic.confloat(gt=0.0, allow_inf_nan=False)
+from masticator_dynamics.yaml_file import Finite, NotNegative, Positive, Strict
 
 Vector3 = tuple[Finite, Finite, Finite]
 Interval = tuple[Finite, Finite]
 OpenInterval = tuple[Finite | None, Finite | None]
 
 
-class _Strict(pydantic.BaseModel, extra='forbid', frozen=True):
-    """Unknown keys are refused: a misspelt key must not be ignored."""
-
-
-class Closure(_Strict):
+class Closure(Strict):
     """A loop is closed where the origins of two links coincide."""
 
     name: str
@@ -38,7 +22,7 @@ class Closure(_Strict):
     frames: tuple[str, str] = pydantic.Field(description='two URDF links on the two sides')
 
 
-class ContactRange(_Strict):
+class ContactRange(Strict):
     """Where on its plane a contact may be: origin of the frame, base axes, m."""
 
     x: Interval | None = None
@@ -46,7 +30,7 @@ class ContactRange(_Strict):
     z: Interval | None = None
 
 
-class ContactFriction(_Strict):
+class ContactFriction(Strict):
     """Friction force of the plane on the body: against its slip."""
 
     coulomb: NotNegative = pydantic.Field(0.0, description='per newton of normal force')
@@ -56,7 +40,7 @@ class ContactFriction(_Strict):
     )
 
 
-class JointFriction(_Strict):
+class JointFriction(Strict):
     """Effort that an actuated joint's bearing takes."""
 
     coulomb: NotNegative = pydantic.Field(0.0, description='per newton across the axis')
@@ -67,7 +51,7 @@ class JointFriction(_Strict):
     )
 
 
-class Contact(_Strict):
+class Contact(Strict):
     """The origin of a link stays on a plane fixed in the base, from both sides."""
 
     name: str
@@ -84,7 +68,7 @@ class Contact(_Strict):
     friction: ContactFriction = ContactFriction()
 
 
-class Transmission(_Strict):
+class Transmission(Strict):
     """How the motor moves its joint. Efforts are the motor's; positions stay the joint's."""
 
     ratio: Finite | None = pydantic.Field(
@@ -95,7 +79,7 @@ class Transmission(_Strict):
     )
 
 
-class ActuatorLimits(_Strict):
+class ActuatorLimits(Strict):
     """What motor and bearing may carry, besides the effort in the URDF; null: anything."""
 
     power: Positive | None = pydantic.Field(None, description='W, |effort * velocity|')
@@ -105,7 +89,7 @@ class ActuatorLimits(_Strict):
     radial_force: Positive | None = pydantic.Field(None, description='N, across the axis')
 
 
-class Actuator(_Strict):
+class Actuator(Strict):
     """A motor, its transmission and the bearing of its joint."""
 
     transmission: Transmission | None = pydantic.Field(
@@ -132,7 +116,7 @@ class Actuator(_Strict):
         return self.rotor_inertia * self.ratio**2
 
 
-class Section(_Strict):
+class Section(Strict):
     """Cross section of a beam."""
 
     area: Positive = pydantic.Field(description='m^2')
@@ -141,14 +125,14 @@ class Section(_Strict):
     )
 
 
-class Material(_Strict):
+class Material(Strict):
     """Linear elastic material."""
 
     youngs_modulus: Positive = pydantic.Field(description='Pa')
     density: Positive = pydantic.Field(description='kg/m^3')
 
 
-class FlexibleLink(_Strict):
+class FlexibleLink(Strict):
     """A link that is a straight uniform beam, for the dynamics with flexible links."""
 
     axis: Literal['x', 'y', 'z'] = pydantic.Field(
@@ -172,7 +156,7 @@ class FlexibleLink(_Strict):
 _FLEXIBLE = ('axis', 'ends', 'section', 'material', 'modes', 'boundary')
 
 
-class MechanismFile(_Strict):
+class MechanismFile(Strict):
     """A closed-loop mechanism: a URDF tree plus what closes and drives it (schema 1)."""
 
     version: Literal[1] = pydantic.Field(alias='schema', description='version of this format')
@@ -193,38 +177,6 @@ class MechanismFile(_Strict):
         (), description='joints whose transmitted forces the goal joint-force keeps small'
     )
     flexible: dict[str, FlexibleLink] = pydantic.Field({}, description='links that bend')
-
-
-def parse(data: Any) -> MechanismFile:
-    """Validate plain data as a mechanism file.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        With the location of every offending key.
-    """
-    if pydantic.VERSION.startswith('1.'):
-        return MechanismFile.parse_obj(data)
-    return MechanismFile.model_validate(data)
-
-
-_PLAIN = {
-    'missing': 'is missing',
-    'value_error.missing': 'is missing',
-    'extra_forbidden': 'unknown key',
-    'value_error.extra': 'unknown key',
-}  # what the two versions of pydantic call it
-
-
-def first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
-    """Key path and reason of the first problem, e.g. ``('closures[2].frames', '...')``."""
-    problem = error.errors()[0]
-    path = ''.join(f'[{p}]' if isinstance(p, int) else f'.{p}' for p in problem['loc'])
-    if problem['type'] in _PLAIN:
-        return path.lstrip('.'), _PLAIN[problem['type']]
-    value = problem.get('input', None)
-    shown = '' if isinstance(value, dict | list) or value is None else f' (got {value!r})'
-    return path.lstrip('.'), re.sub(r'^Value error, ', '', problem['msg']) + shown
 
 
 def json_schema() -> dict[str, Any]:

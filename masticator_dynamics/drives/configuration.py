@@ -1,36 +1,33 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a drives file (YAML, schema 1) may say, as data types that check themselves.
-
-Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the former.
-"""
+"""What a drives file (YAML, schema 1) may say, as data types that check themselves."""
 
 from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import pydantic
-import yaml
 
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.share import share_directory
+from masticator_dynamics.yaml_file import (
+    Count,
+    Finite,
+    NotNegative,
+    Positive,
+    Strict,
+    checked,
+    read_mapping,
+)
 
 if TYPE_CHECKING:
-    Finite = float
-    Positive = float
-    NotNegative = float
     Share = float
-    Count = int
     NodeId = int
     Port = int
 else:
-    Finite = pydantic.confloat(allow_inf_nan=False)
-    Positive = pydantic.confloat(gt=0.0, allow_inf_nan=False)
-    NotNegative = pydantic.confloat(ge=0.0, allow_inf_nan=False)
     Share = pydantic.confloat(gt=0.0, le=1.0, allow_inf_nan=False)
-    Count = pydantic.conint(gt=0)
     NodeId = pydantic.conint(ge=1, le=127)
     Port = pydantic.conint(ge=1, le=65535)
 
@@ -43,11 +40,7 @@ _LEAST_FRAME, _LEAST_BYTE = 47, 8
 _MOST_FRAME, _MOST_BYTE = 55, 10
 
 
-class _Strict(pydantic.BaseModel, extra='forbid', frozen=True):
-    """Unknown keys are refused: a misspelt key must not be ignored."""
-
-
-class Bus(_Strict):
+class Bus(Strict):
     """How the bus is reached, in the words of python-can."""
 
     interface: Literal['socketcan', 'virtual', 'udp_multicast'] = 'socketcan'
@@ -56,7 +49,7 @@ class Bus(_Strict):
     bitrate: Count = pydantic.Field(1_000_000, description='bit/s, for the bus load')
 
 
-class Heartbeat(_Strict):
+class Heartbeat(Strict):
     """Sign of life of each drive, and of this side, on whose loss a drive goes to fault."""
 
     period: Positive = pydantic.Field(0.05, description='s, between two of them')
@@ -64,14 +57,14 @@ class Heartbeat(_Strict):
     master: NodeId = pydantic.Field(126, description='node id of this side')
 
 
-class MotorFriction(_Strict):
+class MotorFriction(Strict):
     """Of motor and gear, at the motor's shaft."""
 
     coulomb: NotNegative = pydantic.Field(0.0, description='N m')
     viscous: NotNegative = pydantic.Field(0.0, description='N m s/rad')
 
 
-class Motor(_Strict):
+class Motor(Strict):
     """From the winding to the joint."""
 
     rated_torque: Positive = pydantic.Field(description='N m, of the motor; what 0x6076 says')
@@ -95,14 +88,14 @@ class Motor(_Strict):
     )
 
 
-class Gains(_Strict):
+class Gains(Strict):
     """Of the position loop inside the drive, at the joint; written to it at the start."""
 
     position: NotNegative = pydantic.Field(description='N m/rad')
     velocity: NotNegative = pydantic.Field(description='N m s/rad')
 
 
-class DriveLimits(_Strict):
+class DriveLimits(Strict):
     """What is let through to a drive. Position and effort also keep to the mechanism's ranges."""
 
     position_margin: NotNegative = pydantic.Field(0.02, description='rad, inside the joint range')
@@ -114,7 +107,7 @@ class DriveLimits(_Strict):
     temperature: Finite = pydantic.Field(80.0, description='degrees Celsius')
 
 
-class Drive(_Strict):
+class Drive(Strict):
     """One servo drive, its motor and its limits."""
 
     node_id: NodeId
@@ -124,7 +117,7 @@ class Drive(_Strict):
     limits: DriveLimits
 
 
-class Drives(_Strict):
+class Drives(Strict):
     """All drives of a robot."""
 
     schema_: Literal[1] = pydantic.Field(alias='schema')
@@ -183,22 +176,7 @@ def load_drives(path: str | pathlib.Path) -> Drives:
     DescriptionError
         Naming file, key and reason.
     """
-    file = find_file(path)
-    try:
-        text = file.read_text(encoding='utf-8')
-        data: Any = yaml.safe_load(text)
-    except OSError as error:
-        raise DescriptionError(path, '', error.strerror or str(error)) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DescriptionError(path, '', ' '.join(str(error).split())) from error
-    if not isinstance(data, dict):
-        raise DescriptionError(path, '', 'is no mapping of keys to values')
-    try:
-        drives = Drives(**data)
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        key = '.'.join(str(part) for part in first['loc'])
-        raise DescriptionError(path, key, first['msg']) from None
+    drives = checked(Drives, read_mapping(find_file(path)), path)
     _check(path, drives)
     return drives
 

@@ -18,27 +18,27 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pydantic
-import yaml
 
-from masticator_dynamics.description import schema
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.share import share_directory
 from masticator_dynamics.twin.laws import push
+from masticator_dynamics.yaml_file import (
+    Count,
+    NotNegative,
+    Positive,
+    Strict,
+    checked,
+    read_mapping,
+)
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
-    NotNegative = float
-    Positive = float
     Part = float
-    Count = int
 else:
-    from masticator_dynamics.description.schema import NotNegative, Positive
-
     Part = pydantic.confloat(ge=0.0, le=1.0, allow_inf_nan=False)
-    Count = pydantic.conint(ge=1)
 
 # Packed: where it acts, its data, then its state, what it did last, and how often it broke.
 BODY, POINT, HEIGHT = 0, 1, 4
@@ -46,7 +46,7 @@ THICKNESS, STIFFNESS, DAMPING, RAMP, YIELD, BREAK, REST, WIDE, SOFTENING, BITES 
 SET, BROKEN, BITE, GAP, FORCE, WIDTH = range(15, 21)
 
 
-class Food(pydantic.BaseModel, extra='forbid', frozen=True):
+class Food(Strict):
     """A bolus; distances are along base z, from the bitten tooth's place at home."""
 
     side: Literal['left', 'right'] = pydantic.Field('left', description='acts at molar_<side>')
@@ -94,18 +94,7 @@ def load_food(name_or_path: str | pathlib.Path) -> Food:
                 name_or_path, '', f'no such food; shipped are {known}; or give a path to a .yaml'
             )
         path = share_directory() / 'config/foods' / f'{name_or_path}.yaml'
-    try:
-        data = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except OSError as error:
-        raise DescriptionError(path, '', error.strerror or 'cannot be read') from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DescriptionError(path, '', f'not YAML: {" ".join(str(error).split())}') from error
-    if not isinstance(data, dict):
-        raise DescriptionError(path, '', 'not a mapping of keys to values')
-    try:
-        food = Food(**data)
-    except pydantic.ValidationError as error:
-        raise DescriptionError(path, *schema.first_problem(error)) from error
+    food = checked(Food, read_mapping(path), path)
     problem = _problem(food)
     if problem:
         raise DescriptionError(path, 'renewal_gap', problem)

@@ -120,7 +120,7 @@ def test_missing_and_broken_files(tmp_path):
     with pytest.raises(DescriptionError, match='broken.yaml'):
         load_drives(broken)
     broken.write_text('- 1', encoding='utf-8')
-    with pytest.raises(DescriptionError, match='no mapping'):
+    with pytest.raises(DescriptionError, match='not a mapping'):
         load_drives(broken)
 
 

@@ -33,7 +33,7 @@ def test_the_shipped_file_fits_the_shipped_drives():
     ('text', 'message'),
     [
         ('schema: 2\ndrives: {}', 'schema'),
-        ('- 1', 'is no mapping'),
+        ('- 1', 'not a mapping'),
         ('{', 'file: '),
         ('schema: 1\ndrives: {}', 'drives: has no crank_1, which the drives file has'),
         ('schema: 1\nstep: 0\ndrives: {}', 'step: '),

@@ -5,31 +5,23 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Literal
+from typing import Literal
 
 import pydantic
-import yaml
 
-from masticator_dynamics.drives.configuration import (
-    Drives,
-    Finite,
-    Gains,
-    MotorFriction,
-    Positive,
-    _Strict,
-    find_file,
-)
+from masticator_dynamics.drives.configuration import Drives, Gains, MotorFriction, find_file
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.yaml_file import Finite, Positive, Strict, checked, read_mapping
 
 
-class Thermal(_Strict):
+class Thermal(Strict):
     """The motor as one body that its winding heats."""
 
     resistance: Positive = pydantic.Field(description='K/W, to the surroundings')
     time_constant: Positive = pydantic.Field(description='s')
 
 
-class SimulatedDrive(_Strict):
+class SimulatedDrive(Strict):
     """A motor and the drive's own settings."""
 
     torque_constant: Positive = pydantic.Field(description='N m/A, and V s/rad')
@@ -45,7 +37,7 @@ class SimulatedDrive(_Strict):
     inertia: Positive = pydantic.Field(description='kg m^2 that the joint feels at least')
 
 
-class Simulation(_Strict):
+class Simulation(Strict):
     """All simulated drives."""
 
     schema_: Literal[1] = pydantic.Field(alias='schema')
@@ -69,20 +61,7 @@ def load_simulation(path: str | pathlib.Path, drives: Drives) -> Simulation:
     DescriptionError
         Naming file, key and reason.
     """
-    try:
-        data: Any = yaml.safe_load(find_file(path).read_text(encoding='utf-8'))
-    except OSError as error:
-        raise DescriptionError(path, '', error.strerror or str(error)) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DescriptionError(path, '', ' '.join(str(error).split())) from error
-    if not isinstance(data, dict):
-        raise DescriptionError(path, '', 'is no mapping of keys to values')
-    try:
-        simulation = Simulation(**data)
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        key = '.'.join(str(part) for part in first['loc'])
-        raise DescriptionError(path, key, first['msg']) from None
+    simulation = checked(Simulation, read_mapping(find_file(path)), path)
     _check(path, simulation, drives)
     return simulation
 
