@@ -29,6 +29,8 @@ _START = 120.0  # s, for a process to get ready
 _POLL = 0.1  # s
 _PR_SET_PDEATHSIG = 1
 
+Parameters = dict[str, str | float | bool]
+
 
 class RunError(MasticatorError):
     """The run broke off; the message is for people and holds the end of the log."""
@@ -45,6 +47,17 @@ def ros_environment(logs: pathlib.Path) -> dict[str, str]:
     environment['ROS_LOG_DIR'] = str(logs)
     environment['PYTHONUNBUFFERED'] = '1'
     return environment
+
+
+def node_arguments(module: str, parameters: Parameters, *remappings: str) -> list[str]:
+    """What Python is called with to run a node; remappings as ``from:=to``."""
+    arguments = ['-m', module, '--ros-args']
+    for name, value in parameters.items():
+        text = str(value).lower() if isinstance(value, bool) else value
+        arguments += ['-p', f'{name}:={text}']
+    for remapping in remappings:
+        arguments += ['-r', remapping]
+    return arguments
 
 
 class Child:

@@ -14,7 +14,9 @@ from typing import Any
 
 from masticator_dynamics.demo.processes import (
     Child,
+    Parameters,
     RunError,
+    node_arguments,
     ros_environment,
     stopped_at_the_end,
 )
@@ -61,20 +63,19 @@ def record_session(
     record, script_file = work / 'run.mcap', work / 'script.npz'
     script.save(script_file)
     environment = ros_environment(work / 'ros_log')
-    parameters = {
+    parameters: Parameters = {
         'mechanism': str(mechanism.description.file),
         'rate': float(rate),
         'bite_force.timeout': BITE_TIMEOUT,
         'visual_rate': min(VISUAL_RATE, float(rate)),
     }
-    node_arguments = ['-m', node_module, '--ros-args']
-    for name, value in parameters.items():
-        node_arguments += ['-p', f'{name}:={value}']
     player_arguments = ['-m', PLAYER_MODULE, '--script', str(script_file), '--record', str(record)]
     player_arguments += ['--contacts', *mechanism.contacts]
     children: list[Child] = []
     with stopped_at_the_end(children):
-        node = Child('dynamics node', node_arguments, environment, work / 'node.log')
+        node = Child(
+            'dynamics node', node_arguments(node_module, parameters), environment, work / 'node.log'
+        )
         children.append(node)
         player = Child('player', player_arguments, environment, work / 'player.log', reports=True)
         children.append(player)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,26 @@ from masticator_dynamics.mechanism import Mechanism
 LATENCY = 'from the stamp of a cycle to its reception in the callback of the player (Python)'
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Judged:
+    """Numbers of a run that have been judged."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def as_json(self) -> str:
+        """All numbers, for programs."""
+        content: dict[str, Any] = {'passed': self.passed, **dataclasses.asdict(self)}
+        content['checks'] = content.pop('checks')  # to the end
+        return json.dumps(content, indent=2) + '\n'
+
+
 @dataclasses.dataclass(frozen=True)
-class Summary:
+class Summary(Judged):
     """Numbers of a run; every name carries its unit."""
 
     mechanism: str
@@ -46,17 +64,6 @@ class Summary:
     largest_torque_error_nm: float
     bite_force_age_median_ms: float
     energy_error: float
-    checks: tuple[Check, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether every check passed."""
-        return all(check.passed for check in self.checks)
-
-    def as_json(self) -> str:
-        """All numbers, for programs."""
-        content: dict[str, Any] = {'passed': self.passed, **dataclasses.asdict(self)}
-        return json.dumps(content, indent=2) + '\n'
 
     def as_text(self) -> str:
         """What a person wants to know, aligned in columns."""
@@ -73,19 +80,21 @@ class Summary:
             *((f'contact {name}', f'{force:.1f} N peak')
               for name, force in self.contact_force_peak_n.items()),
         ]  # fmt: skip
-        joint = max(len(name) for name in ('motor', *self.torque_peak_nm)) + 2
-        lines = aligned(rows)
-        lines += ['', f'{"motor":{joint}}{"peak N m":>10}{"RMS N m":>10}']
-        for name, peak in self.torque_peak_nm.items():
-            lines.append(f'{name:{joint}}{peak:10.4f}{self.torque_rms_nm[name]:10.4f}')
-        lines += ['', *verdicts(self.checks)]
-        return '\n'.join(lines) + '\n'
+        torques = torque_table(self.torque_peak_nm, self.torque_rms_nm)
+        return '\n'.join([*aligned(rows), '', *torques, '', *verdicts(self.checks)]) + '\n'
 
 
 def aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Lines of names and values, in columns."""
     width = max(len(name) for name, _ in rows) + 2
     return [f'{name:{width}}{value}' for name, value in rows]
+
+
+def torque_table(peak: Mapping[str, float], rms: Mapping[str, float]) -> list[str]:
+    """Lines of all motors' torques, N m, with a title."""
+    joint = max(len(name) for name in ('motor', *peak)) + 2
+    title = f'{"motor":{joint}}{"peak N m":>10}{"RMS N m":>10}'
+    return [title, *(f'{name:{joint}}{peak[name]:10.4f}{rms[name]:10.4f}' for name in peak)]
 
 
 def verdicts(checks: Sequence[Check]) -> list[str]:

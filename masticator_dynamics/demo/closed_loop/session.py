@@ -9,6 +9,8 @@ import pathlib
 from masticator_dynamics.demo.closed_loop.setting import DYNAMICS_RATE, Setting
 from masticator_dynamics.demo.processes import (
     Child,
+    Parameters,
+    node_arguments,
     ros_environment,
     stopped_at_the_end,
 )
@@ -21,8 +23,6 @@ PLAYER_MODULE = 'masticator_dynamics.demo.closed_loop.player'
 NODES = ('twin', 'servo_drives', 'dynamics')
 # What the nodes log when they are active.
 _READY = {'twin': 'simulating ', 'servo_drives': 'drives of ', 'dynamics': 'efforts of '}
-
-Parameters = dict[str, str | float | bool]
 
 
 def record_pass(
@@ -60,7 +60,7 @@ def record_pass(
     script.save(script_file)
     drives, twin_drives = setting.write_drives(work)
     environment = ros_environment(work / 'ros_log')
-    file = str(mechanism.description.file)
+    file: Parameters = {'mechanism': str(mechanism.description.file)}
     parameters: dict[str, Parameters] = {
         'twin': {
             'drives': str(twin_drives), 'food': setting.food, 'rate': DYNAMICS_RATE,
@@ -75,12 +75,8 @@ def record_pass(
     children: list[Child] = []
 
     def start(node: str, *remappings: str) -> Child:
-        arguments = ['-m', f'masticator_dynamics.nodes.{node}_node', '--ros-args']
-        for key, value in ({'mechanism': file} | parameters[node]).items():
-            text = str(value).lower() if isinstance(value, bool) else value
-            arguments += ['-p', f'{key}:={text}']
-        for remapping in remappings:
-            arguments += ['-r', remapping]
+        module = f'masticator_dynamics.nodes.{node}_node'
+        arguments = node_arguments(module, file | parameters[node], *remappings)
         child = Child(f'{node} node', arguments, environment, work / f'{name}_{node}.log')
         children.append(child)
         return child

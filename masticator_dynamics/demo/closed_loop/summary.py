@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import json
-from typing import Any
 
 import numpy as np
 
@@ -16,12 +14,12 @@ from masticator_dynamics.demo.closed_loop.checks import achieved_rate
 from masticator_dynamics.demo.closed_loop.evaluation import Pass, during
 from masticator_dynamics.demo.closed_loop.setting import Setting
 from masticator_dynamics.demo.script import Script
-from masticator_dynamics.demo.summary import aligned, verdicts
+from masticator_dynamics.demo.summary import Judged, aligned, torque_table, verdicts
 from masticator_dynamics.mechanism import Mechanism
 
 
 @dataclasses.dataclass(frozen=True)
-class Summary:
+class Summary(Judged):
     """Numbers of a run; every name carries its unit."""
 
     mechanism: str
@@ -48,17 +46,6 @@ class Summary:
     bite_force_peak_n: float
     torque_peak_nm: dict[str, float]
     torque_rms_nm: dict[str, float]
-    checks: tuple[Check, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether every check passed."""
-        return all(check.passed for check in self.checks)
-
-    def as_json(self) -> str:
-        """All numbers, for programs."""
-        content: dict[str, Any] = {'passed': self.passed, **dataclasses.asdict(self)}
-        return json.dumps(content, indent=2) + '\n'
 
     def as_text(self) -> str:
         """What a person wants to know, aligned in columns."""
@@ -83,11 +70,8 @@ class Summary:
             ('loop closure', f'{self.closure_largest_mm:.4f} mm at most, by measured angles'),
             ('bite force', f'{self.bite_force_peak_n:.1f} N peak'),
         ]
-        joint = max(len(name) for name in ('motor', *self.torque_peak_nm)) + 2
-        lines = [*aligned(rows), '', f'{"motor":{joint}}{"peak N m":>10}{"RMS N m":>10}']
-        for name, peak in self.torque_peak_nm.items():
-            lines.append(f'{name:{joint}}{peak:10.4f}{self.torque_rms_nm[name]:10.4f}')
-        return '\n'.join([*lines, '', *verdicts(self.checks)]) + '\n'
+        torques = torque_table(self.torque_peak_nm, self.torque_rms_nm)
+        return '\n'.join([*aligned(rows), '', *torques, '', *verdicts(self.checks)]) + '\n'
 
 
 def summarise(
