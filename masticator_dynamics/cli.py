@@ -26,6 +26,7 @@ SUMMARIES = {
     'track-tool': 'Five-axis motion whose tool follows tips and axes.',
     'build-estimator': 'Estimator of load inertia, fitted to a mechanism.',
     'check': 'Validate a description and show what it describes.',
+    'check-drives': 'Validate a drives file and show what follows from it.',
     'simulate-drives': 'CiA 402 servo drives on a CAN bus, without motors.',
     'study-feedforward': 'Tracking errors of simulated drives, with and without feedforward.',
     'demo': 'The main job, end to end, with no robot.',

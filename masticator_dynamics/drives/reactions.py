@@ -13,6 +13,8 @@ from masticator_dynamics.drives.status import LOST_AFTER
 CYCLES = 3.6
 # s that a check of loops takes, when each drive in turn is looked at for the one that is off.
 _CHECK = 0.05
+# s that a message or a request of another process takes to come.
+_MESSAGE = 0.005
 
 
 def reaction_times(drives: Drives, loop_check_rate: float = 20.0) -> dict[str, float]:
@@ -33,6 +35,6 @@ def reaction_times(drives: Drives, loop_check_rate: float = 20.0) -> dict[str, f
         'loops': 2.0 / loop_check_rate + _CHECK + react,
         'limit': react,
         'time-out': drives.command_timeout + react,
-        'emergency stop': react,
+        'emergency stop': _MESSAGE + react,
         'process': drives.heartbeat.timeout + react,
     }

@@ -60,6 +60,7 @@ class DriveRequests:
         self._node, self._supervisor = node, supervisor
         self._network, self._exchange, self._home = network, exchange, home
         self._one_at_a_time = threading.Lock()
+        self._threads: list[threading.Thread] = []
         group = MutuallyExclusiveCallbackGroup()
         requests: dict[str, Request] = {
             'enable': self.enable,
@@ -89,6 +90,14 @@ class DriveRequests:
         self.disable()
         with self._one_at_a_time:  # it may have enabled the drives after that
             self.disable()
+        for thread in self._threads:
+            thread.join()  # one that still calls ROS while Python ends would abort the process
+
+    def start(self, name: str, work: Callable[[], None]) -> None:
+        """Work in a thread of its own, which :meth:`end` waits for."""
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        self._threads = [*(t for t in self._threads if t.is_alive()), thread]
+        thread.start()
 
     def enable(self) -> Outcome:
         """Enable all drives; blocks until they are, or why not."""
@@ -168,9 +177,7 @@ class DriveRequests:
     def _callback(self, name: str, request: Request) -> Callable[..., Any]:
         async def answer(_: Any, response: Any) -> Any:
             done = Future()
-            threading.Thread(
-                target=self._work, args=(request, done), name=name, daemon=True
-            ).start()
+            self.start(name, functools.partial(self._work, request, done))
             outcome = await done
             return self._fill(name, response, outcome)
 

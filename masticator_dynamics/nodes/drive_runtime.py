@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any
 
@@ -100,7 +99,7 @@ class DriveRuntime:
         self._exchange.start()
         self._loops.start()
         if self._settings.auto_enable:
-            threading.Thread(target=self._enable, name='auto_enable', daemon=True).start()
+            self._requests.start('auto_enable', self._enable)
         names, rate = ', '.join(self._supervisor.joints), self._drives.cycle_rate
         return f'{self._name}: drives of {names} at {rate:g} Hz'
 
@@ -152,7 +151,7 @@ class DriveRuntime:
 
     def _enable(self) -> None:
         end = time.monotonic() + _HEARD
-        while not self._heard() and time.monotonic() < end:
+        while self._active and not self._heard() and time.monotonic() < end:
             time.sleep(0.01)
         outcome = self._requests.run(self._requests.enable)
         logger = self._node.get_logger()

@@ -98,3 +98,18 @@ def test_the_end_of_the_exchange_is_told(served):
     exchange.running, exchange.failure = False, ValueError('no such frame')
     outcome = requests.enable()
     assert not outcome.success and outcome.message.endswith('has ended: no such frame')
+
+
+def test_nothing_calls_ros_after_the_end(served):
+    """A thread that is still in rclpy while Python ends aborts the process."""
+    requests, _, _ = served
+    done = []
+
+    def late():
+        requests.run(requests.enable)
+        time.sleep(0.3)  # as long as a busy computer may take between the answer and its telling
+        done.append(True)
+
+    requests.start('late', late)
+    requests.end()
+    assert done

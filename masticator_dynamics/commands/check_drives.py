@@ -1,0 +1,95 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""``masticator check-drives``: validate a drives file and show what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import numpy as np
+
+from masticator_dynamics.commands.sections import Row, section
+from masticator_dynamics.drives.can_bus import bus_title
+from masticator_dynamics.drives.configuration import Drives, bus_load, find_file, load_drives
+from masticator_dynamics.drives.dictionary import load_dictionary
+from masticator_dynamics.drives.reactions import reaction_times
+from masticator_dynamics.drives.safety import Guard, in_order
+from masticator_dynamics.mechanism import Mechanism
+
+
+@click.command('check-drives')
+@click.argument('file', default='drives.yaml')
+@click.option(
+    '--mechanism', default='masticator', show_default=True,
+    help='Name or path of the mechanism whose actuated joints they turn.',
+)  # fmt: skip
+def check_drives(file: str, mechanism: str) -> None:
+    """Validate a drives file and show what follows from it; no bus is needed.
+
+    FILE is a path or a shipped file, by default drives.yaml. Shows the bus and its load, what one
+    count and one per mille are at the joints, the limits that count (the narrower of drive and
+    mechanism), and how soon all drives react to a fault at the latest. What is broken, in the file,
+    an EDS or between drives and mechanism, is an error.
+    """
+    model = Mechanism.load(mechanism)
+    drives = in_order(load_drives(file), model)
+    for name, drive in drives.drives.items():
+        load_dictionary(name, drive, drives.mode, find_file(file))
+    guard = Guard(drives, model)
+    sections = {
+        f'Drives of {model.name}': _summary(file, drives),
+        'Units at the joints': _units(drives, guard),
+        'Limits that count': _limits(guard),
+        'All drives have reacted, after': _reactions(drives),
+    }
+    click.echo('\n\n'.join(section(title, list(rows)) for title, rows in sections.items()))
+
+
+def _summary(file: str, drives: Drives) -> Iterator[Row]:
+    least, most = bus_load(drives)
+    yield 'file', str(find_file(file))
+    yield 'bus', bus_title(drives.bus).removeprefix('bus ')
+    yield 'cycle', f'{drives.cycle_rate:g} Hz'
+    yield 'mode', drives.mode
+    yield 'bus load', f'{100 * least:.0f} to {100 * most:.0f} % of {drives.bus.bitrate} bit/s'
+    yield 'positions led by', f'{1e3 * drives.lead:g} ms'
+
+
+def _units(drives: Drives, guard: Guard) -> Iterator[Row]:
+    yield 'joint', 'node id', 'EDS', 'one count', 'one per mille', 'gains'
+    for (name, drive), unit in zip(drives.drives.items(), guard.units, strict=True):
+        motor, gains = drive.motor, drive.gains
+        count = 2.0 * np.pi / (motor.counts_per_turn * motor.gear_ratio)
+        per_mille = motor.rated_torque * motor.gear_ratio / 1000.0
+        effort = _effort_unit(unit)
+        kept = "the drive's own"
+        if gains:
+            kept = f'{gains.position:g} {effort}/{unit}, {gains.velocity:g} {effort} s/{unit}'
+        yield (
+            name, str(drive.node_id), drive.eds,
+            f'{count:.3g} {unit}', f'{per_mille:.3g} {effort}', kept,
+        )  # fmt: skip
+
+
+def _limits(guard: Guard) -> Iterator[Row]:
+    yield 'joint', 'position', 'velocity', 'effort', 'effort rate', 'following error'
+    for k, (name, unit) in enumerate(zip(guard.names, guard.units, strict=True)):
+        effort = _effort_unit(unit)
+        yield (
+            name,
+            f'[{guard.lower[k]:.4g}, {guard.upper[k]:.4g}] {unit}',
+            f'{guard.velocity[k]:.4g} {unit}/s',
+            f'{guard.effort[k]:.4g} {effort}',
+            f'{guard.effort_rate[k]:.4g} {effort}/s',
+            f'{guard.following_error[k]:.4g} {unit}',
+        )
+
+
+def _reactions(drives: Drives) -> Iterator[Row]:
+    for fault, time in reaction_times(drives).items():
+        yield fault, f'{1e3 * time:.1f} ms'
+
+
+def _effort_unit(unit: str) -> str:
+    return 'N' if unit == 'm' else 'N m'
