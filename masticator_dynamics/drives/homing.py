@@ -26,7 +26,9 @@ class Homing:
     ----------
     drives : Drives
     home : float array (n,)
-        Joint positions that homing leads to, rad.
+        Joint positions that homing leads to, rad or m.
+    units : tuple of str
+        Of those positions.
 
     Attributes
     ----------
@@ -34,9 +36,9 @@ class Homing:
         Drives that know where they are.
     """
 
-    def __init__(self, drives: Drives, home: FloatArray):
+    def __init__(self, drives: Drives, home: FloatArray, units: tuple[str, ...]):
         motors = [drive.motor for drive in drives.drives.values()]
-        self._names, self._home = tuple(drives.drives), home
+        self._names, self._home, self._units = tuple(drives.drives), home, units
         self._absolute = np.array([motor.absolute for motor in motors])
         counts = np.array([motor.counts_per_turn * motor.gear_ratio for motor in motors])
         self._tolerance = np.maximum(_COUNTS * 2.0 * np.pi / counts, _LEAST)
@@ -64,9 +66,10 @@ class Homing:
         """Why a drive is not homed."""
         if not homed(feedback)[index]:
             return 'not homed'
+        unit = self._units[index]
         return (
-            f'says that it is homed but measures {feedback.position[index]:.4g} rad instead of '
-            f'{self._home[index]:.4g} rad (0x607C with the other sign?)'
+            f'says that it is homed but measures {feedback.position[index]:.4g} {unit} instead of '
+            f'{self._home[index]:.4g} {unit} (0x607C with the other sign?)'
         )
 
     def missing(self) -> str:

@@ -94,7 +94,7 @@ class Supervisor:
         self._lock = threading.Lock()
         self._latch = Latch()
         self._following = Following(self.guard, drives)
-        self._homing = Homing(drives, mechanism.home.position)
+        self._homing = Homing(drives, mechanism.home.position, self.guard.units)
         self._feedback: Feedback | None = None
         self._mail: Command | None = None
         self._phase, self._since, self._cycles, self._begun = Phase.OFF, 0.0, 0, 0.0
@@ -236,10 +236,9 @@ class Supervisor:
                 self._not_finite += 1
 
     def add_effort(self, extra: FloatArray) -> None:
-        """Efforts (n,) to add to those of commands from now on, N m; refused unless finite."""
-        if np.isfinite(extra).all():
-            with self._lock:
-                self._following.extra = extra
+        """Efforts (n,) to add to those of commands from now on, N m; none unless all are finite."""
+        with self._lock:
+            self._following.extra = extra if np.isfinite(extra).all() else np.zeros_like(extra)
 
     # Requests
 
@@ -441,7 +440,7 @@ class Supervisor:
         speed = np.abs(self._feedback.velocity)
         if (speed > _AT_REST).any():
             fastest = int(np.argmax(speed))
-            return f'{self.joints[fastest]} still moves, at {speed[fastest]:.2g} rad/s'
+            return f'{self.joints[fastest]} still moves, at {speed[fastest]:.2g} {self.guard.units[fastest]}/s'
         return ''
 
     def _slowing(self) -> bool:

@@ -539,8 +539,9 @@ def test_added_efforts(following):
     extra = array(6, 0.05, 0.0)
     following.supervisor.add_effort(extra)
     assert following.send(effort=array(6, 0.1, 0.0)).effort[5] == pytest.approx(0.15)
-    following.supervisor.add_effort(array(6, NAN, 0.0))
     assert following.send().effort[5] == pytest.approx(0.05)
+    following.supervisor.add_effort(array(6, NAN, 0.0))
+    assert not following.send().effort.any()
 
 
 # Motion

@@ -33,7 +33,7 @@ def mechanism():
     return Mechanism.load('masticator')
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='module')  # it would keep the computer busy beside other tests
 def node(ros_domain):
     """The node with default parameters."""
     from nodes.harness import NodeProcess
@@ -44,7 +44,7 @@ def node(ros_domain):
     assert not process.log('Traceback')
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='module')
 def client(node, mechanism):
     from nodes.harness import Client
 

@@ -30,6 +30,9 @@ LONG = 60.0  # s
 FOLLOWING, LATCHED = Phase.FOLLOWING.value, Phase.LATCHED.value
 RATE = float(os.environ.get('DRIVES_RATE', '100'))  # Hz
 CHANNEL = '239.74.163.98'
+LATE = 0.25  # s; what a busy computer may add to a stated time
+MASTER = 0x700 + 126
+HEARTBEAT, EMERGENCY, TPDO, RPDO = 0x700, 0x80, 0x180, 0x200
 POWERED = (State.OPERATION_ENABLED, State.QUICK_STOP_ACTIVE)
 
 
@@ -302,3 +305,35 @@ class Robot:
         """None of the drives gives torque any more, says the bus."""
         now = time.time()
         return self.trace.wait_until_left(now, states=POWERED)
+
+
+def told(robot, *texts):
+    """The supervision's message, when it names all these."""
+
+    def found():
+        status = robot.peer.status('supervision')
+        fits = status and status[0] == 'ERROR' and all(text in status[1] for text in texts)
+        return status if fits else None
+
+    return wait_for(found, f'diagnostics that tell {texts}, not {robot.peer.status("supervision")}')
+
+
+def told_to_slow_down(robot, begin):
+    """Whether the first word that was no 'go on' asked for the ramp, not for no torque."""
+    for node in range(1, 7):
+        words = [data[0] & 0x0F for _, _, data in robot.trace.since(begin, RPDO + node)]
+        assert next(word for word in words if word != 0x0F) == 0x02
+    return True
+
+
+def on_time(name, begin, end, stated):
+    """Whether a reaction came within the stated time, measured by stamps of frames."""
+    taken = end - begin
+    print(f'REACTION {name}: {taken * 1e3:.1f} ms of {stated * 1e3:.0f} ms')
+    assert taken <= stated + LATE
+    return True
+
+
+def leaves(robot, begin, but=()):
+    nodes = [k for k in range(1, 7) if k not in but]
+    return robot.trace.wait_until_left(begin, nodes)
