@@ -70,7 +70,7 @@ demo: setup ## the main job, end to end, with no robot
 	@$(BIN)/masticator demo
 
 test: setup ## all tests; PYTEST='-k closure' adds flags
-	@$(BIN)/python -m pytest --timeout=600 --durations=10 $(PYTEST)
+	@$(BIN)/python -m pytest --timeout=600 --durations=10 --rerun-show-tracebacks $(PYTEST)
 
 bench: setup ## timings, side by side
 	@$(BIN)/python -m benchmark.run

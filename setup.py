@@ -85,7 +85,7 @@ EXTRAS = {
         'jsonschema>=4.10,<5',
         'pin>=4.1,<5',
         'pytest>=7.4,<10',
-        'pytest-rerunfailures>=12.0,<17',
+        'pytest-rerunfailures>=16.7,<17',
         'pytest-timeout>=2.2,<3',
     ],
     'lint': [

@@ -440,7 +440,8 @@ class Supervisor:
         speed = np.abs(self._feedback.velocity)
         if (speed > _AT_REST).any():
             fastest = int(np.argmax(speed))
-            return f'{self.joints[fastest]} still moves, at {speed[fastest]:.2g} {self.guard.units[fastest]}/s'
+            unit = self.guard.units[fastest]
+            return f'{self.joints[fastest]} still moves, at {speed[fastest]:.2g} {unit}/s'
         return ''
 
     def _slowing(self) -> bool:

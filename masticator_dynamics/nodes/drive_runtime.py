@@ -88,15 +88,13 @@ class DriveRuntime:
 
     def activate(self) -> str:
         """Begin the cyclic exchange; `DriveError` for drives that have gone meanwhile."""
-        if not self._watched:
-            self._network.watch(True)
-            self._watched = True
         self._command.discard()
         self._supervisor.restart()
-        self._active = self._requests.active = True
         # This thread may hold Python's lock when the exchange needs it.
         real_time.request(real_time.SERVICE)
         self._exchange.start()
+        self._watch()
+        self._active = self._requests.active = True
         self._loops.start()
         if self._settings.auto_enable:
             self._requests.start('auto_enable', self._enable)
@@ -160,6 +158,17 @@ class DriveRuntime:
     def _heard(self) -> bool:
         feedback = self._supervisor.report().feedback
         return feedback is not None and bool((feedback.position == feedback.position).all())
+
+    def _watch(self) -> None:
+        """Only now: drives that watch for SYNC and heartbeat before there are any would fault."""
+        if self._watched:
+            return
+        try:
+            self._network.watch(True)
+        except DriveError:
+            self._exchange.stop()
+            raise
+        self._watched = True
 
     def _unwatch(self) -> None:
         """Drives that went on watching for a heartbeat and SYNC would be in fault from now on.

@@ -408,6 +408,21 @@ def test_losing_sync_or_rpdo_is_a_fault_where_it_is_watched(bench, what):
     assert client.state(1) == 'fault'
 
 
+def test_the_watch_for_sync_begins_with_the_next_one(bench):
+    client = bench.client
+    client.map_cyclic(1)
+    client.nmt(START)
+    client.send(SYNC)
+    bench.advance(1.0)
+    client.write(1, 0x1006, 0, 'I', 2000)
+    client.forget()
+    bench.advance(1.0)
+    assert not bench.emergencies()
+    client.send(SYNC)
+    bench.advance(0.2)
+    assert bench.emergencies() == [(0x8700, 0x21)]
+
+
 @pytest.mark.parametrize('command', [STOP, RESET_COMMUNICATION])
 def test_a_drive_that_is_taken_out_of_operation_lets_go(bench, command):
     bench.client.write(1, 0x605E, 0, 'h', 0)

@@ -3,6 +3,7 @@
 """Simulated drives in a process of their own, what is on their bus, and a client of the node."""
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -259,6 +260,9 @@ class Robot:
     """Simulated drives, their bus, the node and a client."""
 
     def __init__(self, mechanism, folder, namespace, wait=True, changes=None, **parameters):
+        # A look at all that earlier tests left may take longer than drives wait for a command.
+        gc.collect()
+        gc.freeze()
         absolute = parameters.get('auto_enable', False)  # nobody homes the drives then
         self.file = write_drives(folder, absolute, **(changes or {}))
         self.drives, self.trace = SimulatedDrives(self.file), BusTrace(self.file)

@@ -108,7 +108,7 @@ def test_life_cycle(ros_domain, mechanism, tmp_path):
                 peer.change(Transition.TRANSITION_DEACTIVATE)
                 ended = time.time()
                 robot.trace.wait_until_left(begin, states=POWERED)
-            time.sleep(0.4)
+            time.sleep(0.7)  # longer than they would wait for SYNC
             assert not robot.trace.since(ended, 0x080)  # no SYNC any more
             assert not [
                 f for k in range(1, 7) for f in robot.trace.since(begin, EMERGENCY + k)

@@ -138,6 +138,7 @@ class ProcessData:
             self._device.lose_connection(SYNC_LOST)
 
     def _set_sync_period(self, value: Value) -> None:
+        self._sync_time = math.inf  # a watch begins with the next SYNC
         self._sync_limit = _MISSED * 1e-6 * float(value) or math.inf
 
     def _send(self, pdo: Pdo, data: bytes) -> None:
