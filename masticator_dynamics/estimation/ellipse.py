@@ -19,12 +19,13 @@ dome, follows a saddle.
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-
-_NEAR = 1e-9  # of a unit of the coordinates: the centre itself has no direction
+from masticator_dynamics.estimation import kernels
+from masticator_dynamics.estimation.kernels import NEAR
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,15 +50,17 @@ class EllipseMap:
 
     def values(self, points: FloatArray, elements: slice) -> FloatArray:
         """Values (N, E) at points (N, n) of some of the quantities."""
-        local = np.einsum(
-            'nefi,efij->nefj',
-            points[:, None, None] - self.centers[elements],
-            self.rotations[elements],
+        first, last, _ = elements.indices(len(self.levels))
+        values = np.empty((len(points), last - first))
+        kernels.ellipses(
+            np.ascontiguousarray(points), first, *self._arrays, np.empty(points.shape[1]), values
         )
-        share = crossed(local, self.axes[elements])
-        steps = np.diff(self.levels[elements], axis=-1)
-        first = self.levels[elements, :, 0].sum(axis=-1)
-        return first + (share * steps).sum(axis=(-1, -2))
+        return values
+
+    @functools.cached_property
+    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        packed = np.ascontiguousarray
+        return packed(self.centers), packed(self.rotations), packed(self.axes), packed(self.levels)
 
 
 def crossed(local: FloatArray, axes: FloatArray) -> FloatArray:
@@ -73,8 +76,8 @@ def crossed(local: FloatArray, axes: FloatArray) -> FloatArray:
     -------
     array, shape (..., K - 1)
     """
-    near = np.abs(local).max(axis=-1, keepdims=True) < _NEAR
-    scaled = np.where(near, _NEAR, local)[..., None, :] / axes
+    near = np.abs(local).max(axis=-1, keepdims=True) < NEAR
+    scaled = np.where(near, NEAR, local)[..., None, :] / axes
     # Radius of each ellipsoid in the direction of the point, in units of the point's distance.
     radii = 1.0 / np.sqrt((scaled * scaled).sum(axis=-1))
     inner, outer = radii[..., :-1], radii[..., 1:]

@@ -24,7 +24,6 @@ from masticator_dynamics.results import Motion
 MODEL = 'model'
 FITTED = {'ellipse': EllipseMap, 'circle': CircleMap, 'grid': GridMap}
 KINDS = (*FITTED, MODEL)
-_ROWS = 1024  # at once: intermediate arrays stay in the processor's cache
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,19 +132,25 @@ class FittedEstimator:
 
     def estimate(self, y: npt.ArrayLike, off_diagonals: bool = False) -> tuple[Any, Any]:
         """See `Estimator`."""
-        found = self.estimate_batch(_one(y, len(self.independent)), off_diagonals)
-        if not found.inside[0]:
-            raise self._outside(_one(y, len(self.independent)))
-        return found.inertia[0], found.expected_error
+        count = len(self.actuated)
+        wanted = slice(None) if off_diagonals else slice(0, count)
+        values = self._at(_one(y, len(self.independent)), wanted)
+        expected = self.error.maximum[wanted]
+        if off_diagonals:
+            return matrices(values, count), matrices(expected, count)
+        return values, expected
 
     def load_inertia(self, motion: Motion) -> FloatArray:
         """See `Estimator`."""
-        y = motion.y[None]
+        return self._at(motion.y[None], slice(0, len(self.actuated)))
+
+    def _at(self, y: FloatArray, wanted: slice) -> FloatArray:
+        """Elements at a row (1, n_y), or `LimitError`."""
         scaled = self.region.scaled(y)
         if self.region.excess_scaled(scaled)[0] <= SLACK:
-            inertia = self.elements.values(scaled, slice(0, len(self.actuated)))[0]
-            if math.isfinite(inertia.sum()):
-                return inertia
+            values = self.elements.values(scaled, wanted)[0]
+            if math.isfinite(values.sum()):
+                return values
         raise self._outside(y)
 
     def _outside(self, y: FloatArray) -> LimitError:
@@ -166,10 +171,7 @@ class FittedEstimator:
         wanted = slice(None) if off_diagonals else slice(0, count)
         values = np.full((len(rows), len(self.error.maximum[wanted])), np.nan)
         inside = self.region.contains(rows)
-        indices = np.flatnonzero(inside)
-        for start in range(0, len(indices), _ROWS):
-            part = indices[start : start + _ROWS]
-            values[part] = self.elements.values(self.region.scaled(rows[part]), wanted)
+        values[inside] = self.elements.values(self.region.scaled(rows[inside]), wanted)
         inside &= np.isfinite(values).all(axis=1)
         expected = self.error.maximum[wanted]
         if off_diagonals:

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.estimation import kernels
 
 _PROBES, _FACES = 20000, 2000
 SLACK = 1e-9  # in half widths: a pose on the border must not be refused for its last digit
@@ -70,10 +72,13 @@ class Region:
 
     def excess_scaled(self, scaled: FloatArray) -> FloatArray:
         """The same from scaled coordinates (N, n)."""
-        beyond = np.abs(scaled).max(axis=1) - 1.0
-        if len(self.offsets):
-            beyond = np.maximum(beyond, (scaled @ self.normals.T - self.offsets).max(axis=1))
-        return np.where(np.isnan(beyond), np.inf, beyond)
+        beyond = np.empty(len(scaled))
+        kernels.excess(np.ascontiguousarray(scaled), *self._planes, beyond)
+        return beyond
+
+    @functools.cached_property
+    def _planes(self) -> tuple[FloatArray, FloatArray]:
+        return np.ascontiguousarray(self.normals), np.ascontiguousarray(self.offsets)
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Points (count, n) that are evenly spread."""

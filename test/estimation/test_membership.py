@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.estimation.circle import CircleMap, weights
-from masticator_dynamics.estimation.ellipse import EllipseMap
+from masticator_dynamics.estimation.ellipse import EllipseMap, crossed
 from masticator_dynamics.estimation.grid import GridMap
 
 ALL = slice(None)
@@ -59,6 +59,30 @@ def test_between_ellipses_inertia_is_linear_along_the_ray_as_in_s4() -> None:
         for d, r in zip(distance, np.array(radii).T, strict=True)
     ]
     assert np.abs(found.values(points, ALL)[:, 0] - expected).max() < 1e-9
+
+
+@pytest.mark.parametrize('elements', [ALL, slice(0, 2), slice(1, 3)])
+def test_kernels_agree_with_the_formulas_in_arrays(elements: slice) -> None:
+    """Fits use the formulas in arrays, over quantities and families at once."""
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-1.0, 1.0, (200, 4))
+    rotations = np.linalg.qr(rng.normal(size=(3, 2, 4, 4)))[0]
+    axes = np.cumsum(rng.uniform(0.2, 0.5, (3, 2, 4, 4)), axis=2)
+    found = EllipseMap(
+        rng.uniform(-0.3, 0.3, (3, 2, 4)), rotations, axes, rng.normal(size=(3, 2, 4))
+    )
+    points[0] = found.centers[1, 0]  # has no direction from itself
+    away = points[:, None, None] - found.centers
+    share = crossed(np.einsum('nefi,efij->nefj', away, rotations), axes)
+    steps = (share * np.diff(found.levels, axis=-1)).sum(axis=(-1, -2))
+    expected = (found.levels[..., 0].sum(axis=-1) + steps)[:, elements]
+    assert np.abs(found.values(points, elements) - expected).max() < 1e-12
+
+    radii = np.cumsum(rng.uniform(0.3, 0.6, (3, 2)), axis=1)
+    circles = CircleMap(found.centers[:, 0], radii, rng.normal(size=(3, 3)))
+    distance = np.linalg.norm(points[:, None] - circles.centers, axis=-1)
+    expected = (weights(distance, radii) * circles.levels).sum(axis=-1)[:, elements]
+    assert np.abs(circles.values(points, elements) - expected).max() < 1e-12
 
 
 def test_families_are_added_up() -> None:
