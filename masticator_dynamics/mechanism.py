@@ -59,6 +59,12 @@ class Mechanism:
     actuators : sequence of str, optional
         The powered subset of the actuated joints; the others idle with zero effort.
 
+    Attributes
+    ----------
+    packed : Model
+        Records that kernels take. Every evaluation writes to the scratch memory among them, so a
+        mechanism is for one thread at a time.
+
     Raises
     ------
     DescriptionError
@@ -75,7 +81,7 @@ class Mechanism:
                 known = ', '.join(description.actuated)
                 raise ActuationError(f'no actuator {name!r}; there are: {known}')
         self._structure = analyse(description)
-        self._model = pack(description, self._structure, self.driving)
+        self.packed = pack(description, self._structure, self.driving)
         self.name = description.name
         self.independent = description.independent
         self.actuated = description.actuated
@@ -84,12 +90,12 @@ class Mechanism:
         self.closures = tuple(closure.name for closure in description.closures)
         self.contacts = tuple(contact.name for contact in description.contacts)
         self.frames = tuple(self._structure.tree.frames)
-        self.slices = self._model.sizes.answer_slices()
+        self.slices = self.packed.sizes.answer_slices()
         self.contact_rows = self._rows_of(self.contacts)
         self.limits = Limits.of(self._structure.tree.joints)
         self.transmission_ratios = transmission_ratios(description)
         self._run: Callable[..., None] = functools.partial(
-            engine.evaluate, self._model.memory, self._model.scratch
+            engine.evaluate, self.packed.memory, self.packed.scratch
         )
         self._distributions: dict[object, Distribution] = {}
         self._width = self.slices['tangent'].stop
@@ -124,7 +130,7 @@ class Mechanism:
     @property
     def memory_size(self) -> int:
         """Bytes that the engine keeps for this mechanism, its scratch memory included."""
-        return int(self._model.memory.nbytes + self._model.scratch.nbytes)
+        return int(self.packed.memory.nbytes + self.packed.scratch.nbytes)
 
     @property
     def structure(self) -> Structure:
@@ -456,7 +462,7 @@ class Mechanism:
         multipliers = row[self.slices['multipliers']].copy()
         self._run(engine.EFFORT, effort.given(), row[: self._width])
         friction = dict(zip(self.contacts, effort.contact_friction, strict=True))
-        return joint_reactions(self._structure, self._model, multipliers, friction)
+        return joint_reactions(self._structure, self.packed, multipliers, friction)
 
     # Plumbing
 
@@ -507,7 +513,7 @@ class Mechanism:
         if key not in self._distributions:
             weights = {goal: 1.0} if isinstance(goal, str) else dict(goal)
             self._distributions[key] = pack_distribution(
-                self.description, self._structure, self._model, len(self.driving), weights, friction
+                self.description, self._structure, self.packed, len(self.driving), weights, friction
             )
         return self._distributions[key]
 

@@ -22,7 +22,7 @@ Function = TypeVar('Function', bound=Callable[..., Any])
 
 # Contraction to fused multiply-add and reciprocals only: NaN and infinity keep their meaning.
 # Nothing is allocated inside, so nothing needs reference counts (_nrt).
-_OPTIONS = {'_nrt': False, 'error_model': 'numpy', 'fastmath': {'contract', 'nsz', 'arcp'}}
+OPTIONS = {'_nrt': False, 'error_model': 'numpy', 'fastmath': {'contract', 'nsz', 'arcp'}}
 
 
 def kernel(function: Function) -> Function:
@@ -30,20 +30,25 @@ def kernel(function: Function) -> Function:
 
     Passing dozens of array descriptors from call to call would cost more than the arithmetic.
     """
-    return numba.njit(forceinline=True, **_OPTIONS)(function)
+    return numba.njit(forceinline=True, **OPTIONS)(function)
 
 
 def leaf(function: Function) -> Function:
     """Compile a function of few arguments, called from many kernels, on its own."""
-    return numba.njit(**_OPTIONS)(function)
+    return numba.njit(**OPTIONS)(function)
 
 
 def entry_point(function: Function) -> Function:
     """Compile a function that Python calls, and keep the machine code on disk."""
+    return kept_in(cache_directory(), function, **OPTIONS)
+
+
+def kept_in(directory: pathlib.Path, function: Function, **options: Any) -> Function:
+    """Compile a function that Python calls, and keep the machine code in a folder."""
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_directory())
+    numba.config.CACHE_DIR = str(directory)
     try:
-        return numba.njit(cache=True, **_OPTIONS)(function)
+        return numba.njit(cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = previous
 

@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-import numba
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.jit import cache_directory
+from masticator_dynamics.engine.jit import cache_directory, kept_in
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 STEPS = 15  # of Newton; from a near pose three or four are needed
@@ -57,12 +56,7 @@ class Arrays(NamedTuple):
 
 def compiled(function: Function) -> Function:
     """Compile, and keep the machine code where the engine keeps its own."""
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_directory())
-    try:
-        return numba.njit(cache=True, error_model='numpy')(function)
-    finally:
-        numba.config.CACHE_DIR = previous
+    return kept_in(cache_directory(), function, error_model='numpy')
 
 
 @compiled

@@ -90,7 +90,7 @@ class ForwardDynamics:
         self.mechanism = mechanism
         freedoms, actuated = len(mechanism.independent), len(mechanism.actuated)
         contacts = len(mechanism.contacts)
-        description, model = mechanism.description, mechanism._model
+        description, model = mechanism.description, mechanism.packed
         # The tables of the inverse dynamics with other columns in place of the free efforts:
         # one per independent acceleration, one per unit of friction of an actuated joint.
         columns = freedoms + actuated

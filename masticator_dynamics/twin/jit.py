@@ -5,20 +5,13 @@
 import hashlib
 import pathlib
 
-import numba
-
 from masticator_dynamics.engine import jit
 from masticator_dynamics.engine.jit import Function
 
 
 def entry_point(function: Function) -> Function:
     """Compile a function that Python calls, and keep the machine code on disk."""
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_directory())
-    try:
-        return numba.njit(cache=True, **jit._OPTIONS)(function)
-    finally:
-        numba.config.CACHE_DIR = previous
+    return jit.kept_in(cache_directory(), function, **jit.OPTIONS)
 
 
 def cache_directory() -> pathlib.Path:
