@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from drives.supervised import Bench
 from masticator_dynamics import Mechanism
 
 
@@ -19,3 +20,15 @@ def free_port():
 @pytest.fixture(scope='session')
 def mechanism():
     return Mechanism.load('masticator')
+
+
+@pytest.fixture
+def bench(mechanism):
+    return Bench(mechanism)
+
+
+@pytest.fixture
+def following(bench):
+    bench.drives.run(0.2, bench.command)
+    assert bench.report.phase.name == 'FOLLOWING'
+    return bench
