@@ -64,7 +64,9 @@ class LoopCheck:
         feedback = report.feedback
         if report.phase not in _MOVING or feedback is None or not feedback.fresh.all():
             return
-        reference = check_reference(self._mechanism, feedback.position, self._tolerance)
+        reference = check_reference(
+            self._mechanism, feedback.position, self._tolerance, report.following_error
+        )
         if not reference.closed:
             drive = reference.suspects[0].drive if len(reference.suspects) == 1 else 'loops'
             self._supervisor.stop(Finding(drive, 'loops', reference.text, Goal.TORQUE_FREE))

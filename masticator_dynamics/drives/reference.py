@@ -20,6 +20,8 @@ from masticator_dynamics.mechanism import Mechanism
 
 # One drive is named when without any other the gap is this many times wider than without it.
 _DISTINCT = 3.0
+# A drive that is off from its command by its error, up to this part, is the one that is off.
+_SAME = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,10 +68,26 @@ class Reference:
     text: str
 
 
-def check_reference(mechanism: Mechanism, position: FloatArray, tolerance: float) -> Reference:
-    """Compare measured positions (n_u,), rad or m, with the mechanism; ``tolerance`` in m.
+def check_reference(
+    mechanism: Mechanism,
+    position: FloatArray,
+    tolerance: float,
+    following_error: FloatArray | None = None,
+) -> Reference:
+    """Compare measured positions with the mechanism.
 
     Takes milliseconds, when the loops are open some ten of them; for the mechanism's own thread.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    position : float array (n_u,)
+        Measured, rad or m.
+    tolerance : float
+        m that loops may be open by.
+    following_error : float array (n_u,), optional
+        Commanded minus measured positions of drives that move. An encoder that sticks leaves its
+        command, too, which tells it from others that explain the gap as well.
     """
     count, freedoms = len(mechanism.actuated), len(mechanism.independent)
     checkable = count > freedoms
@@ -89,23 +107,39 @@ def check_reference(mechanism: Mechanism, position: FloatArray, tolerance: float
         text = f'no closed configuration of {mechanism.name} has these positions'
         return Reference(False, False, residual, (), text)
     suspects = _suspects(mechanism, position, tolerance)
+    if following_error is not None:
+        suspects = _off_their_commands(mechanism, suspects, following_error) or suspects
+    suspects = _likeliest(suspects)
     amount = 'are far open' if np.isinf(residual) else f'stay open by {residual * 1e3:.3g} mm'
     text = f'the loops {amount} (tolerance {tolerance * 1e3:.3g} mm): {_name(mechanism, suspects)}'
     return Reference(False, True, residual, suspects, text)
 
 
 def _suspects(mechanism: Mechanism, position: FloatArray, tolerance: float) -> tuple[Suspect, ...]:
-    """Those without which the others agree, the likeliest first; one when it stands out."""
+    """Those without which the others agree within the tolerance, the likeliest first."""
     found = []
     for index in range(len(position)):
         used = np.arange(len(position)) != index
         suspect = _left_out(mechanism, position, used, index)
         if suspect is not None and suspect.residual <= tolerance:
             found.append(suspect)
-    found.sort(key=lambda suspect: suspect.residual)
-    if len(found) > 1 and found[1].residual > _DISTINCT * max(found[0].residual, 1e-9):
-        found = found[:1]
-    return tuple(found)
+    return tuple(sorted(found, key=lambda suspect: suspect.residual))
+
+
+def _likeliest(suspects: tuple[Suspect, ...]) -> tuple[Suspect, ...]:
+    """The first when it stands out, else all."""
+    clear = len(suspects) > 1 and (
+        suspects[1].residual > _DISTINCT * max(suspects[0].residual, 1e-9)
+    )
+    return suspects[:1] if clear else suspects
+
+
+def _off_their_commands(
+    mechanism: Mechanism, suspects: tuple[Suspect, ...], following_error: FloatArray
+) -> tuple[Suspect, ...]:
+    """Those that are off from their commands by what they are said to be off."""
+    errors = dict(zip(mechanism.actuated, following_error, strict=True))
+    return tuple(s for s in suspects if abs(errors[s.drive] + s.error) <= _SAME * abs(s.error))
 
 
 def _left_out(

@@ -41,7 +41,7 @@ class Report:
     feedback : Feedback or None
         Newest; None before the first cycle.
     following_error : float array
-        rad, sent minus measured; zero while nothing is followed.
+        rad, sent minus measured; zero while no positions are followed.
     emergencies : tuple of str
         Latest EMCY of each drive in words, empty without one.
     temperature : float array

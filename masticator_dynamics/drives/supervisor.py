@@ -392,7 +392,8 @@ class Supervisor:
         with self._lock:
             error = np.zeros(len(self.joints))
             if self._feedback is not None and self._phase in _MOVING:
-                error = following.sent - self._feedback.position
+                if following.expected is not None:
+                    error = following.expected - self._feedback.position
             return Report(
                 self._phase,
                 self._goal,

@@ -222,12 +222,14 @@ class DrivesPeer(Peer):
         Unless patient, go on when the drives have stopped before they followed.
         """
         ended, begin = threading.Event(), time.monotonic()
-        self.last_command = 0.0
+        self.last_command, self.longest_pause = 0.0, 0.0
 
         def send():
             while not ended.wait(1.0 / self.rate):
+                before = self.last_command or time.time()
                 self.command(**motion(time.monotonic() - begin))
                 self.last_command = time.time()
+                self.longest_pause = max(self.longest_pause, self.last_command - before)
 
         thread = threading.Thread(target=send)
         thread.start()

@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
+from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
 from nodes.drives_harness import (  # noqa: E402
     CRANKS,
     FOLLOWING,
@@ -46,6 +47,7 @@ FAULTS = (
     ('fault {} 0x7305', '0x7305', True),
 )
 UNDETECTED = 5.0  # s without a reaction of all drives
+TIMEOUT = load_drives('drives.yaml').command_timeout
 
 
 @pytest.fixture(scope='module')
@@ -99,6 +101,10 @@ def test_every_fault_is_met_and_no_process_dies(robot):
             line = template.format(drive)
             asked = robot.drives.fault(line)
             seconds, other = reaction(robot, line, drive, words, asked, tells)
+        if 'commands: none for' in other and peer.longest_pause > TIMEOUT:
+            spontaneous.append(other)  # our own silence stopped them before the fault could
+            print(f'SOAK by itself: {other}')
+            continue
         count += 1
         taken[template].append(seconds)
         if other or not np.isfinite(seconds):
