@@ -41,6 +41,8 @@ class DriveDiagnostics:
         looked after.
     active : callable
         Whether the node is.
+    memory_locked : bool
+        Whether this process's memory stays where it is.
     """
 
     def __init__(
@@ -52,9 +54,12 @@ class DriveDiagnostics:
         rejections: Rejections,
         report: Callable[[], Report],
         active: Callable[[], bool],
+        *,
+        memory_locked: bool,
     ):
         self._node, self._drives, self._exchange = node, drives, exchange
         self._rejections, self._report, self._active = rejections, report, active
+        self._memory_locked = memory_locked
         self._joints = tuple(drives.drives)
         self._statuses: list[DiagnosticStatus] = []
         self._signature: tuple[object, ...] = ()
@@ -154,6 +159,7 @@ class DriveDiagnostics:
             'cycles left out': statistics.skipped,
             'processor per cycle (us)': round(statistics.processor * 1e6, 1),
             'real-time scheduling': self._exchange.real_time,
+            'memory locked': self._memory_locked,
             'load estimate (%)': f'{100.0 * low:.0f} to {100.0 * high:.0f}',
             'lost frames': 0 if report.feedback is None else int(report.feedback.lost.sum()),
         }

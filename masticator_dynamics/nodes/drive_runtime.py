@@ -82,7 +82,7 @@ class DriveRuntime:
         )  # fmt: skip
         self._diagnostics = DriveDiagnostics(
             node, mechanism.name, drives, self._exchange, self._command.rejections,
-            self._look_after, lambda: self._active,
+            self._look_after, lambda: self._active, memory_locked=real_time.lock_memory(),
         )  # fmt: skip
         self._watched = True  # the drives watch this side's heartbeat
 

@@ -1,0 +1,51 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of the process with the drives stays where it is, where that is permitted."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+resource = pytest.importorskip('resource', reason='no limits of this kind on this system')
+
+PROGRAM = """
+import resource, sys
+from masticator_dynamics.drives import real_time
+limit = int(sys.argv[1])
+if limit:
+    import os
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (limit, limit))
+    os.geteuid = lambda: 1000  # as for a user, whom the limit binds
+granted = real_time.lock_memory()
+kept = bytearray(50_000_000)
+kept[::4096] = bytes(len(kept[::4096]))  # touched
+with open('/proc/self/status') as status:
+    locked = next(line for line in status if line.startswith('VmLck'))
+print(granted, int(locked.split()[1]))
+"""
+
+
+def lock(limit=0):
+    """Whether it was granted, and kB that are locked after 50 MB more have been touched."""
+    answer = subprocess.run(
+        [sys.executable, '-c', PROGRAM, str(limit)], capture_output=True, text=True, check=True
+    )
+    granted, locked = answer.stdout.split()
+    return granted == 'True', int(locked)
+
+
+@pytest.mark.skipif(not os.path.exists('/proc/self/status'), reason='Linux only')
+def test_what_is_touched_stays_in_memory_where_that_is_permitted():
+    granted, locked = lock()
+    limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    if not granted:
+        assert os.geteuid() != 0 or limit != resource.RLIM_INFINITY
+        pytest.skip('locking memory is not permitted here')
+    assert locked > 50_000
+
+
+@pytest.mark.skipif(not os.path.exists('/proc/self/status'), reason='Linux only')
+def test_a_limit_that_later_allocations_would_meet_is_not_used():
+    assert lock(65_536) == (False, 0)
