@@ -391,9 +391,9 @@ class Supervisor:
         following = self._following
         with self._lock:
             error = np.zeros(len(self.joints))
-            if self._feedback is not None and self._phase in _MOVING:
-                if following.expected is not None:
-                    error = following.expected - self._feedback.position
+            feedback, expected = self._feedback, following.expected
+            if feedback is not None and expected is not None and self._phase in _MOVING:
+                error = expected - feedback.position
             return Report(
                 self._phase,
                 self._goal,
