@@ -88,12 +88,12 @@ def test_chewing_with_simulated_drives(tmp_path, capsys):
     assert np.ptp(mouth, axis=0).min() > 0.01  # it opened
     error = table.numbers(['error', 'error_pd_alone'])
     rms = np.sqrt((error**2).mean(axis=0)) * 1e3
-    assert rms[0] == pytest.approx(summary['incisor_error_rms_mm'], rel=0.05)
-    assert rms[1] == pytest.approx(summary['incisor_error_rms_pd_alone_mm'], rel=0.05)
-
-    # Efforts are those commanded in the one pass, and the position loop's in the other.
     efforts = table.numbers([f'{n}_crank_6' for n in ('effort', 'feedforward')])
-    assert late or np.corrcoef(efforts.T)[0, 1] > 0.9
+    if not late:  # rows are cycles of the drives; where some are left out their mean is another
+        assert rms[0] == pytest.approx(summary['incisor_error_rms_mm'], rel=0.05)
+        assert rms[1] == pytest.approx(summary['incisor_error_rms_pd_alone_mm'], rel=0.05)
+        # Efforts are those commanded; the position loop adds little.
+        assert np.corrcoef(efforts.T)[0, 1] > 0.9
     events = read_mcap(output / 'closed_loop.mcap')
     assert len(events['/joint_trajectory']) == 1
     assert list(events['/servo_drives/state'][0].content.name) == [
