@@ -15,6 +15,7 @@ from masticator_dynamics.drives.configuration import Drives, bus_load, find_file
 from masticator_dynamics.drives.dictionary import load_dictionary
 from masticator_dynamics.drives.reactions import reaction_times
 from masticator_dynamics.drives.safety import Guard, in_order
+from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.mechanism import Mechanism
 
 
@@ -58,11 +59,14 @@ def _summary(file: str, drives: Drives) -> Iterator[Row]:
 
 def _units(drives: Drives, guard: Guard) -> Iterator[Row]:
     yield 'joint', 'node id', 'EDS', 'one count', 'one per mille', 'gains'
-    for (name, drive), unit in zip(drives.drives.items(), guard.units, strict=True):
-        motor, gains = drive.motor, drive.gains
-        count = 2.0 * np.pi / (motor.counts_per_turn * motor.gear_ratio)
-        per_mille = motor.rated_torque * motor.gear_ratio / 1000.0
-        effort = _effort_unit(unit)
+    scaling = Scaling([drive.motor for drive in drives.drives.values()])
+    none, one = np.zeros(len(guard.names)), np.ones(len(guard.names))
+    counts = np.abs(scaling.position_from_counts(one) - scaling.position_from_counts(none))
+    efforts = np.abs(scaling.effort_from_per_mille(one, none))
+    for (name, drive), unit, count, per_mille in zip(
+        drives.drives.items(), guard.units, counts, efforts, strict=True
+    ):
+        gains, effort = drive.gains, _effort_unit(unit)
         kept = "the drive's own"
         if gains:
             kept = f'{gains.position:g} {effort}/{unit}, {gains.velocity:g} {effort} s/{unit}'

@@ -92,7 +92,10 @@ OUT_OF_DATE = {
 def test_commands_out_of_date_are_refused_and_do_not_count_as_signs_of_life(following, reason):
     before = following.drives.position.copy()
     changed = following.off(1, 0.01)
-    bad = lambda: following.command(changed, **OUT_OF_DATE[reason])  # noqa: E731
+
+    def bad():
+        return following.command(changed, **OUT_OF_DATE[reason])
+
     following.drives.run(DRIVES.command_timeout - 2 * PERIOD, bad)
     assert reason in following.report.refusal
     assert (following.drives.position == before).all()

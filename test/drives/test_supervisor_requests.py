@@ -276,9 +276,9 @@ def test_a_way_that_leaves_ranges_is_not_gone(far):
     # Out of a margin, but not farther into it.
     assert guard.leaves_range(np.array([row, halfway])) == ''
     assert guard.leaves_range(np.array([row, row + 1e-6])) != ''
-    way = lambda *_: Approach(np.array([far.home, row]), np.zeros((2, 6)), np.zeros((2, 6)))  # noqa: E731
+    way = Approach(np.array([far.home, row]), np.zeros((2, 6)), np.zeros((2, 6)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr('masticator_dynamics.drives.supervisor.plan_approach', way)
+        patch.setattr('masticator_dynamics.drives.supervisor.plan_approach', lambda *_: way)
         outcome = far.supervisor.approach(0.5)
     assert not outcome.success and 'on the way' in outcome.message
     assert far.report.phase.name == 'HOLDING'
