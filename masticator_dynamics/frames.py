@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Poses of frames, and wrenches given in them, for many motions of a mechanism at once.
+"""Poses of frames, and wrenches given in them: in every control cycle, and for whole recordings.
 
-``Mechanism.frame_pose`` and ``wrench_on_platform`` do the same for one motion; a recording has
-thousands.
+``Mechanism.frame_pose`` and ``wrench_on_platform`` do the same for one motion, and place all bodies
+of the mechanism for it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.chain import walk
 from masticator_dynamics.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,9 +38,13 @@ class FrameChain:
     def __init__(self, mechanism: Mechanism, frame: str):
         check_frame(mechanism, frame)
         tree = mechanism.structure.tree
-        self._frame = tree.frames[frame]
-        joints = sorted(tree.supports(self._frame.body))  # parents stand before children
-        self._joints = [(j, tree.placements[j], tree.joints[j].type == 'prismatic') for j in joints]
+        end = tree.frames[frame]
+        joints = sorted(tree.supports(end.body))  # parents stand before children
+        placements = [*(tree.placements[j] for j in joints), end]
+        self._joints = np.array(joints, dtype=np.int64)
+        self._slides = np.array([tree.joints[j].type == 'prismatic' for j in joints], dtype=bool)
+        self._offsets = np.array([placement.position for placement in placements])
+        self._turns = np.array([placement.rotation for placement in placements])
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Poses of the frame in the base.
@@ -56,8 +61,9 @@ class FrameChain:
         rotations : array, shape (..., 3, 3)
             From the frame's axes to the base's.
         """
-        position, rotation, _ = self._walk(q)
-        return position, rotation
+        position, rotation, _, _ = self._walk(q)
+        shape = q.shape[:-1]
+        return position.reshape(*shape, 3), rotation.reshape(*shape, 3, 3)
 
     def jacobians(self, q: FloatArray, tangent: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Positions (N, 3) of the frame's origin and its velocity per independent velocity.
@@ -87,30 +93,22 @@ class FrameChain:
 
         The velocities are by tree index, for the joints between base and frame, in base axes.
         """
-        position, _, passed = self._walk(q)
-        return position, {
-            j: axis if slides else np.cross(axis, position - start)
-            for j, slides, axis, start in passed
-        }
+        position, _, origins, axes = self._walk(q)
+        arms = position[:, None] - origins
+        rates = np.where(self._slides[:, None], axes, np.cross(axes, arms))
+        return position, {int(j): rates[:, k] for k, j in enumerate(self._joints)}
 
-    def _walk(
-        self, q: FloatArray
-    ) -> tuple[FloatArray, FloatArray, list[tuple[int, bool, FloatArray, FloatArray]]]:
-        """Pose of the frame; index, kind, axis and origin of every joint on the way."""
-        position = np.zeros((*q.shape[:-1], 3))
-        rotation = np.broadcast_to(np.eye(3), (*q.shape[:-1], 3, 3))
-        passed = []
-        for j, placement, slides in self._joints:
-            position = position + rotation @ placement.position
-            rotation = rotation @ placement.rotation
-            axis = rotation[..., 2]
-            if slides:
-                position = position + q[..., j, None] * axis
-            else:
-                rotation = rotation @ _turns(q[..., j])
-            passed.append((j, slides, axis, position))
-        position = position + rotation @ self._frame.position
-        return position, rotation @ self._frame.rotation, passed
+    def _walk(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Positions and rotations of the frame; origins and axes of the joints on the way."""
+        # A copy: one type of array, whatever is given, is compiled for.
+        rows = np.array(q, dtype=float, order='C').reshape(-1, q.shape[-1])
+        position, rotation = np.empty((len(rows), 3)), np.empty((len(rows), 3, 3))
+        origins, axes = np.empty((2, len(rows), len(self._joints), 3))
+        walk(
+            self._joints, self._slides, self._offsets, self._turns, rows,
+            position, rotation, origins, axes,
+        )  # fmt: skip
+        return position, rotation, origins, axes
 
 
 def frame_poses(mechanism: Mechanism, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:
@@ -165,13 +163,3 @@ def check_frame(mechanism: Mechanism, frame: str) -> None:
 def _rotated(rotations: FloatArray, vectors: FloatArray) -> FloatArray:
     product: FloatArray = np.einsum('nij,nj->ni', rotations, vectors)
     return product
-
-
-def _turns(angles: FloatArray) -> FloatArray:
-    """Rotations (..., 3, 3) about Z."""
-    turns = np.zeros((*angles.shape, 3, 3))
-    turns[..., 0, 0] = turns[..., 1, 1] = np.cos(angles)
-    turns[..., 1, 0] = np.sin(angles)
-    turns[..., 0, 1] = -turns[..., 1, 0]
-    turns[..., 2, 2] = 1.0
-    return turns

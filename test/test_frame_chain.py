@@ -32,3 +32,14 @@ def test_agrees_with_single_motions_and_finite_differences(masticator, frame):
                 for d in (delta, -delta)
             )
             assert np.allclose(jacobian[:, k], (ahead - behind) / (2 * step), atol=1e-8)
+
+
+@pytest.mark.parametrize('name', ['masticator', 'rcid', 'trimule'])
+def test_every_frame_is_where_the_whole_tree_has_it(name):
+    mechanism = Mechanism.load(name)
+    motion = mechanism.solve(mechanism.home.y + 1e-3 * np.arange(len(mechanism.independent)))
+    for frame in mechanism.frames:
+        position, rotation = FrameChain(mechanism, frame).poses(motion.q)
+        wanted = mechanism.frame_pose(motion, frame)
+        assert rotation == pytest.approx(wanted.rotation, abs=1e-14)
+        assert position == pytest.approx(wanted.position, abs=1e-15)

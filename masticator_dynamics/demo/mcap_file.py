@@ -21,7 +21,7 @@ class Event:
     ----------
     topic : str
     log_time : int
-        When the player sent it or its callback got it, ns since 1970.
+        When the player sent it or its middleware had it, ns since 1970.
     publish_time : int
         When the publisher handed it to the middleware, ns since 1970.
     sequence : int

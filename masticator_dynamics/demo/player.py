@@ -51,7 +51,7 @@ class Player(Recorder):
     """
 
     def __init__(self, script: Script, contacts: list[str], report: Report):
-        super().__init__('chewing_player', topics.received_topics(contacts), topics.STATE, report)
+        super().__init__('chewing_player', topics.received_topics(contacts), report)
         self._script = script
         self._start: int | None = None  # of the motion, ns since 1970
         self._connected: float | None = None

@@ -23,8 +23,8 @@ _DIAGNOSTIC_ERROR = 2  # diagnostic_msgs/DiagnosticStatus: 0 OK, 1 WARN, 2 ERROR
 class JointSeries:
     """Joint states of one topic; times in s from the start of the motion.
 
-    `stamps` (N,) are those of the messages, `received` (N,) when the player got them; `effort`
-    has no columns where the messages have none.
+    `stamps` (N,) are those of the messages, `received` (N,) when the player's middleware had them;
+    `effort` has no columns where the messages have none.
     """
 
     names: tuple[str, ...]

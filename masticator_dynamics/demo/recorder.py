@@ -18,17 +18,18 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
-from rclpy.subscription import Subscription
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics.demo.mcap_file import Event, write_mcap
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.nodes.direct_subscription import DirectSubscription
 
 LEAD = 0.5  # s, from sending the trajectory to its start, and this part of its duration more:
 LEAD_PART = 0.02  # the node checks all of it first
 QUIET = 0.2  # s without a new connection before the trajectory is sent
 _DEPTH = 2000  # messages that may wait while the process is not scheduled
+_PERIOD = 0.02  # s between two looks at what has come
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -36,14 +37,15 @@ Report = Callable[[dict[str, Any]], None]
 class Recorder(Node):
     """Takes everything that comes on some topics, and notes what the demo sends.
 
+    Messages wait in the middleware, which notes when they came, and are taken many at a time:
+    to wake for each would keep a quarter of a processor from what is recorded.
+
     Parameters
     ----------
     name : str
         Of the node.
     received : mapping of str
         Message types by topic.
-    often : str
-        The topic on whose messages the others are taken, too.
     report : callable
         Called with what the parent should know.
 
@@ -56,19 +58,18 @@ class Recorder(Node):
         Set by a subclass when the record is complete.
     """
 
-    def __init__(self, name: str, received: Mapping[str, str], often: str, report: Report):
+    def __init__(self, name: str, received: Mapping[str, str], report: Report):
         super().__init__(name)
         self.events: list[Event] = []
         self.heard: set[str] = set()
         self.done = False
         self.report = report
         self.qos = QoSProfile(depth=_DEPTH)
-        self._often = often
-        self._recorded: dict[str, Subscription] = {}
-        for topic, datatype in received.items():
-            self._recorded[topic] = self.create_subscription(
-                message_class(datatype), topic, self._recorder(topic), self.qos, raw=True
-            )
+        self._recorded = {
+            topic: DirectSubscription(self, message_class(datatype), topic, self.qos)
+            for topic, datatype in received.items()
+        }
+        self.create_timer(_PERIOD, self._record_waiting)
 
     def send(self, topic: str, publisher: Any, message: Any) -> None:
         """Publish and record."""
@@ -79,28 +80,14 @@ class Recorder(Node):
     def taken(self, topic: str, content: bytes) -> None:
         """Called for every message that is recorded; for subclasses."""
 
-    def _recorder(self, topic: str) -> Callable[..., None]:
-        def record(content: bytes, info: dict[str, int]) -> None:
-            self._record(topic, content, info)
-            if topic == self._often:
-                self._record_waiting()
-
-        return record
-
-    def _record(self, topic: str, content: bytes, info: dict[str, int]) -> None:
-        sequence = info.get('publication_sequence_number') or 0
-        self.events.append(
-            Event(topic, time.time_ns(), info['source_timestamp'], sequence, content)
-        )
-        self.heard.add(topic)
-        self.taken(topic, content)
-
     def _record_waiting(self) -> None:
-        """Take what else has come: to wait for it costs the executor ten times as much."""
         for topic, subscription in self._recorded.items():
-            with subscription.handle:
-                while taken := subscription.handle.take_message(subscription.msg_type, True):
-                    self._record(topic, *taken)
+            for content, info in subscription.take_serialized():
+                sequence = info.get('publication_sequence_number') or 0
+                times = info['received_timestamp'], info['source_timestamp']
+                self.events.append(Event(topic, *times, sequence, content))
+                self.heard.add(topic)
+                self.taken(topic, content)
 
 
 def trajectory_message(script: Script, start: int) -> JointTrajectory:

@@ -18,7 +18,7 @@ from masticator_dynamics.demo.record import Record
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.mechanism import Mechanism
 
-LATENCY = 'from the stamp of a cycle to its reception in the callback of the player (Python)'
+LATENCY = 'from the stamp of a cycle to its reception by the middleware of the player'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pydantic
 
@@ -137,6 +137,12 @@ class Drives(Strict):
         description='s by which positions are led with their velocity: the way to the drive; '
         'null: two cycles',
     )
+    effort_lead: NotNegative | None = pydantic.Field(
+        None,
+        description='s by which efforts are led with their rate, to the middle of the cycle in '
+        'which drives give them; 0: they are sent as they come; null: a cycle and a half in mode '
+        'position, 0 in mode effort',
+    )
     velocity_filter: NotNegative = pydantic.Field(
         0.005, description='s, time constant of the filter on measured velocity'
     )
@@ -149,6 +155,29 @@ class Drives(Strict):
     def lead(self) -> float:
         """Time from a SYNC until what is sent after it is reached, s; see ``command_lead``."""
         return 2.0 / self.cycle_rate if self.command_lead is None else self.command_lead
+
+    @property
+    def lead_of_effort(self) -> float:
+        """Time from a SYNC to the middle of the cycle in which an effort sent after it is given, s.
+
+        0 where efforts are not led; see ``effort_lead``. Alone they may come from a controller,
+        whose loop a lead would change.
+        """
+        if self.effort_lead is not None:
+            return self.effort_lead
+        return 1.5 / self.cycle_rate if self.mode == 'position' else 0.0
+
+
+def changed(drives: Drives, /, **fields: Any) -> Drives:
+    """The same drives with other fields, checked again.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        For fields that cannot be so.
+    """
+    found = dict(drives) | fields
+    return Drives(schema=found.pop('schema_'), **found)
 
 
 def bus_load(drives: Drives) -> tuple[float, float]:

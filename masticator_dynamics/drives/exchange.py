@@ -130,7 +130,8 @@ class CyclicExchange:
         """Cycles on absolute times: what one takes longer does not move the next."""
         due = time.monotonic() + self._period
         while count != 0 if count is not None else not self._stopped.is_set():
-            self._receive_until(due)
+            self._receive_waiting()  # now, and not between the time when SYNC is due and SYNC
+            self._sleep_until(due)
             late = time.monotonic() - due
             if late > _LATEST * self._period:
                 left_out = math.ceil(late / self._period - _LATEST)
@@ -182,9 +183,11 @@ class CyclicExchange:
             if not self._receive(0.0):
                 return
 
-    def _receive_until(self, due: float) -> None:
-        while (remaining := due - time.monotonic()) > 0.0:
-            self._receive(remaining)
+    def _sleep_until(self, due: float) -> None:
+        """What comes meanwhile waits for the next cycle: to wake for each frame costs more."""
+        remaining = due - time.monotonic()
+        if remaining > 0.0:
+            time.sleep(remaining)
 
     def _receive(self, timeout: float) -> bool:
         """Wait for one frame and put it where it belongs; whether one came."""

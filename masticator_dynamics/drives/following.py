@@ -14,6 +14,7 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal
 from masticator_dynamics.drives.safety import Finding, Guard
+from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
 
 _SMOOTHING = 0.01  # s, of velocities that are derived: a command may come twice
@@ -57,10 +58,12 @@ class Following:
         self.velocity: FloatArray | None = None
         self._changed = 0.0  # s, of the cycle that took the command
         self._commanded = np.zeros(len(guard.names))  # rad/s
+        self._loaded: Trend | None = None  # of commanded efforts
         self._way: Approach | None = None
         self._steps = 0
         none = np.zeros(len(guard.names))
         self.sent, self.effort, self.extra = none, none, none
+        self._wanted = none  # N m, of the command while the drives give it
         self.clamped, self.held_back = none.astype(np.int64), none.astype(np.int64)
         self.accepted = self.refused = 0
         self.refusal = ''
@@ -74,7 +77,7 @@ class Following:
         """Hold positions (n,) until the first command."""
         self.sent, self.command, self.velocity = position, None, None
         self._commanded = np.zeros(len(position))
-        self.offered = self._way = None
+        self.offered = self._way = self._loaded = None
 
     def rest(self) -> None:
         """No effort: the next begins at zero."""
@@ -129,15 +132,14 @@ class Following:
             self.sent, self.command, self._changed = sent, command, feedback.time
             self._commanded = moving
             self.velocity = None if command.effort is None else moving
+            self._wanted = self._led_effort(command, feedback.time)
         return found
 
     def next_effort(self, elapsed: float) -> FloatArray:
         """Effort (n,) of the next setpoint, N m, ``elapsed`` s after the one before."""
         wanted = np.zeros(len(self._guard.names))
         if self.command is not None:
-            if self.command.effort is not None:
-                wanted = self.command.effort
-            wanted = wanted + self.extra
+            wanted = self._wanted + self.extra
         elif self._way is not None:
             wanted = self._way.effort[self._steps - 1]
         elapsed = min(max(elapsed, 0.0), _LONGEST_STEP * self._guard.period)
@@ -147,21 +149,42 @@ class Following:
         return self.effort
 
     def _led(self, command: Command, now: float) -> FloatArray:
-        """Where the motion of a command will be when the drives are there.
-
-        That is after their lead and what has passed since the command's stamp: without the latter
-        the clocks of two nodes, which run freely, would show as jitter.
-        """
+        """Where the motion of a command will be when the drives are there."""
         assert command.position is not None
-        longest = _LONGEST_AGE * self._guard.period
-        passed = min(max(now - command.time + command.age, -longest), longest)
-        lead = self._drives.lead + passed
+        lead = self._drives.lead + self._passed(command, now)
         velocity, before, change, between = self._velocity(command), self.command, None, 0.0
         if command.velocity is not None and before is not None and before.velocity is not None:
             between = command.stamp - before.stamp
             if between <= _LONGEST_STEP * self._guard.period:
                 change = command.velocity - before.velocity
         return ahead(command.position, velocity, lead, change, between)
+
+    def _led_effort(self, command: Command, now: float) -> FloatArray:
+        """What the effort of a command will be while the drives give it; 0 where there is none.
+
+        To go beyond a bound is left to those who command.
+        """
+        effort, before, lead = command.effort, self._loaded, self._drives.lead_of_effort
+        if effort is None:
+            self._loaded = None
+            return np.zeros(len(self._guard.names))
+        if before is None:
+            self._loaded = Trend.begin(command.stamp, effort)
+        else:
+            longest = _LONGEST_STEP * self._guard.period
+            self._loaded = before.then(command.stamp, effort, longest)
+        if not lead:
+            return effort
+        bound, led = self._guard.effort, self._loaded.ahead(lead + self._passed(command, now))
+        return np.clip(led, np.minimum(-bound, effort), np.maximum(bound, effort))
+
+    def _passed(self, command: Command, now: float) -> float:
+        """Time (s) since the stamp of a command, which is led beside what the drives take.
+
+        Without it the clocks of two nodes, which run freely, would show as jitter.
+        """
+        longest = _LONGEST_AGE * self._guard.period
+        return min(max(now - command.time + command.age, -longest), longest)
 
     def _velocity(self, command: Command) -> FloatArray:
         """Velocity of a command; of those before it, smoothed, where none is given."""

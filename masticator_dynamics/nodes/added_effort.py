@@ -18,6 +18,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.nodes.direct_subscription import DirectSubscription
 from masticator_dynamics.nodes.publishers import RELIABLE
@@ -67,14 +68,16 @@ class AddedEffort:
     joints : tuple of str
     timeout : float
         s, age of a feedforward effort beyond which nothing is added.
+    lead : float
+        s by which what is added is led with its rate, and by its age, up to as much again.
     """
 
-    def __init__(self, joints: tuple[str, ...], timeout: float):
+    def __init__(self, joints: tuple[str, ...], timeout: float, lead: float = 0.0):
         self.timeout = timeout
-        self._joints = joints
+        self._joints, self._lead = joints, lead
         self._none = np.zeros(len(joints))
         self._schedules: tuple[EffortSchedule, ...] = ()
-        self._stamp, self._extra = 0, self._none
+        self._extra = Trend.begin(0.0, self._none)
 
     def follow(self, trajectory: Trajectory) -> bool:
         """Compare with a trajectory from its start on; False when it cannot be compared with."""
@@ -90,12 +93,16 @@ class AddedEffort:
         """Feedforward efforts (n,) of an instant, ns."""
         begun = [s for s in self._schedules if s.start <= stamp]
         if begun and np.isfinite(effort).all():
-            self._stamp, self._extra = stamp, effort - begun[-1].at(stamp)
+            extra = effort - begun[-1].at(stamp)
+            self._extra = self._extra.then(stamp * 1e-9, extra, self.timeout)
 
     def at(self, now: int) -> FloatArray:
         """What to add (n,) at a time, ns: the newest difference, zero when it is too old."""
-        fresh = abs(now - self._stamp) <= self.timeout * 1e9
-        return self._extra if fresh else self._none
+        age = now * 1e-9 - self._extra.stamp
+        if abs(age) > self.timeout:
+            return self._none
+        # An effort that does not come any more must not go on for long.
+        return self._extra.ahead(self._lead + min(max(age, 0.0), self._lead))
 
 
 class AddedEffortInput:
@@ -107,11 +114,12 @@ class AddedEffortInput:
     ----------
     node : LifecycleNode
     joints : tuple of str
-    timeout : float
+    timeout, lead : float
+        s.
     """
 
-    def __init__(self, node: LifecycleNode, joints: tuple[str, ...], timeout: float):
-        self.added = AddedEffort(joints, timeout)
+    def __init__(self, node: LifecycleNode, joints: tuple[str, ...], timeout: float, lead: float):
+        self.added = AddedEffort(joints, timeout, lead)
         self._node, self._joints = node, list(joints)
         self._states = DirectSubscription(node, JointState, 'feedforward_state', _NEWEST)
         # The serialised message: rclpy would keep Python's lock for some cycles to convert it.

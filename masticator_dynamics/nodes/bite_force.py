@@ -12,7 +12,7 @@ import numpy as np
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.nodes.frame_poses import FramePoses
+from masticator_dynamics.frames import FrameChain
 
 COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 LARGEST = 1e6  # N and N m; more is no measurement and would drown all else in rounding
@@ -41,7 +41,7 @@ class BiteForce:
         self.timeout = 0.1  # s
         self.point_frame = ''
         self.newest: MeasuredWrench | None = None
-        self._poses = functools.lru_cache(maxsize=64)(self._new_poses)
+        self._chain = functools.lru_cache(functools.partial(FrameChain, mechanism))
 
     def check_frame(self, frame: str) -> None:
         """Refuse a frame that the URDF does not have.
@@ -104,9 +104,8 @@ class BiteForce:
         """Wrench (6,) in base axes about the platform's origin, at tree positions (n_q,)."""
         point_frame = self.point_frame or measured.frame
         platform = self._mechanism.description.platform
-        poses = self._poses(measured.frame, point_frame, platform)(q)
-        rotation = poses[measured.frame][0]
-        arm = poses[point_frame][1] - poses[platform][1]
+        _, rotation = self._chain(measured.frame).poses(q)
+        arm = self._chain(point_frame).poses(q)[0] - self._chain(platform).poses(q)[0]
         force = rotation @ measured.force
         wrench = np.empty(6)
         wrench[:3] = force
@@ -115,6 +114,3 @@ class BiteForce:
         wrench[4] += arm[2] * force[0] - arm[0] * force[2]
         wrench[5] += arm[0] * force[1] - arm[1] * force[0]
         return wrench
-
-    def _new_poses(self, *frames: str) -> FramePoses:
-        return FramePoses(self._mechanism, frames)

@@ -12,11 +12,11 @@ import numpy as np
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import LimitError, MasticatorError
+from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.limits import LIMITS_KEPT
 from masticator_dynamics.mechanism import Goal
 from masticator_dynamics.nodes.bite_force import BiteForce, MeasuredWrench
 from masticator_dynamics.nodes.executed_motion import ExecutedMotion, State
-from masticator_dynamics.nodes.frame_poses import FramePoses
 from masticator_dynamics.nodes.load_watch import LoadWatch
 from masticator_dynamics.results import Effort
 
@@ -110,13 +110,12 @@ class FeedforwardCycle:
         self._bite = bite
         self._clamp = clamp
         contacts = mechanism.description.contacts
-        self._contact_frames = tuple(contact.frame for contact in contacts)
         self._contact_normals = tuple(np.array(contact.normal) for contact in contacts)
-        self._contact_poses = FramePoses(mechanism, self._contact_frames)
+        self._contact_chains = [FrameChain(mechanism, contact.frame) for contact in contacts]
         joints = mechanism.structure.tree.joints
         self._actuated_rows = mechanism.tree_indices(mechanism.actuated)
         self.joint_frames = tuple(joints[j].child for j in self._actuated_rows)
-        self._joint_poses = FramePoses(mechanism, self.joint_frames)
+        self._joint_chains = [FrameChain(mechanism, frame) for frame in self.joint_frames]
         self._last_position = mechanism.home.y
         self.failure = ''  # why the last failed cycle failed
 
@@ -139,11 +138,10 @@ class FeedforwardCycle:
 
     def contact_forces(self, effort: Effort) -> list[FloatArray]:
         """Force (3,) of each socket on the platform, friction included, axes of its frame, N."""
-        poses = self._contact_poses(effort.q)
         return [
-            poses[frame][0].T @ (normal * multiplier + rubbing)
-            for frame, normal, multiplier, rubbing in zip(
-                self._contact_frames,
+            chain.poses(effort.q)[1].T @ (normal * multiplier + rubbing)
+            for chain, normal, multiplier, rubbing in zip(
+                self._contact_chains,
                 self._contact_normals,
                 effort.contact,
                 effort.contact_friction,
@@ -157,10 +155,10 @@ class FeedforwardCycle:
         N and N m, axes of the child link's frame, torque about its origin. Some tenths of a
         millisecond.
         """
-        reactions, poses = effort.joint_reaction, self._joint_poses(effort.q)
+        reactions = effort.joint_reaction
         return [
-            (reactions[row].reshape(2, 3) @ poses[frame][0]).reshape(6)
-            for row, frame in zip(self._actuated_rows, self.joint_frames, strict=True)
+            (reactions[row].reshape(2, 3) @ chain.poses(effort.q)[1]).reshape(6)
+            for row, chain in zip(self._actuated_rows, self._joint_chains, strict=True)
         ]
 
     def _evaluate(self, state: State, measured: MeasuredWrench | None) -> Effort:

@@ -10,7 +10,7 @@ from typing import Any
 from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.impl.implementation_singleton import rclpy_implementation
-from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 # By default rclpy waits for two events of every topic (subscribers that do not fit), and looks at
@@ -30,7 +30,7 @@ class DirectSubscription:
 
     Parameters
     ----------
-    node : LifecycleNode
+    node : rclpy.node.Node
     kind : type
         Of the messages.
     topic : str
@@ -38,7 +38,7 @@ class DirectSubscription:
         Its depth is how many messages may wait.
     """
 
-    def __init__(self, node: LifecycleNode, kind: type, topic: str, qos: QoSProfile):
+    def __init__(self, node: Node, kind: type, topic: str, qos: QoSProfile):
         self._node, self._kind, self._depth = node, kind, qos.depth
         self._subscription = node.create_subscription(
             kind,
@@ -64,10 +64,18 @@ class DirectSubscription:
 
     def take(self) -> Iterator[tuple[Any, int]]:
         """Messages that wait, oldest first, and when each was received, ns since 1970."""
+        for message, info in self._take(raw=False):
+            yield message, info['received_timestamp']
+
+    def take_serialized(self) -> Iterator[tuple[bytes, dict[str, int]]]:
+        """The same as bytes, with what the middleware knows of each; times in ns since 1970."""
+        return self._take(raw=True)
+
+    def _take(self, *, raw: bool) -> Iterator[tuple[Any, dict[str, int]]]:
         handle = self._subscription.handle
         with handle:
             for _ in range(self._depth):
-                taken = handle.take_message(self._kind, False)
+                taken = handle.take_message(self._kind, raw)
                 if taken is None:
                     return
-                yield taken[0], taken[1]['received_timestamp']
+                yield taken

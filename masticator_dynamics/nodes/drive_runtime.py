@@ -11,7 +11,7 @@ from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
-from masticator_dynamics.drives.configuration import Bus, Drives, find_file, load_drives
+from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
 from masticator_dynamics.drives.cycle import Feedback, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.loop_check import LoopCheck
@@ -75,7 +75,7 @@ class DriveRuntime:
         self._added: AddedEffortInput | None = None
         if settings.add_bite_effort and settings.forward_effort:
             timeout = settings.added_effort_timeout
-            self._added = AddedEffortInput(node, mechanism.actuated, timeout)
+            self._added = AddedEffortInput(node, mechanism.actuated, timeout, drives.lead_of_effort)
         self._requests = DriveRequests(
             node, self._supervisor, self._network, self._exchange, mechanism.home.position,
             settings.approach_velocity,
@@ -209,6 +209,4 @@ def with_bus(drives: Drives, settings: Any) -> Drives:
     except ValueError as error:
         reason = ' '.join(str(error).split())
         raise DescriptionError('parameters', 'bus', reason) from None
-    fields = dict(drives)
-    fields['schema'] = fields.pop('schema_')
-    return Drives(**fields | {'bus': bus})
+    return changed(drives, bus=bus)

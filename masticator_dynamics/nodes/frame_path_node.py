@@ -13,6 +13,7 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.nodes import process
 from masticator_dynamics.nodes.declarations import (
     AUTOSTART,
@@ -20,7 +21,6 @@ from masticator_dynamics.nodes.declarations import (
     MECHANISM,
     Declaration,
 )
-from masticator_dynamics.nodes.frame_poses import FramePoses
 from masticator_dynamics.nodes.joint_state_input import JointReading
 from masticator_dynamics.nodes.joint_state_runtime import JointStateRuntime
 from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE
@@ -77,7 +77,7 @@ class FramePath(JointStateRuntime):
     def __init__(self, node: ManagedNode, settings: Settings):
         mechanism = Mechanism.load(settings.mechanism)
         self._frame = settings.frame or mechanism.description.platform
-        self._poses = FramePoses(mechanism, [self._frame])
+        self._chain = FrameChain(mechanism, self._frame)
         self._points: collections.deque[tuple[int, Point]] = collections.deque()
         self._marker = marker = Marker(ns=self._frame, type=Marker.LINE_STRIP, action=Marker.ADD)
         marker.pose.orientation.w = 1.0
@@ -102,7 +102,7 @@ class FramePath(JointStateRuntime):
             points.clear()  # the clock was set back, as when a bag starts over
         if points and now - points[-1][0] < _STEP:
             return
-        _, position = self._poses(reading.motion.q)[self._frame]
+        position, _ = self._chain.poses(reading.motion.q)
         x, y, z = position.tolist()
         points.append((now, Point(x=x, y=y, z=z)))
         while now - points[0][0] > self._settings.duration * 1e9:

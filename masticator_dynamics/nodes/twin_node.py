@@ -16,10 +16,10 @@ from std_msgs.msg import String
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.nodes import process
 from masticator_dynamics.nodes.declarations import AUTOSTART, FRAME_PREFIX, MECHANISM, Declaration
 from masticator_dynamics.nodes.diagnostics import ERROR, OK, WARN
-from masticator_dynamics.nodes.frame_poses import FramePoses
 from masticator_dynamics.nodes.managed_node import ManagedNode
 from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE, doubles
 from masticator_dynamics.nodes.status_reporter import StatusReporter
@@ -103,7 +103,9 @@ class Twin:
             log=lambda line: node.get_logger().info(line),
         )
         self._frame = self._simulation.food_frame
-        self._poses = FramePoses(mechanism, [self._frame] if self._frame else [])
+        self._tooth = FrameChain(mechanism, self._frame) if self._frame else None
+        if self._tooth is not None:
+            self._tooth.poses(mechanism.home.q)  # loads what is compiled
         self._states = node.create_lifecycle_publisher(
             JointState, '~/joint_states', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
         )
@@ -163,8 +165,8 @@ class Twin:
         states.header.stamp = stamp
         states.position, states.velocity = doubles(q), doubles(plant.tree_velocities)
         self._states.publish(states)
-        if self._frame:
-            rotation, _ = self._poses(q)[self._frame]
+        if self._tooth is not None:
+            _, rotation = self._tooth.poses(q)
             force = self._bite_message.wrench.force
             force.x, force.y, force.z = (rotation.T @ plant.food_force).tolist()
             self._bite_message.header.stamp = stamp

@@ -6,10 +6,11 @@ The delays are those of the real chain, in cycles of the drives (SYNC k at ``k /
 
 - At SYNC k the drives measure; the master sends what the motion asks at that instant.
 - Drives take it at SYNC k + 1: efforts are held from there to SYNC k + 2, positions are approached
-  linearly and reached at SYNC k + 2. Positions are therefore led, with their velocity.
+  linearly and reached at SYNC k + 2. Both are therefore led, positions with their velocity by two
+  cycles, efforts with their rate by one and a half.
 - The force of the food in those efforts was measured ``bite_age`` before SYNC k: the twin, or a
-  sensor, publishes it; the dynamics node takes it in its next cycle and is heard at SYNC k. In the
-  joints it is ``bite_age`` and one to two cycles late.
+  sensor, publishes it; the dynamics node takes it in its next cycle and is heard at SYNC k. By so
+  much it stays late.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.servo import Control, Servo
 from masticator_dynamics.drives.simulator.simulation import Simulation
+from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
@@ -48,6 +50,8 @@ class Timing:
         Cycles until a command is taken by the drives.
     lead : float
         s by which positions are led with their velocity.
+    effort_lead : float
+        s by which efforts are led with their rate.
     bite_age : float
         s, of the food's force when it is used.
     """
@@ -55,12 +59,13 @@ class Timing:
     rate: float
     delay: int
     lead: float
+    effort_lead: float = 0.0
     bite_age: float = DYNAMICS_PERIOD
 
     @classmethod
-    def of_chain(cls, rate: float) -> Timing:
+    def of_chain(cls, drives: Drives) -> Timing:
         """One cycle to the drives, one to approach the target; the age of the dynamics node."""
-        return cls(rate, 1, 2.0 / rate)
+        return cls(drives.cycle_rate, 1, drives.lead, drives.lead_of_effort)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,7 +150,8 @@ class Master:
         self._scaling = Scaling([drive.motor for drive in given])
         self._largest = np.array([drive.limits.effort for drive in given])
         self._change = np.array([drive.limits.effort_rate for drive in given]) / timing.rate
-        self._lead, self._period, self._rubs = timing.lead, 1.0 / timing.rate, rubs
+        self._timing, self._period, self._rubs = timing, 1.0 / timing.rate, rubs
+        self._loaded: Trend | None = None
         self._effort = np.zeros(len(given))
         self._velocity: FloatArray | None = None
 
@@ -157,12 +163,15 @@ class Master:
         """Target of a commanded position and velocity, counts."""
         change = None if self._velocity is None else velocity - self._velocity
         self._velocity = velocity
-        led = ahead(position, velocity, self._lead, change, self._period)
+        led = ahead(position, velocity, self._timing.lead, change, self._period)
         return self._scaling.counts_from_position(led)
 
     def per_mille(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
         """Torque offset of a commanded effort and velocity."""
-        wanted = np.clip(effort, -self._largest, self._largest)
+        before = self._loaded or Trend.begin(0.0, effort)
+        self._loaded = before.then(before.stamp + self._period, effort, np.inf)
+        led = self._loaded.ahead(self._timing.effort_lead)
+        wanted = np.clip(led, -self._largest, self._largest)
         self._effort = np.clip(wanted, self._effort - self._change, self._effort + self._change)
         torque = self._scaling.per_mille_from_effort(self._effort, velocity)
         if self._rubs:

@@ -15,6 +15,7 @@ from masticator_dynamics.drives.configuration import (
     Gains,
     Motor,
     MotorFriction,
+    changed,
     load_drives,
 )
 from masticator_dynamics.drives.rotors import with_rotors
@@ -69,11 +70,12 @@ class Setting:
         food: str = 'soft',
         rate: float | None = None,
         known_friction: float = 1.0,
+        drives_file: str = 'drives.yaml',
     ) -> Setting:
-        """The masticator with the drives of ``config/``; the rate (Hz) is theirs unless told."""
-        drives = load_drives('drives.yaml')
+        """The masticator with drives of ``config/``; the rate (Hz) is theirs unless told."""
+        drives = load_drives(drives_file)
         simulation = load_simulation('simulated_drives.yaml', drives)
-        timing = Timing.of_chain(rate or drives.cycle_rate)
+        timing = Timing.of_chain(changed(drives, cycle_rate=rate) if rate else drives)
         model = Mechanism(with_rotors('masticator', drives))
         return cls(path, load_food(food), drives, simulation, timing, model, known_friction)
 
@@ -111,8 +113,7 @@ class Setting:
             known = {k: self.known_friction * v for k, v in dict(drive.motor.friction).items()}
             motor = Motor(**{**dict(drive.motor), 'friction': MotorFriction(**known)})
             found[name] = Drive(**{**dict(drive), 'motor': motor})
-        fields = dict(self.drives) | {'drives': found}
-        return Drives(schema=fields.pop('schema_'), **fields)
+        return changed(self.drives, drives=found)
 
 
 @dataclasses.dataclass(frozen=True)

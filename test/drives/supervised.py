@@ -20,6 +20,7 @@ class Bench:
         fields = {k: v for k, v in dict(DRIVES).items() if k != 'schema_'}
         self.supervisor = Supervisor(type(DRIVES)(schema=1, **fields | changes), mechanism)
         self.home = mechanism.home.position
+        self.bound = mechanism.effort_limits
         self.drives = IdealDrives(self.supervisor, self.home)
         self.drives.cycle(3)
         self.goal = self.home.copy()

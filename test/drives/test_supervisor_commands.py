@@ -181,10 +181,57 @@ def test_a_step_within_the_velocity_but_beyond_the_following_error_stops(followi
     assert following.drives.setpoint.goal is Goal.STOPPED
 
 
+@pytest.mark.parametrize('age', [0.0, 0.001])
+def test_efforts_are_led_to_the_middle_of_the_cycle_in_which_they_are_given(following, age):
+    def effort(t):
+        return array(4, 0.1 - 5.0 * t, 0.02)
+
+    times = np.arange(20) * PERIOD
+    for now in times:
+        setpoint = following.send(effort=effort(now), age=age)
+    given = effort(times[-1] + 1.5 * PERIOD + 0.5 * PERIOD + age)
+    # Stamps of 5000 s are rounded to 1e-12 s, differences of 2 ms therefore to 5e-10.
+    assert setpoint.effort == pytest.approx(given, abs=1e-10)
+
+
+def test_an_effort_is_not_led_beyond_its_bound(following):
+    """Neither clamped is counted: nobody asked for so much."""
+    for amount in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+        effort = following.send(effort=array(1, amount, 0.0)).effort
+    assert effort[0] == pytest.approx(min(LIMITS.effort, following.bound[0]))
+    assert not following.report.clamped.any()
+
+
+def test_a_step_of_effort_is_not_overshot(following):
+    given = [following.send(effort=array(2, 0.3, 0.0)).effort[1] for _ in range(10)]
+    given += [following.send(effort=array(2, 0.0, 0.0)).effort[1] for _ in range(10)]
+    assert min(given) == 0.0
+    assert max(given) == 0.3
+
+
+@pytest.mark.parametrize('changes', [{'effort_lead': 0.0}, {'mode': 'effort'}])
+def test_efforts_that_are_not_led(mechanism, changes):
+    """A controller that closes its loop over efforts alone must not find a lead in it."""
+    bench = Bench(mechanism, **changes)
+    for amount in np.linspace(0.0, 0.1, 20):
+        effort = bench.send(effort=array(2, amount, 0.0)).effort
+        assert effort[1] == pytest.approx(amount, abs=1e-15)
+
+
+def test_efforts_after_a_gap_begin_anew(following):
+    for amount in (0.01, 0.02, 0.03):
+        following.send(effort=array(2, amount, 0.0))
+    following.drives.cycle(10)
+    assert following.send(effort=array(2, 0.1, 0.0)).effort[1] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize('lead', [0.0, None])
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.floats(-50.0, 50.0), min_size=6, max_size=6), min_size=1, max_size=30))
-def test_efforts_keep_bounds_and_rates_whatever_is_commanded(mechanism, rows):
-    bench = Bench(mechanism)
+@given(
+    rows=st.lists(st.lists(st.floats(-50.0, 50.0), min_size=6, max_size=6), min_size=1, max_size=30)
+)
+def test_efforts_keep_bounds_and_rates_whatever_is_commanded(mechanism, lead, rows):
+    bench = Bench(mechanism, effort_lead=lead)
     before = np.zeros(6)
     for row in rows:
         effort = bench.send(effort=row).effort
@@ -194,7 +241,9 @@ def test_efforts_keep_bounds_and_rates_whatever_is_commanded(mechanism, rows):
         assert ((effort == row) | (np.abs(effort) < np.abs(row)) | (effort != before)).all()
         before = effort
     assert bench.drives.setpoint.goal is Goal.ENABLED
-    assert bench.report.clamped.sum() == (np.abs(rows) > LIMITS.effort).sum()
+    beyond = (np.abs(rows) > LIMITS.effort).sum()
+    clamped = bench.report.clamped.sum()
+    assert clamped == beyond if lead == 0.0 else clamped <= beyond
 
 
 def test_efforts_arrive_when_held_long_enough(following):

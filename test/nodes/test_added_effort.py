@@ -63,6 +63,18 @@ def test_nothing_when_it_is_too_old():
     assert (effort.at(START + 51 * MS) == 0.0).all()
 
 
+def test_what_is_added_is_led_by_its_rate_and_its_age_but_not_for_long():
+    effort = AddedEffort(JOINTS, 0.05, lead=0.003)
+    effort.follow(trajectory(START, [[1.0, 1.0], [1.0, 1.0]]))
+    for ms in range(0, 20, 2):  # 1 and -2 N m/s
+        effort.take(START + ms * MS, np.array([1.0 + 1e-3 * ms, 1.0 - 2e-3 * ms]))
+    newest = np.array([18e-3, -36e-3])
+    for age, led in ((0, 0.003), (2, 0.005), (3, 0.006), (40, 0.006)):
+        found = effort.at(START + (18 + age) * MS)
+        # Seconds since 1970 are rounded to 2e-7 s, rates over 2 ms therefore to 1e-4.
+        assert found == pytest.approx(newest + led * np.array([1.0, -2.0]), abs=1e-5)
+
+
 def test_a_replacement_counts_from_its_start():
     first = trajectory(START, [[1.0, 1.0]] * 10)
     effort = added(first, trajectory(START + 100 * MS, [[5.0, 5.0]] * 10))

@@ -5,13 +5,11 @@
 import numpy as np
 import pytest
 
-from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.nodes.bite_force import BiteForce
 from masticator_dynamics.nodes.cycle import EffortClamp, FeedforwardCycle
 from masticator_dynamics.nodes.executed_motion import ExecutedMotion
-from masticator_dynamics.nodes.frame_poses import FramePoses
 
 S = 10**9
 OPEN = np.array([0.001, -0.0005, 0.01, 0.1])
@@ -30,17 +28,6 @@ def motion(mechanism):
 @pytest.fixture
 def cycle(mechanism, motion, bite):
     return FeedforwardCycle(mechanism, motion, bite, EffortClamp(mechanism))
-
-
-@pytest.mark.parametrize('name', ['masticator', 'rcid'])
-def test_frame_poses_are_those_of_the_mechanism(name):
-    mechanism = Mechanism.load(name)
-    motion = mechanism.solve(mechanism.home.y + 1e-3 * np.arange(len(mechanism.independent)))
-    poses = FramePoses(mechanism, mechanism.frames)(motion.q)
-    for frame in mechanism.frames:
-        wanted = mechanism.frame_pose(motion, frame)
-        assert poses[frame][0] == pytest.approx(wanted.rotation, abs=1e-14)
-        assert poses[frame][1] == pytest.approx(wanted.position, abs=1e-15)
 
 
 @pytest.mark.parametrize('point', ['', 'incisor', 'crank_2_link'])

@@ -72,7 +72,7 @@ def test_ideal_drives_leave_what_holding_efforts_costs(setting: study.Setting) -
         friction=False,
         drives=ideal_drives(setting.drives),
         simulation=simulated(setting, step, current_bandwidth=1e6, velocity_filter=1e6),
-        timing=chain.Timing(1.0 / step, 0, step, 0.0),  # a step to approach a target
+        timing=chain.Timing(1.0 / step, 0, step, bite_age=0.0),  # a step to approach a target
     )
     reference = chain.Reference.of(perfect.model, perfect.path, perfect.timing.rate)
     sent = perfect.model.feedforward_batch(reference.y, reference.y_dot, reference.y_ddot).actuated

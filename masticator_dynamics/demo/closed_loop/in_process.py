@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pathlib
 
 from masticator_dynamics.demo.closed_loop.setting import Setting
 from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.script import Script
-from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.tables import write_table
 from masticator_dynamics.twin import study
 from masticator_dynamics.twin.feedforward import Kind
@@ -31,8 +29,9 @@ def study_in_process(
     str
         The table, for people.
     """
-    shipped = study.Setting.shipped(script.path, setting.food, setting.rate)
-    same = dataclasses.replace(shipped, drives=load_drives(setting.drives))
+    same = study.Setting.shipped(
+        script.path, setting.food, setting.rate, drives_file=setting.drives
+    )
     whole = len(Kind) * script.duration
     result = study.study_feedforward(
         same, progress=lambda share: progress.motion(share * whole, whole)

@@ -48,7 +48,7 @@ class ClosedLoopPlayer(Recorder):
 
     def __init__(self, script: Script, report: Report):
         self._health = Health()
-        super().__init__('chewing_player', topics.RECEIVED, topics.STATE, report)
+        super().__init__('chewing_player', topics.RECEIVED, report)
         self._script = script
         self._start: int | None = None  # of the motion, ns since 1970
         self._connected: float | None = None

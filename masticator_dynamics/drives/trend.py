@@ -1,0 +1,53 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A row of numbers that comes again and again, and where it is going."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Trend:
+    """The newest row (n,) and its rates over the latest two steps, per s.
+
+    Attributes
+    ----------
+    stamp : float
+        s.
+    values, rate, rate_before : float arrays (n,)
+    """
+
+    stamp: float
+    values: FloatArray
+    rate: FloatArray
+    rate_before: FloatArray
+
+    @classmethod
+    def begin(cls, stamp: float, values: FloatArray) -> Trend:
+        """Of the first row, which goes nowhere."""
+        none = np.zeros(len(values))
+        return cls(stamp, values, none, none)
+
+    def then(self, stamp: float, values: FloatArray, longest: float) -> Trend:
+        """With one row more; after more than ``longest`` s it is a first row again."""
+        between = stamp - self.stamp
+        if between > longest:
+            return Trend.begin(stamp, values)
+        if between <= 0.0:  # of the same instant: only the row is new
+            return Trend(self.stamp, values, self.rate, self.rate_before)
+        return Trend(stamp, values, (values - self.values) / between, self.rate)
+
+    def ahead(self, time: float) -> FloatArray:
+        """What the row will be after a time, s, if it goes on so.
+
+        It goes on by the lesser of the two rates, or not where they differ in sign: a step is not
+        overshot, and half of a measurement's noise is left out.
+        """
+        rate, before = self.rate, self.rate_before
+        lesser = np.copysign(np.minimum(np.abs(rate), np.abs(before)), rate)
+        return self.values + np.where(rate * before > 0.0, time * lesser, 0.0)
