@@ -27,6 +27,7 @@ from masticator_dynamics.drives.receiver import BUS_ERRORS
 from masticator_dynamics.drives.timing import Statistics, Timing
 
 _SWITCH = 0.00005  # s; how long another thread may keep Python's lock
+_NAP = 0.25  # of a period, from SYNC on: drives need longer, and to wake for each PDO costs more
 _ANSWER = 0.6  # of a period; PDOs that come later are missed (at 500 Hz they take 0.5 of it)
 _LATEST = 0.5  # of a period; a cycle that is later is left out, lest two follow closely
 _RELEASE = 5  # cycles in which drives are told to be torque-free at the end
@@ -148,6 +149,7 @@ class CyclicExchange:
         begin = time.monotonic()
         self._send(self._sync)
         frames.sampled(begin)
+        self._sleep_until(begin + _NAP * self._period)
         answered = self._collect(begin + _ANSWER * self._period)
         feedback = self._feedback(begin, begin - due)
         setpoint = cycle(feedback)

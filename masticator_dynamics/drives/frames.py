@@ -43,6 +43,8 @@ class DriveFrames:
         count = len(self._names)
         self._scaling = scaling
         self._index_of = {objects.TPDO1_COB + drive.node_id: i for i, drive in enumerate(settings)}
+        # Some buses give back what one sends; nobody here waits for it.
+        self._own = {objects.SYNC_COB, *(objects.RPDO1_COB + d.node_id for d in settings)}
         self._layout = _TO_DRIVE[drives.mode]
         self._with_position = drives.mode == 'position'
         self._messages = [
@@ -80,7 +82,9 @@ class DriveFrames:
         self.outstanding = len(self._names)
 
     def take(self, message: can.Message) -> bool:
-        """Read a frame; whether it was a drive's PDO."""
+        """Read a frame; whether it was a drive's PDO, or one of this side's own."""
+        if message.arbitration_id in self._own:
+            return True
         index = self._index_of.get(message.arbitration_id)
         if index is None or message.is_extended_id or len(message.data) != _FROM_DRIVE.size:
             return False

@@ -41,7 +41,8 @@ class Statistics:
     lateness : Spread
         From when SYNC was due to when it was sent.
     answer : Spread
-        From SYNC to the last of the drives' PDOs, where all came.
+        From SYNC to the last of the drives' PDOs, where all came; a quarter of a period at least,
+        since nobody looks before.
     duration : Spread
         From SYNC to the last frame of the cycle sent.
     processor : float

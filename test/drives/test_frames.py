@@ -151,6 +151,16 @@ def test_effort_mode_sends_no_position():
     assert [struct.unpack('<Hh', data) for data in sent] == [(0x0F, 200), (0x0F, -3000)]
 
 
+def test_own_frames_that_a_bus_gives_back_are_nobodys_business():
+    bench = Bench()
+    feedback = bench.cycle(answer(1, ENABLED, 0), answer(2, ENABLED, 0))
+    sync = can.Message(arbitration_id=0x080, is_extended_id=False)
+    setpoint = Setpoint(Goal.ENABLED, np.zeros(2), np.zeros(2))
+    for own in (sync, *bench.frames.to_drives(setpoint, feedback)):
+        assert bench.frames.take(own)
+    assert not bench.cycle().fresh.any()
+
+
 def test_other_frames_are_left_to_others():
     frames = Bench().frames
     for identifier, data in ((0x181, b'short'), (0x183, bytes(8)), (0x701, b'\x05')):
