@@ -59,10 +59,7 @@ class BiteForceInput:
         try:
             self._bite.take(frame, measured, self._now(), wrench)
         except MasticatorError as error:
-            self.rejections.reject(str(error))
-            # A sensor that repeats its mistake must not flood the log.
-            self._node.get_logger().error(
-                f'bite_force rejected: {error}', throttle_duration_sec=1.0
-            )
+            if self.rejections.reject(str(error)):
+                self._node.get_logger().error(f'bite_force rejected: {error}')
         else:
             self.rejections.accept()

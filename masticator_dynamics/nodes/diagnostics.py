@@ -14,6 +14,7 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 STALE = DiagnosticStatus.STALE
 
 _SHOWN = 2.0  # s
+_SPACED = 1.0  # s between two lines in the log
 
 
 @dataclasses.dataclass
@@ -33,18 +34,27 @@ class Rejections:
     last: str = ''
     _pending: bool = False
     _time: float = -math.inf
+    _logged: float = -math.inf
 
     def accept(self) -> None:
         """Count a good message."""
         self.accepted += 1
         self._pending = False
 
-    def reject(self, reason: str) -> None:
-        """Count a refused message."""
+    def reject(self, reason: str) -> bool:
+        """Count a refused message; whether to log it: once in a second.
+
+        A publisher that repeats its mistake must not flood the log; nor must a control cycle wait
+        for a logger that takes half a millisecond to find that it has nothing to say.
+        """
         self.rejected += 1
         self.last = reason
         self._time = time.monotonic()
         self._pending = True
+        logged = self._time - self._logged >= _SPACED
+        if logged:
+            self._logged = self._time
+        return logged
 
     @property
     def alarming(self) -> bool:

@@ -92,9 +92,8 @@ class CommandInput:
         except NotFiniteError:
             self._supervisor.not_finite()
         except InputError as error:
-            self.rejections.reject(str(error))
-            # A planner that repeats its mistake must not flood the log.
-            self._node.get_logger().error(f'command refused: {error}', throttle_duration_sec=1.0)
+            if self.rejections.reject(str(error)):
+                self._node.get_logger().error(f'command refused: {error}')
         else:
             self.rejections.accept()
             self._supervisor.submit(command)

@@ -174,8 +174,5 @@ class JointStateStream:
             self.rejections.accept()
 
     def _reject(self, reason: str) -> None:
-        self.rejections.reject(reason)
-        # A publisher that repeats its mistake must not flood the log.
-        self._node.get_logger().error(
-            f'{self._topic} rejected: {reason}', throttle_duration_sec=1.0
-        )
+        if self.rejections.reject(reason):
+            self._node.get_logger().error(f'{self._topic} rejected: {reason}')
