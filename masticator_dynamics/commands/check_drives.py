@@ -55,6 +55,7 @@ def _summary(file: str, drives: Drives) -> Iterator[Row]:
     yield 'mode', drives.mode
     yield 'bus load', f'{100 * least:.0f} to {100 * most:.0f} % of {drives.bus.bitrate} bit/s'
     yield 'positions led by', f'{1e3 * drives.lead:g} ms'
+    yield 'efforts led by', f'{1e3 * drives.lead_of_effort:g} ms'
 
 
 def _units(drives: Drives, guard: Guard) -> Iterator[Row]:

@@ -7,6 +7,8 @@ Positions are never clamped, since one clamped crank would open the loops; effor
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from masticator_dynamics.drives.approach import Approach
@@ -18,7 +20,7 @@ from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
 
 _SMOOTHING = 0.01  # s, of velocities that are derived: a command may come twice
-_LONGEST_AGE = 2.0  # periods that are made up for
+_LONGEST_AGE = 4.0  # periods that are made up for
 _LONGEST_STEP = 5.0  # periods for which efforts may change at once, after cycles were left out
 
 
@@ -58,6 +60,7 @@ class Following:
         self.velocity: FloatArray | None = None
         self._changed = 0.0  # s, of the cycle that took the command
         self._commanded = np.zeros(len(guard.names))  # rad/s
+        self._moved: _Motion | None = None  # of commanded positions
         self._loaded: Trend | None = None  # of commanded efforts
         self._way: Approach | None = None
         self._steps = 0
@@ -77,7 +80,7 @@ class Following:
         """Hold positions (n,) until the first command."""
         self.sent, self.command, self.velocity = position, None, None
         self._commanded = np.zeros(len(position))
-        self.offered = self._way = self._loaded = None
+        self.offered = self._way = self._moved = self._loaded = None
 
     def rest(self) -> None:
         """No effort: the next begins at zero."""
@@ -108,9 +111,11 @@ class Following:
     def consider(self, command: Command, feedback: Feedback) -> list[Finding]:
         """Follow a command, or refuse it; what it asks for may be a reason to stop."""
         sent, found, reason = feedback.position, [], self._out_of_date(command)
+        moved: _Motion | None = None
         if not reason and self._positions:
             assert command.position is not None
-            sent = self._led(command, feedback.time)
+            moved = self._motion(command)
+            sent = moved.ahead(self._drives.lead + self._passed(command, feedback.time))
             position, before = command.position, command.position
             if self.command is None:
                 reason, elapsed = self._guard.far(sent, feedback.position), np.inf
@@ -132,8 +137,23 @@ class Following:
             self.sent, self.command, self._changed = sent, command, feedback.time
             self._commanded = moving
             self.velocity = None if command.effort is None else moving
+            self._moved, self._loaded = moved, self._load(command)
             self._wanted = self._led_effort(command, feedback.time)
         return found
+
+    def go_on(self, now: float) -> None:
+        """No command has come since the last cycle: the motion of the latest goes on a little.
+
+        To send the same again would have the drives wait for a cycle, and catch up in the next.
+        """
+        command = self.command
+        if command is None:
+            return
+        if self._moved is not None:
+            sent = self._moved.ahead(self._drives.lead + self._passed(command, now))
+            if ((sent >= self._guard.lower) & (sent <= self._guard.upper)).all():
+                self.sent = sent
+        self._wanted = self._led_effort(command, now)
 
     def next_effort(self, elapsed: float) -> FloatArray:
         """Effort (n,) of the next setpoint, N m, ``elapsed`` s after the one before."""
@@ -148,34 +168,37 @@ class Following:
         self.held_back += held_back
         return self.effort
 
-    def _led(self, command: Command, now: float) -> FloatArray:
-        """Where the motion of a command will be when the drives are there."""
+    def _motion(self, command: Command) -> _Motion:
+        """Position and velocity of a command, and how the latter has changed of late."""
         assert command.position is not None
-        lead = self._drives.lead + self._passed(command, now)
-        velocity, before, change, between = self._velocity(command), self.command, None, 0.0
+        velocity, before = self._velocity(command), self.command
+        acceleration = np.zeros(len(velocity))
         if command.velocity is not None and before is not None and before.velocity is not None:
             between = command.stamp - before.stamp
-            if between <= _LONGEST_STEP * self._guard.period:
-                change = command.velocity - before.velocity
-        return ahead(command.position, velocity, lead, change, between)
+            if 0.0 < between <= _LONGEST_STEP * self._guard.period:
+                acceleration = (command.velocity - before.velocity) / between
+        return _Motion(command.position, velocity, acceleration)
+
+    def _load(self, command: Command) -> Trend | None:
+        """Effort of a command, and how it has changed; None where there is none."""
+        if command.effort is None:
+            return None
+        if self._loaded is None:
+            return Trend.begin(command.stamp, command.effort)
+        return self._loaded.then(command.stamp, command.effort, _LONGEST_STEP * self._guard.period)
 
     def _led_effort(self, command: Command, now: float) -> FloatArray:
         """What the effort of a command will be while the drives give it; 0 where there is none.
 
         To go beyond a bound is left to those who command.
         """
-        effort, before, lead = command.effort, self._loaded, self._drives.lead_of_effort
-        if effort is None:
-            self._loaded = None
+        loaded, lead = self._loaded, self._drives.lead_of_effort
+        if loaded is None:
             return np.zeros(len(self._guard.names))
-        if before is None:
-            self._loaded = Trend.begin(command.stamp, effort)
-        else:
-            longest = _LONGEST_STEP * self._guard.period
-            self._loaded = before.then(command.stamp, effort, longest)
+        effort = loaded.values
         if not lead:
             return effort
-        bound, led = self._guard.effort, self._loaded.ahead(lead + self._passed(command, now))
+        bound, led = self._guard.effort, loaded.ahead(lead + self._passed(command, now))
         return np.clip(led, np.minimum(-bound, effort), np.maximum(bound, effort))
 
     def _passed(self, command: Command, now: float) -> float:
@@ -211,18 +234,21 @@ class Following:
         return ''
 
 
-def ahead(
-    position: FloatArray,
-    velocity: FloatArray,
-    lead: float,
-    change: FloatArray | None = None,
-    between: float = 0.0,
-) -> FloatArray:
-    """Positions (n,) that a motion will have after ``lead`` s.
+@dataclasses.dataclass(frozen=True)
+class _Motion:
+    """Positions (n,), rad, their velocities and accelerations."""
 
-    To second order where it is known by how much the velocity has changed over ``between`` s.
-    """
-    later = position + lead * velocity
-    if change is None or between <= 0.0:
-        return later
-    return later + change * (0.5 * lead * lead / between)
+    position: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+
+    def ahead(self, time: float) -> FloatArray:
+        """Positions (n,) after a time, s."""
+        return ahead(self.position, self.velocity, self.acceleration, time)
+
+
+def ahead(
+    position: FloatArray, velocity: FloatArray, acceleration: FloatArray | float, time: float
+) -> FloatArray:
+    """Positions (n,) that a motion will have after a time, s."""
+    return position + time * velocity + 0.5 * time * time * acceleration

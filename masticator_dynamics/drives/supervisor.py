@@ -204,6 +204,8 @@ class Supervisor:
     def _take_command(self, feedback: Feedback) -> None:
         command, self._mail = self._mail, None
         if command is None:
+            if self._phase is Phase.FOLLOWING:
+                self._following.go_on(feedback.time)
             return
         if self._phase is Phase.APPROACHING:
             return

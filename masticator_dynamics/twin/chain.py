@@ -161,9 +161,10 @@ class Master:
 
     def counts(self, position: FloatArray, velocity: FloatArray) -> FloatArray:
         """Target of a commanded position and velocity, counts."""
-        change = None if self._velocity is None else velocity - self._velocity
+        before = velocity if self._velocity is None else self._velocity
         self._velocity = velocity
-        led = ahead(position, velocity, self._timing.lead, change, self._period)
+        acceleration = (velocity - before) / self._period
+        led = ahead(position, velocity, acceleration, self._timing.lead)
         return self._scaling.counts_from_position(led)
 
     def per_mille(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:

@@ -191,7 +191,8 @@ class Study:
         timing = self.setting.timing
         lines = [
             f'Gains {self.gains.position:.3g} N m/rad and {self.gains.velocity:.3g} N m s/rad; '
-            f'drives at {timing.rate:g} Hz, positions led by {1e3 * timing.lead:g} ms; '
+            f'drives at {timing.rate:g} Hz, positions led by {1e3 * timing.lead:g} ms, '
+            f'efforts by {1e3 * timing.effort_lead:g}; '
             f'up to {max(run.record.bite.max() for run in self.runs):.0f} N of food',
             '',
             f'{"":<40}{"incisor, mm":^20}{"joints":>9}{"torque, N m":^18}{"loops":>8}',

@@ -49,7 +49,9 @@ def _plot_errors(panel: Axes, study: Study) -> None:
     panel.set_ylim(bottom=0.0)
     panel.set_xlim(study.time[0], study.time[-1])
     panel.tick_params(labelbottom=False)
-    panel.legend(loc='upper left')
+    panel.legend(
+        loc='lower right', bbox_to_anchor=(1.0, 1.0), ncols=len(study.runs), fontsize='small'
+    )
 
 
 def _plot_bite(panel: Axes, study: Study) -> None:

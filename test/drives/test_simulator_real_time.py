@@ -3,6 +3,7 @@
 """The simulator against the clock: never ahead of it, and not lost when it falls behind."""
 
 import os
+import threading
 import time
 
 import can
@@ -103,12 +104,41 @@ def test_steps_come_to_lie_around_sync(bus, monkeypatch, phase):
     monkeypatch.setattr(time, 'monotonic', lambda: clock[0])
     simulator._start = clock[0] - phase * step
     for _ in range(200):
-        simulator._follow_sync(0x181)  # no SYNC
-        simulator._follow_sync(0x080)
+        simulator._follow_sync(clock[0])
         clock[0] += 8 * step
         while simulator.behind >= step:
             simulator.axes._steps += 1
     assert simulator.behind == pytest.approx(0.5 * step, abs=1e-3 * step)
+
+
+def test_frames_that_came_while_it_was_kept_from_running_are_for_their_own_time(bus):
+    """It is held up for 20 ms again and again; SYNC comes every 5 ms all the same."""
+    with can.Bus(interface='virtual', channel='real time') as client:
+        simulator = DriveSimulator(drives(), simulation(), bus)
+        sent, taken, held = [], [], [0.1]
+        link = simulator.slaves['crank_1'].link
+        simulator._routes = {0x080: [(link, lambda data: taken.append(simulator.time))]}
+
+        def send_syncs():
+            for _ in range(80):
+                sent.append(time.monotonic())
+                client.send(can.Message(arbitration_id=0x080, is_extended_id=False))
+                time.sleep(0.005)
+
+        def all_taken():
+            if simulator.time > held[0]:
+                held[0] += 0.1
+                time.sleep(0.02)
+            return len(taken) == 80
+
+        thread = threading.Thread(target=send_syncs)
+        thread.start()
+        simulator.run(until(all_taken))
+        thread.join()
+    assert simulator.real_time.given_up == 0.0
+    late = np.array(taken) - (np.array(sent) - simulator._start)
+    step = simulator.axes.plant.step
+    assert np.abs(late - np.median(late)).max() < 4.0 * step
 
 
 @pytest.mark.skipif(not hasattr(os, 'sched_getscheduler'), reason='Linux only')

@@ -100,7 +100,8 @@ class DriveSimulator:
         self.axes = Axes(drives, simulation, plant)
         self.real_time = RealTime()
         self._reported = -math.inf
-        self._start = math.nan  # of the plant's time, on the clock
+        self._start = math.nan  # of the plant's time, on the clock; none when stepped
+        self._next: can.Message | None = None  # of a later step
         self.slaves: dict[str, Slave] = {}
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
@@ -171,10 +172,10 @@ class DriveSimulator:
         while go_on():
             late = self.behind - length
             if late < 0.0:
-                message = self._bus.recv(-late)
+                message = self._next or self._bus.recv(-late)
+                self._next = None
                 if message is not None:
-                    self._follow_sync(message.arbitration_id)
-                    self._take(message)
+                    self._receive(message)
                     self._rest(length)
                 continue
             self.real_time.late += late > length
@@ -190,13 +191,12 @@ class DriveSimulator:
             time.sleep(min(remaining, _BURST_TIME))
         self._poll()
 
-    def _follow_sync(self, cob_id: int) -> None:
+    def _follow_sync(self, arrival: float) -> None:
         """Shift the steps, slowly, until SYNC comes in the middle of one, as drives do.
 
         Where it comes close to the end of a step, targets would sometimes be taken a step late.
         """
-        if cob_id == SYNC_COB:
-            self._start += _PULL * (self.behind - 0.5 * self.axes.plant.step)
+        self._start += _PULL * (arrival - self._start - self.time - 0.5 * self.axes.plant.step)
 
     def _give_up(self, late: float) -> None:
         clock = self.real_time
@@ -214,11 +214,25 @@ class DriveSimulator:
             self._answer(f'ok: {" ".join(line.split())}')
 
     def _poll(self) -> None:
+        """Take what has come until the end of the step that is due.
+
+        A simulator that was kept from running makes up for it step by step: what came meanwhile is
+        for the step in which it came. All at once would have the motors run ahead of their time.
+        """
         for _ in range(_BURST):
-            message = self._bus.recv(0.0)
+            message = self._next or self._bus.recv(0.0)
+            self._next = None
             if message is None:
                 return
-            self._take(message)
+            if _arrival(message) > self._start + self.time + self.axes.plant.step:
+                self._next = message
+                return
+            self._receive(message)
+
+    def _receive(self, message: can.Message) -> None:
+        if message.arbitration_id == SYNC_COB:
+            self._follow_sync(_arrival(message))
+        self._take(message)
 
     def _take(self, message: can.Message) -> None:
         if message.is_extended_id or message.is_remote_frame or message.is_error_frame:
@@ -241,3 +255,9 @@ class DriveSimulator:
 
     def _send(self, cob_id: int, data: bytes) -> None:
         self._bus.send(can.Message(arbitration_id=cob_id, data=data, is_extended_id=False))
+
+
+def _arrival(message: can.Message) -> float:
+    """When a frame came, on the monotonic clock; stamps of frames are of the other one."""
+    now = time.monotonic()
+    return min(now, now - time.time() + message.timestamp)
