@@ -146,8 +146,8 @@ class CyclicExchange:
     def _run_cycle(self, cycle: Cycle, due: float) -> None:
         frames = self._frames
         self._receive_waiting()
-        begin = time.monotonic()
         self._send(self._sync)
+        begin = time.monotonic()
         frames.sampled(begin)
         self._sleep_until(begin + _NAP * self._period)
         answered = self._collect(begin + _ANSWER * self._period)

@@ -158,8 +158,8 @@ class Twin:
         """Called by the simulation's thread, between two of its steps."""
         plant = self._simulation.plant
         # Steps that were late follow closely; their times do not.
-        behind = Duration(nanoseconds=round(self._simulation.behind * 1e9))
-        stamp = (self._node.get_clock().now() - behind).to_msg()
+        age = Duration(nanoseconds=round(self._simulation.age * 1e9))
+        stamp = (self._node.get_clock().now() - age).to_msg()
         q = plant.tree_positions
         states = self._state_message
         states.header.stamp = stamp

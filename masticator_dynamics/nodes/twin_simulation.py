@@ -104,9 +104,9 @@ class TwinSimulation:
         return self._on.is_set()
 
     @property
-    def behind(self) -> float:
-        """How long ago (s) it was the plant's time; for ``report``."""
-        return self._simulator.behind
+    def age(self) -> float:
+        """How old (s) the plant's state is; for ``report``."""
+        return self._simulator.age
 
     def start(self) -> None:
         """Let time go on."""

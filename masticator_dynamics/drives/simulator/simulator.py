@@ -128,6 +128,15 @@ class DriveSimulator:
         """How long ago (s) it was the plant's time, in :meth:`run`."""
         return time.monotonic() - (self._start + self.time)
 
+    @property
+    def age(self) -> float:
+        """How old (s) the plant's state is; below zero by half a step at most.
+
+        What comes during a step is taken at its beginning. On the clock of those who send, the
+        state at the beginning is therefore that of the step's middle, where SYNC comes.
+        """
+        return self.behind - 0.5 * self.axes.plant.step
+
     def inject(self, line: str) -> None:
         """Make a fault at once; see :mod:`~masticator_dynamics.drives.simulator.faults`."""
         faults.inject(self.slaves, line)
