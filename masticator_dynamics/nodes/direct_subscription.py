@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,4 +79,7 @@ class DirectSubscription:
                 taken = handle.take_message(self._kind, raw)
                 if taken is None:
                     return
-                yield taken
+                message, info = taken
+                # Not every middleware tells.
+                info['received_timestamp'] = info.get('received_timestamp') or time.time_ns()
+                yield message, info

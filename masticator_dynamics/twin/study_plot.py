@@ -44,14 +44,14 @@ def plot_study(file: IO[bytes], study: Study) -> None:
 def _plot_errors(panel: Axes, study: Study) -> None:
     for run, colour in zip(study.runs, _COLOURS, strict=False):
         distance = np.linalg.norm(run.record.error, axis=1) * 1e3
-        panel.plot(study.time, distance, color=colour, label=run.kind.value)
-    panel.set(title='Incisor: distance from where it is commanded to be', ylabel='error\n(mm)')
+        panel.plot(study.time, distance, color=colour)
+    panel.set(
+        title='Incisor: distance from where it is commanded to be (colours: as below)',
+        ylabel='error\n(mm)',
+    )
     panel.set_ylim(bottom=0.0)
     panel.set_xlim(study.time[0], study.time[-1])
     panel.tick_params(labelbottom=False)
-    panel.legend(
-        loc='lower right', bbox_to_anchor=(1.0, 1.0), ncols=len(study.runs), fontsize='small'
-    )
 
 
 def _plot_bite(panel: Axes, study: Study) -> None:

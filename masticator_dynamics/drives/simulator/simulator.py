@@ -205,7 +205,10 @@ class DriveSimulator:
 
         Where it comes close to the end of a step, targets would sometimes be taken a step late.
         """
-        self._start += _PULL * (arrival - self._start - self.time - 0.5 * self.axes.plant.step)
+        step = self.axes.plant.step
+        # Where time was given up, SYNC may have come long ago.
+        phase = min(max(arrival - self._start - self.time, 0.0), step)
+        self._start += _PULL * (phase - 0.5 * step)
 
     def _give_up(self, late: float) -> None:
         clock = self.real_time
