@@ -33,6 +33,7 @@ _REPORTS = 1.0  # s between two reports of that
 _PULL = 0.05
 # Frames taken at a time before the plant has its turn.
 _BURST = 200
+_PUNCTUAL = 0.002  # s; more behind than this, frames do not wait for their step
 _BURST_TIME = 0.0002  # s, after a frame, in which no other is looked for
 
 
@@ -229,14 +230,16 @@ class DriveSimulator:
         """Take what has come until the end of the step that is due.
 
         A simulator that was kept from running makes up for it step by step: what came meanwhile is
-        for the step in which it came. All at once would have the motors run ahead of their time.
+        for the step in which it came, or motors would run ahead of their time. Where it was kept for
+        long, those who wait for answers have them at once all the same.
         """
         for _ in range(_BURST):
             message = self._next or self._bus.recv(0.0)
             self._next = None
             if message is None:
                 return
-            if _arrival(message) > self._start + self.time + self.axes.plant.step:
+            end = self._start + self.time + self.axes.plant.step
+            if end < _arrival(message) and self.behind < _PUNCTUAL:
                 self._next = message
                 return
             self._receive(message)
