@@ -230,8 +230,8 @@ class DriveSimulator:
         """Take what has come until the end of the step that is due.
 
         A simulator that was kept from running makes up for it step by step: what came meanwhile is
-        for the step in which it came, or motors would run ahead of their time. Where it was kept for
-        long, those who wait for answers have them at once all the same.
+        for the step in which it came, or motors would run ahead of their time. Where it was kept
+        for long, those who wait for answers have them at once all the same.
         """
         for _ in range(_BURST):
             message = self._next or self._bus.recv(0.0)
