@@ -33,6 +33,7 @@ from masticator_dynamics.demo.script import Script
 from masticator_dynamics.drives.report import Phase
 
 TAIL = 1.2  # s, recorded after the end of the motion: diagnostics come once per second
+_RESET = 3.0  # s, for a reset to show in diagnostics
 _AWAITED = (topics.BITE_FORCE, topics.STATE, topics.DRIVES, topics.TRUTH)
 
 
@@ -57,6 +58,9 @@ class ClosedLoopPlayer(Recorder):
         self._stopped: int | None = None  # when the drives were seen to have, ns since 1970
         self._trajectory = self.create_publisher(JointTrajectory, topics.TRAJECTORY, self.qos)
         self._enable = self.create_client(Trigger, topics.ENABLE)
+        self._reset = self.create_client(Trigger, topics.RESET)
+        self._resetting: Any = None
+        self._asked: float | None = None  # when a reset was asked for, s
         self.create_timer(0.1, self._go_on)
 
     def taken(self, topic: str, content: bytes) -> None:
@@ -65,7 +69,7 @@ class ClosedLoopPlayer(Recorder):
             self._health.take(deserialize_message(content, DiagnosticArray).status)
 
     def _go_on(self) -> None:
-        if self._health.stopped:
+        if self._health.stopped and self._enabling is not None:
             self._give_up()
         elif self._start is not None:
             self._finish()
@@ -85,15 +89,37 @@ class ClosedLoopPlayer(Recorder):
             self._connected = None
         elif self._connected is None:
             self._connected = time.monotonic()
+        elif self._resetting is not None and not self._resetting.done():
+            return
         elif time.monotonic() - self._connected > QUIET:
+            self._enable_or_reset()
+
+    def _enable_or_reset(self) -> None:
+        if not self._health.stopped:
             self._enabling = self._enable.call_async(Trigger.Request())
+        elif self._asked is None:
+            self._ask_for_reset()
+        elif time.monotonic() - self._asked > _RESET:
+            self._give_up()
+
+    def _ask_for_reset(self) -> None:
+        """Once: drives may have stopped because this process came.
+
+        Now and then a middleware keeps those that publish waiting for a third of a second when
+        somebody new listens.
+        """
+        self._asked = time.monotonic()
+        self._resetting = self._reset.call_async(Trigger.Request())
 
     def _start_when_enabled(self) -> None:
         if not self._enabling.done():
             self.report({'phase': 'waiting', 'lacking': [f'no answer from {topics.ENABLE}']})
             return
         answer = self._enabling.result()
-        if not answer.success:
+        if not answer.success and self._asked is None:
+            self._enabling = None
+            self._ask_for_reset()
+        elif not answer.success:
             self._fail(f'the drives cannot be enabled: {answer.message}')
         elif self._health.phase != Phase.FOLLOWING.value:
             lacking = f'the drives do not follow {topics.STATE}: {self._health.phase}'

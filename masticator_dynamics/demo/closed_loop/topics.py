@@ -10,6 +10,7 @@ __all__ = [
     'DRIVES',
     'ENABLE',
     'RECEIVED',
+    'RESET',
     'SENT',
     'STATE',
     'TRAJECTORY',
@@ -19,6 +20,7 @@ __all__ = [
 DRIVES = '/servo_drives/state'
 TRUTH = '/twin/joint_states'
 ENABLE = '/servo_drives/enable'
+RESET = '/servo_drives/reset'
 
 SENT = {TRAJECTORY: 'trajectory_msgs/msg/JointTrajectory'}
 RECEIVED = {
