@@ -34,9 +34,9 @@ class Trend:
         return cls(stamp, values, none, none)
 
     def then(self, stamp: float, values: FloatArray, longest: float) -> Trend:
-        """With one row more; after more than ``longest`` s it is a first row again."""
+        """With one row more; more than ``longest`` s after or before, it is a first row again."""
         between = stamp - self.stamp
-        if between > longest:
+        if abs(between) > longest:  # before: the clock was set back
             return Trend.begin(stamp, values)
         if between <= 0.0:  # of the same instant: only the row is new
             return Trend(self.stamp, values, self.rate, self.rate_before)

@@ -44,6 +44,7 @@ def test_no_way_on_from_a_first_row_from_a_step_or_after_a_gap():
         ([1.0, 2.0], [0.0, 0.002]),
         ([1.0, 1.0, 2.0], [0.0, 0.002, 0.004]),
         ([1.0, 2.0, 3.0, 4.0], [0.0, 0.002, 0.004, 2.0]),
+        ([1.0, 2.0, 3.0, 4.0], [9.0, 9.002, 9.004, 2.0]),
     ):
         assert trend_of(values, times).ahead(LEAD)[0] == values[-1]
 
