@@ -4,19 +4,18 @@
 
 numba's file cache looks only at the file of the cached function, so an edit of a callee in another
 file would go unnoticed, and it wants to write beside the sources, which a robot's read-only
-install forbids. The cache therefore lives in the user's cache directory, in a folder named by a
-hash of all engine sources (and by numba itself per processor type).
+install forbids. The cache therefore lives in the user's cache directory, in a private folder named
+by a hash of all engine sources (and by numba itself per processor type).
 """
 
 import hashlib
-import os
 import pathlib
-import tempfile
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
-import platformdirs
+
+from masticator_dynamics.code_cache import code_folder
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 
@@ -43,33 +42,23 @@ def entry_point(function: Function) -> Function:
     return kept_in(cache_directory(), function, **OPTIONS)
 
 
-def kept_in(directory: pathlib.Path, function: Function, **options: Any) -> Function:
-    """Compile a function that Python calls, and keep the machine code in a folder."""
+def kept_in(directory: pathlib.Path | None, function: Function, **options: Any) -> Function:
+    """Compile a function that Python calls, and keep the machine code in a folder, if any."""
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(directory)
+    numba.config.CACHE_DIR = str(directory or '')
     try:
-        return numba.njit(cache=True, **options)(function)
+        return numba.njit(cache=directory is not None, **options)(function)
     finally:
         numba.config.CACHE_DIR = previous
 
 
-def cache_directory() -> pathlib.Path:
-    """First writable place for compiled code; ``NUMBA_CACHE_DIR`` has precedence."""
-    chosen = os.environ.get('NUMBA_CACHE_DIR')
-    home = pathlib.Path(chosen) if chosen else platformdirs.user_cache_path('masticator_dynamics')
-    fallback = pathlib.Path(tempfile.gettempdir()) / f'masticator_dynamics-{os.getuid()}'
-    for base in (home, fallback):
-        directory = base / _sources_hash()
-        try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(directory, os.W_OK):
-            return directory
-    return fallback  # numba then compiles on every start and says so
+def cache_directory() -> pathlib.Path | None:
+    """Where the engine's compiled code is kept; see `masticator_dynamics.code_cache`."""
+    return code_folder(sources_hash())
 
 
-def _sources_hash() -> str:
+def sources_hash() -> str:
+    """Name of the folder: all sources whose code is compiled into each other."""
     digest = hashlib.sha256()
     package = pathlib.Path(__file__).parents[1]
     for source in sorted([*package.glob('engine/*.py'), *package.glob('actuation/*.py')]):

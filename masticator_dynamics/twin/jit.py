@@ -5,6 +5,7 @@
 import hashlib
 import pathlib
 
+from masticator_dynamics.code_cache import code_folder
 from masticator_dynamics.engine import jit
 from masticator_dynamics.engine.jit import Function
 
@@ -14,7 +15,7 @@ def entry_point(function: Function) -> Function:
     return jit.kept_in(cache_directory(), function, **jit.OPTIONS)
 
 
-def cache_directory() -> pathlib.Path:
+def cache_directory() -> pathlib.Path | None:
     """A folder in that of the engine: an edit of either is noticed by what is kept in it.
 
     One of the twin does not compile the engine anew, and files without kernels do not count.
@@ -24,4 +25,4 @@ def cache_directory() -> pathlib.Path:
         content = source.read_bytes()
         if b'\n@kernel\n' in content or b'\n@entry_point\n' in content:
             digest.update(content)
-    return jit.cache_directory() / f'twin-{digest.hexdigest()[:16]}'
+    return code_folder(f'{jit.sources_hash()}/twin-{digest.hexdigest()[:16]}')

@@ -1,0 +1,111 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where compiled code is kept: in folders that nobody else can write.
+
+Whoever can write such a folder decides what this process runs: numba's index files are pickles,
+and the rest is machine code. A folder is therefore used only when it belongs to this user, with
+mode 0700, and when nobody else can exchange it or one above it. Otherwise a fresh private folder
+takes its place, which means that everything is compiled again, and a warning says so.
+"""
+
+from __future__ import annotations
+
+import atexit
+import grp
+import os
+import pathlib
+import pwd
+import shutil
+import stat
+import tempfile
+import warnings
+
+import platformdirs
+
+
+def code_folder(name: str) -> pathlib.Path | None:
+    """A private folder for compiled code, made if need be.
+
+    Parameters
+    ----------
+    name : str
+        Path of the folder in the cache: by a hash of all that the code is made from.
+
+    Returns
+    -------
+    pathlib.Path or None
+        In the user's cache directory, or in ``NUMBA_CACHE_DIR``, which has precedence. Where that
+        cannot be written or is not safe, in a fresh folder that lasts as long as this process and
+        is used by its children, too; None where there cannot be one.
+    """
+    chosen = os.environ.get('NUMBA_CACHE_DIR')
+    home = pathlib.Path(chosen) if chosen else platformdirs.user_cache_path('masticator_dynamics')
+    folder = home.absolute() / name
+    try:
+        _make(folder)
+        _check(folder)
+        return folder
+    except OSError as error:
+        reason = f'{folder}: {error.strerror or error}'
+    warnings.warn(
+        f'compiled code is not kept: every start compiles it again, for minutes ({reason})',
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return _fresh_folder(name)
+
+
+def _make(folder: pathlib.Path) -> None:
+    """Make a folder and those above it, all of them private: `mkdir` gives its mode to one."""
+    if not folder.parent.exists():
+        _make(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _check(folder: pathlib.Path) -> None:
+    """Refuse (PermissionError) a folder that others can write or put another in the place of."""
+    status = folder.lstat()
+    mode = stat.S_IMODE(status.st_mode)
+    if not stat.S_ISDIR(status.st_mode):
+        raise PermissionError('it is not a folder, or a link to one')
+    if status.st_uid != os.geteuid():
+        raise PermissionError(f'it belongs to user {status.st_uid}')
+    if mode & 0o077:
+        raise PermissionError(f'its mode is {mode:04o}, so others have access')
+    if not os.access(folder, os.W_OK):
+        raise PermissionError('it cannot be written')
+    for parent in folder.resolve().parents:
+        if _others_may_write(parent.stat()):
+            raise PermissionError(f'others can exchange what is in {parent}')
+
+
+def _others_may_write(status: os.stat_result) -> bool:
+    """Whether anybody but this user and root can rename what is in a folder."""
+    if status.st_uid not in (0, os.geteuid()):
+        return True
+    if status.st_mode & stat.S_ISVTX:  # as in /tmp: only what is one's own can be renamed
+        return False
+    if status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid):
+        return True
+    return bool(status.st_mode & stat.S_IWOTH)
+
+
+def _own_group(group: int) -> bool:
+    """Whether a group is this user's alone: Debian and Ubuntu make one for each, named alike."""
+    try:
+        return grp.getgrgid(group).gr_name == pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return False
+
+
+def _fresh_folder(name: str) -> pathlib.Path | None:
+    """A folder of unpredictable name; removed at the end of the process."""
+    try:
+        home = pathlib.Path(tempfile.mkdtemp(prefix='masticator_dynamics-'))
+    except OSError:
+        return None
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    os.environ['NUMBA_CACHE_DIR'] = str(home)  # for what follows, and for children
+    folder = home / name
+    _make(folder)
+    return folder

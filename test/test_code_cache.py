@@ -1,0 +1,159 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled code is kept in folders that nobody else can write, or nowhere."""
+
+import os
+import pathlib
+import pickle
+import stat
+import subprocess
+import sys
+import tempfile
+
+import platformdirs
+import pytest
+
+from masticator_dynamics.code_cache import code_folder
+from masticator_dynamics.engine import jit
+
+
+@pytest.fixture(name='cache')
+def fixture_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    """The user's cache; beside it a temporary folder."""
+    (tmp_path / 'tmp').mkdir()
+    monkeypatch.setenv('NUMBA_CACHE_DIR', '')  # given back afterwards, though the code sets it
+    monkeypatch.setattr(platformdirs, 'user_cache_path', lambda *_: tmp_path / 'home/cache')
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'tmp'))
+    return tmp_path / 'home/cache'
+
+
+def mode(folder: pathlib.Path) -> int:
+    return stat.S_IMODE(folder.stat().st_mode)
+
+
+def test_the_user_cache_is_used_and_private(cache: pathlib.Path) -> None:
+    folder = code_folder('kernels/twin')
+    assert folder == cache / 'kernels/twin'
+    assert [mode(made) for made in (folder, folder.parent, cache, cache.parent)] == [0o700] * 4
+    assert code_folder('kernels/twin') == folder
+
+
+def test_numba_cache_dir_has_precedence(cache, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'chosen/deep'))
+    assert code_folder('kernels') == tmp_path / 'chosen/deep/kernels'
+    assert not cache.exists()
+
+
+def open_to_others(folder: pathlib.Path) -> None:
+    folder.chmod(0o777)
+
+
+def readable_by_the_group(folder: pathlib.Path) -> None:
+    folder.chmod(0o750)
+
+
+def replaced_by_a_link(folder: pathlib.Path) -> None:
+    folder.rename(folder.with_name('elsewhere'))
+    folder.symlink_to('elsewhere')
+
+
+def replaced_by_a_file(folder: pathlib.Path) -> None:
+    folder.rmdir()
+    folder.write_text('in the way')
+
+
+def exchangeable(folder: pathlib.Path) -> None:
+    """Whoever can write above may put another folder there between check and use."""
+    folder.parent.chmod(0o777)
+
+
+def exchangeable_by_a_group(folder: pathlib.Path) -> None:
+    os.chown(folder.parent, -1, 1) if os.geteuid() == 0 else pytest.skip('needs another group')
+    folder.parent.chmod(0o775)
+
+
+def of_another_user(folder: pathlib.Path) -> None:
+    os.chown(folder, 12345, -1) if os.geteuid() == 0 else pytest.skip('only root can give away')
+
+
+@pytest.mark.parametrize(
+    'spoil',
+    [open_to_others, readable_by_the_group, replaced_by_a_link, replaced_by_a_file, exchangeable,
+     exchangeable_by_a_group, of_another_user],
+)  # fmt: skip
+def test_a_folder_that_is_not_safe_is_replaced_by_a_fresh_one(
+    spoil, cache: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    folder = code_folder('kernels')
+    spoil(folder)
+    with pytest.warns(RuntimeWarning, match=f'compiled code is not kept.*{folder}') as warned:
+        fresh = code_folder('kernels')
+        again = code_folder('twin')
+    assert len(warned) == 1
+    assert fresh.parent.parent == tmp_path / 'tmp' and again.parent == fresh.parent
+    assert mode(fresh) == mode(fresh.parent) == 0o700
+    assert os.environ['NUMBA_CACHE_DIR'] == str(fresh.parent)  # children need not compile anew
+
+
+def test_the_group_that_a_user_has_alone_may_write_above(
+    cache: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ubuntu's umask is 002, with a group for each user."""
+    folder = code_folder('kernels')
+    folder.parent.chmod(0o775)
+    monkeypatch.setattr('grp.getgrgid', lambda gid: type('Group', (), {'gr_name': 'me'}))
+    monkeypatch.setattr('pwd.getpwuid', lambda uid: type('User', (), {'pw_name': 'me'}))
+    assert code_folder('kernels') == folder
+
+
+def test_without_any_place_code_is_compiled_and_not_kept(cache, tmp_path, monkeypatch) -> None:
+    cache.parent.write_text('in the way')
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'missing'))
+    with pytest.warns(RuntimeWarning, match='compiled code is not kept'):
+        assert code_folder('kernels') is None
+    assert jit.kept_in(None, lambda x: x + 1)(2) == 3
+
+
+class Planted:
+    """Runs when it is unpickled."""
+
+    def __init__(self, target: pathlib.Path):
+        self._target = target
+
+    def __reduce__(self) -> tuple:
+        return pathlib.Path.touch, (self._target,)
+
+
+_PROGRAM = """
+import pathlib
+from masticator_dynamics.code_cache import code_folder
+from masticator_dynamics.engine.jit import kept_in
+folder = code_folder('kernels')
+def add(x): return x + 1
+print(kept_in(folder, add)(1))
+"""
+
+
+def test_a_prepared_pickle_does_not_run(tmp_path: pathlib.Path) -> None:
+    """The real thing: an index file of numba's, exchanged in a folder that others can write."""
+    program = tmp_path / 'program.py'
+    program.write_text(_PROGRAM)
+    environment = os.environ | {'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
+
+    def run() -> str:
+        done = subprocess.run(
+            [sys.executable, program], env=environment, capture_output=True, text=True, timeout=120
+        )
+        assert done.stdout == '2\n', done.stderr
+        return done.stderr
+
+    assert run() == ''
+    indices = list((tmp_path / 'cache/kernels').rglob('*.nbi'))
+    assert len(indices) == 1
+    trap = tmp_path / 'ran'
+    content = indices[0].read_bytes()
+    version = content.index(b'.') + 1  # a pickle of the version, then one of stamp and overloads
+    indices[0].write_bytes(content[:version] + pickle.dumps(Planted(trap)))
+    (tmp_path / 'cache/kernels').chmod(0o777)
+    assert 'RuntimeWarning' in run()
+    assert not trap.exists()
