@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lint format clean distclean
+.PHONY: help setup demo test bench docs lint format clean distclean
 
 # The interpreter that .venv is made with: PYTHON=... or the first of these that runs and fits.
 CANDIDATES = $(or $(PYTHON),python3.12 python3.11 python3)
@@ -50,7 +50,7 @@ $(STAMP): $(SOURCES)
 	    touch .venv/COLCON_IGNORE
 	fi
 	echo 'Installing into .venv (some minutes the first time)'
-	$(BIN)/python -m pip install --quiet --quiet --editable '.[ros,interfaces,drives,demo,test,lint]'
+	$(BIN)/python -m pip install --quiet --quiet --editable '.[ros,interfaces,drives,demo,test,lint,docs]'
 	# An editable install leaves out the data files. These links stand in for them, so that ROS
 	# finds the package in .venv by its usual ways, and the files as they are in the checkout.
 	mkdir -p .venv/share/ament_index/resource_index/packages .venv/lib/masticator_dynamics
@@ -69,8 +69,20 @@ $(INTERFACES): $(wildcard masticator_interfaces/* masticator_interfaces/*/*) | $
 demo: setup ## the main job, end to end, with no robot
 	@$(BIN)/masticator demo
 
+# Tests with processes live by the clock: they run one after another, with nothing beside them.
+# All others only compute: they share the processors, first. 5: no test of that kind was chosen.
 test: setup ## all tests; PYTEST='-k closure' adds flags
-	@$(BIN)/python -m pytest --timeout=600 --durations=10 --rerun-show-tracebacks $(PYTEST)
+	@run=($(BIN)/python -m pytest --timeout=600 --durations=10 --rerun-show-tracebacks)
+	computing=0 clock=0
+	"$${run[@]}" -m 'not clock' --numprocesses auto --dist loadfile $(PYTEST) || computing=$$?
+	"$${run[@]}" -m clock $(PYTEST) || clock=$$?
+	if [[ $$computing == 5 ]]; then exit $$clock; fi
+	if [[ $$clock == 5 ]]; then exit $$computing; fi
+	exit $$((computing ? computing : clock))
+
+docs: setup ## the documentation as a site, in docs/_build
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build
+	echo 'docs/_build/index.html'
 
 bench: setup ## timings, side by side
 	@$(BIN)/python -m benchmark.run
@@ -86,7 +98,7 @@ format: setup ## lay out all Python files as `make lint` wants them
 	@$(BIN)/ruff format .
 
 clean: ## remove what builds and tests left, but not .venv
-	@rm -rf build dist install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf build dist install log docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -path ./.venv -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove .venv, too

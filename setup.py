@@ -87,6 +87,12 @@ EXTRAS = {
         'pytest>=7.4,<10',
         'pytest-rerunfailures>=16.7,<17',
         'pytest-timeout>=2.2,<3',
+        'pytest-xdist>=3.5,<4',
+    ],
+    'docs': [
+        'furo>=2024.8',
+        'myst-parser>=4,<6',
+        'sphinx>=8,<9',
     ],
     'lint': [
         'mypy>=2.4,<3',

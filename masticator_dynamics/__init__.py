@@ -2,18 +2,62 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamics of closed-loop robots: from mechanism files to actuator efforts."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
+    from masticator_dynamics.description import MechanismDescription, load_description
+    from masticator_dynamics.errors import (
+        ActuationError,
+        ClosureError,
+        DescriptionError,
+        InputError,
+        LimitError,
+        MasticatorError,
+        ReachError,
+        SingularityError,
+    )
+    from masticator_dynamics.load_limits import LoadLimits
+    from masticator_dynamics.mechanism import FramePose, Mechanism
+    from masticator_dynamics.results import Effort, Motion
 
-__all__ = ['Mechanism']
+__all__ = [
+    'ActuationError',
+    'ClosureError',
+    'DescriptionError',
+    'Effort',
+    'FramePose',
+    'InputError',
+    'LimitError',
+    'LoadLimits',
+    'MasticatorError',
+    'Mechanism',
+    'MechanismDescription',
+    'Motion',
+    'ReachError',
+    'SingularityError',
+    'load_description',
+]
+
+_MODULES = {
+    'Effort': 'results',
+    'FramePose': 'mechanism',
+    'LoadLimits': 'load_limits',
+    'Mechanism': 'mechanism',
+    'MechanismDescription': 'description',
+    'Motion': 'results',
+    'load_description': 'description',
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import the engine when it is first asked for: the command line's help does not need it."""
-    if name == 'Mechanism':
-        from masticator_dynamics.mechanism import Mechanism
+    if name not in __all__:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    module = importlib.import_module(f'{__name__}.{_MODULES.get(name, "errors")}')
+    return getattr(module, name)
 
-        return Mechanism
-    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+
+def __dir__() -> list[str]:
+    """Public names, those not yet imported included."""
+    return sorted({*globals(), *__all__})

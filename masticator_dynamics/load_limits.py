@@ -28,8 +28,8 @@ class LoadLimits:
     Attributes
     ----------
     effort, power, axial_force, radial_force : array, shape (n_u,)
-        Of each actuator: its effort (N m or N), |effort * velocity| (W), and the force that its
-        joint transmits, along and across the joint's axis (N).
+        Of each actuator: its effort (N m or N), the size of effort times velocity (W), and the
+        force that its joint transmits, along and across the joint's axis (N).
     contact_low, contact_high : array, shape (n_c,)
         Range of each contact's multiplier (N).
     """

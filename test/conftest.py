@@ -1,8 +1,21 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Property tests are the same on every run and are not failed by a busy machine."""
+"""What holds for all tests: which live by the clock; the same property tests in every run."""
+
+import pathlib
 
 import hypothesis
+import pytest
+
+CLOCK = {'control', 'demo', 'drives', 'nodes'}  # folders of tests with processes
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests that need the computer for themselves."""
+    for item in items:
+        if CLOCK & set(item.path.relative_to(pathlib.Path(__file__).parent).parts):
+            item.add_marker(pytest.mark.clock)
+
 
 hypothesis.settings.register_profile(
     'masticator',

@@ -1,0 +1,29 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How the documentation becomes a site: ``make docs``."""
+
+import pathlib
+from xml.etree import ElementTree
+
+manifest = ElementTree.parse(pathlib.Path(__file__).parents[1] / 'package.xml').getroot()
+
+project = 'masticator_dynamics'
+author = 'The masticator_dynamics authors'
+copyright = f'2026, {author}'
+version = release = manifest.findtext('version')
+
+extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.napoleon', 'sphinx.ext.viewcode']
+exclude_patterns = ['_build']
+html_theme = 'furo'
+html_title = f'{project} {version}'
+
+myst_heading_anchors = 4
+# Pages link folders and files of the repository, which a site does not have.
+suppress_warnings = ['myst.xref_missing']
+
+autodoc_member_order = 'bysource'
+autodoc_typehints = 'signature'
+autodoc_default_options = {'members': True, 'inherited-members': 'ValueError'}
+napoleon_google_docstring = False
+# Attributes stand in the class's own table; autodoc would list them a second time.
+napoleon_use_ivar = True

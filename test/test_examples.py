@@ -1,0 +1,28 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts in examples/ run as they are; the planner is played by the tests of the nodes."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+EXAMPLES = pathlib.Path(__file__).parents[1] / 'examples'
+
+
+def output_of(name: str) -> str:
+    run = subprocess.run(
+        [sys.executable, EXAMPLES / name], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_the_batch_study_finds_both_molars_alike_and_the_closed_mouth_strongest() -> None:
+    lines = output_of('batch_study.py').splitlines()[1:]
+    forces = [[float(force) for force in re.findall(r'(\d+) N', line)] for line in lines]
+    assert len(forces) == 9
+    for incisor, left, right in forces:
+        assert abs(left - right) <= 0.005 * right  # the inertia of S0's jaw is not quite symmetric
+        assert incisor > right  # which both sides of the robot carry
+    assert forces == sorted(forces, reverse=True)
