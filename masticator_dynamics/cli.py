@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import importlib
 import traceback
+import warnings
 from collections.abc import Sequence
+from typing import TextIO
 
 import click
 
@@ -82,6 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     SystemExit
         With status 1, by click, when the reader of standard output goes away.
     """
+    warnings.showwarning = _warn
     try:
         status = commands.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except click.ClickException as error:
@@ -98,6 +101,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         return _complain(f'internal error: {type(error).__name__}: {error}', FAILURE)
     return status if isinstance(status, int) else SUCCESS
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say one line on standard error, about the input rather than the code that warns."""
+    click.echo(f'{PROGRAM}: warning: {" ".join(str(message).split())}', err=True)
 
 
 def _complain(message: object, status: int) -> int:

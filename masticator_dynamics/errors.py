@@ -37,6 +37,10 @@ class DescriptionError(MasticatorError):
         super().__init__(f'{file}: {key}: {reason}' if key else f'{file}: {reason}')
 
 
+class DescriptionWarning(UserWarning):
+    """A description can be used, but something in it is passed over or looks wrong."""
+
+
 class InputError(MasticatorError):
     """Numbers, names or files handed in are malformed (shape, NaN, unknown joint, time order)."""
 

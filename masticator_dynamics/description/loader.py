@@ -5,12 +5,13 @@
 import dataclasses
 import os
 import pathlib
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
 from masticator_dynamics.description import schema, urdf
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, DescriptionWarning
 from masticator_dynamics.share import share_directory
 from masticator_dynamics.yaml_file import checked, read_mapping
 
@@ -82,6 +83,8 @@ def load_description(
     xml = urdf.expand(urdf_file, {**content.xacro_arguments, **(xacro_arguments or {})})
     tree = urdf.parse(xml, urdf_file)
     _check_names(content, tree, file)
+    for warning in (*tree.warnings, *_outside(content.home, tree)):
+        warnings.warn(f'{urdf_file}: {warning}', DescriptionWarning, stacklevel=2)
     actuators = {j: content.actuators.get(j, schema.Actuator()) for j in content.actuated}
     return MechanismDescription(
         file, content.name, content.description, urdf_file, xml, tree, content.base,
@@ -89,6 +92,17 @@ def load_description(
         dict(content.home), content.closures, content.contacts, actuators, content.force_joints,
         dict(content.flexible),
     )  # fmt: skip
+
+
+def _outside(home: Mapping[str, float], tree: urdf.Tree) -> Iterator[str]:
+    """Joints that home places outside their range."""
+    for joint in tree.joints:
+        value = home.get(joint.name, 0.0)
+        if joint.type in urdf.MOVING_TYPES and not joint.lower <= value <= joint.upper:
+            yield (
+                f'joint {joint.name}: home {value:.6g} {joint.unit} is outside its range '
+                f'[{joint.lower:.6g}, {joint.upper:.6g}]'
+            )
 
 
 def _find(name_or_path: str | pathlib.Path) -> pathlib.Path:

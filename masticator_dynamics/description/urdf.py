@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import io
 import pathlib
-import re
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +14,11 @@ import urdf_parser_py.urdf
 import urdf_parser_py.xml_reflection.core as urdf_reflection
 import xacro
 
+from masticator_dynamics.description.foreign import what_moves
 from masticator_dynamics.errors import DescriptionError
 
 Array = npt.NDArray[np.float64]
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
-
-# What the parser does not know inside these is a misspelling that would lose a mass or an axis;
-# elsewhere (ros2_control, gazebo, visual) it is none of our business.
-_MISSPELT = re.compile(
-    r'Unknown tag "(.+)" in /robot\[.*?\]/((?:link|joint)\[@name=\'.*\'\])(?:/inertial)?$'
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,11 +54,15 @@ class Joint:
 
 @dataclasses.dataclass(frozen=True)
 class Tree:
-    """Links and joints of a URDF, joints ordered from the root outwards."""
+    """Links and joints of a URDF, joints ordered from the root outwards.
+
+    ``warnings`` name what was passed over or looks wrong, a sentence each.
+    """
 
     root: str
     joints: tuple[Joint, ...]
     links: dict[str, Inertia]
+    warnings: tuple[str, ...] = ()
 
     def carriers(self) -> dict[str, str]:
         """For each link the one that its rigid body starts with: across fixed joints."""
@@ -104,14 +103,14 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     DescriptionError
         For broken XML, unknown joint types, links without place in the tree, bad inertias.
     """
-    complaints: list[str] = []
-    urdf_reflection.on_error = complaints.append
+    plain = what_moves(text, file)
+    urdf_reflection.on_error = lambda _: None  # unknown attributes: of no effect on the motion
     try:
         with contextlib.redirect_stderr(io.StringIO()):
-            robot = urdf_parser_py.urdf.URDF.from_xml_string(text.encode())
+            robot = urdf_parser_py.urdf.URDF.from_xml_string(plain.xml)
     except Exception as error:  # the parser raises many types, AssertionError among them
         raise DescriptionError(file, '', f'URDF: {_one_line(error)}') from error
-    _refuse_what_is_not_read(robot, complaints, file)
+    _refuse_what_is_not_read(robot, file)
     links = {link.name: _inertia(link, file) for link in robot.links}
     joints = {joint.child: _joint(joint, links, file) for joint in robot.joints}
     if len(joints) != len(robot.joints):
@@ -120,19 +119,34 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     roots = [name for name in links if name not in joints]
     if len(roots) != 1:
         raise DescriptionError(file, '', f'a URDF has one root link, this one has {roots}')
-    return Tree(roots[0], _outwards(roots[0], list(joints.values()), file), links)
+    outwards = _outwards(roots[0], list(joints.values()), file)
+    tree = Tree(roots[0], outwards, links)
+    doubts = (*plain.warnings, *_doubtful_inertias(links), *_forgotten_masses(tree, plain.shaped))
+    return dataclasses.replace(tree, warnings=doubts)
 
 
-def _refuse_what_is_not_read(
-    robot: urdf_parser_py.urdf.URDF, complaints: list[str], file: pathlib.Path
-) -> None:
+def _doubtful_inertias(links: dict[str, Inertia]) -> Iterator[str]:
+    """What no rigid body can have: a principal moment above the sum of the others."""
+    for name, inertia in links.items():
+        first, second, third = np.linalg.eigvalsh(inertia.about_center)
+        if third > (first + second) * (1.0 + 1e-3) + 1e-15:
+            yield (
+                f'link {name}: its principal moments are {first:.4g}, {second:.4g} and '
+                f'{third:.4g} kg m^2; no body has one above the sum of the others'
+            )
+
+
+def _forgotten_masses(tree: Tree, shaped: Iterable[str]) -> Iterator[str]:
+    """Moving bodies with a shape and no mass."""
+    carriers = tree.carriers()
+    heavy = {carriers[name] for name, inertia in tree.links.items() if inertia.mass > 0.0}
+    for name in shaped:
+        if carriers[name] not in heavy | {tree.root}:
+            yield f'link {name} has a shape but no <inertial>: its body counts as massless'
+
+
+def _refuse_what_is_not_read(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path) -> None:
     """Nothing that changes the mechanism may be passed over."""
-    for complaint in complaints:
-        if '/wiki/xacro}' in complaint:
-            raise DescriptionError(file, '', 'has xacro elements, but its name does not end .xacro')
-        misspelt = _MISSPELT.search(complaint)
-        if misspelt:
-            raise DescriptionError(file, misspelt[2], f'unknown element <{misspelt[1]}>')
     for kind, items in (('link', robot.links), ('joint', robot.joints)):
         names = [item.name for item in items]
         for name in names:

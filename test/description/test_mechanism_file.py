@@ -17,7 +17,7 @@ import yaml
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description, shipped_mechanisms
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, DescriptionWarning
 
 Edit = Callable[[dict[str, Any]], Any]
 
@@ -350,3 +350,12 @@ def test_a_description_is_immutable() -> None:
     with pytest.raises((AttributeError, TypeError, ValueError)):
         description.closures[0].name = 'other'
     assert np.array_equal(description.gravity, [0.0, -9.81, 0.0])
+
+
+def test_home_outside_a_range_is_warned_about(tmp_path: pathlib.Path) -> None:
+    text = (samples.OWN / 'ladder.urdf').read_text(encoding='utf-8')
+    (tmp_path / 'ladder.urdf').write_text(text.replace('upper="1.5"', 'upper="0.5"'))
+    file = tmp_path / 'ladder.yaml'
+    file.write_text((samples.OWN / 'ladder.yaml').read_text(encoding='utf-8'))
+    with pytest.warns(DescriptionWarning, match=r'tilt: home .* outside its range \[0.1, 0.5'):
+        load_description(file)

@@ -93,6 +93,43 @@ def test_what_others_read_is_left_to_them() -> None:
         assert urdf.parse(LADDER.replace(GROUND, GROUND + foreign), FILE).root == 'ground'
 
 
+def test_vendors_elements_are_passed_over_with_a_warning() -> None:
+    vendors = LADDER.replace(TILT_AXIS, TILT_AXIS + '<joint_properties friction="0"/>').replace(
+        SLIDE_AXIS, SLIDE_AXIS + '<joint_properties friction="0"/>'
+    )
+    drive = '<transmission name="a"><joint name="slide"><role>a</role></joint></transmission>'
+    tree = urdf.parse(vendors.replace(GROUND, GROUND + drive), FILE)
+    assert tree.warnings == ('<joint_properties> in joint slide and 1 more is not read',)
+    assert [joint.name for joint in tree.joints] == ['slide', 'tilt', 'top']
+
+
+def test_a_limit_without_bounds_is_unlimited_with_a_warning() -> None:
+    tree = urdf.parse(LADDER.replace('lower="0.1" upper="1.5" ', ''), FILE)
+    assert (tree.joints[1].lower, tree.joints[1].upper) == (-np.inf, np.inf)
+    assert tree.joints[1].velocity == 10.0
+    assert tree.warnings == ('<limit> without lower and upper counts as unlimited: joint tilt',)
+    assert urdf.parse(LADDER.replace('lower="0.1" ', ''), FILE).joints[1].lower == 0.0
+
+
+def test_names_may_hold_anything() -> None:
+    tree = urdf.parse(LADDER.replace('"rungs"', '"échelle/2 rungs"'), FILE)
+    assert tree.joints[1].child == 'échelle/2 rungs' and tree.warnings == ()
+
+
+def test_inertias_that_no_body_has_are_warned_about() -> None:
+    (warning,) = urdf.parse(LADDER.replace('ixx="0.1"', 'ixx="1.6"'), FILE).warnings
+    assert warning.startswith('link rungs: ') and '1.6 kg m^2' in warning
+    assert urdf.parse(LADDER.replace('ixx="0.1"', 'ixx="1.55"'), FILE).warnings == ()
+
+
+def test_a_shape_without_mass_is_warned_about() -> None:
+    shape = '<visual><geometry><sphere radius="1"/></geometry></visual>'
+    carried = LADDER.replace('<link name="head"/>', f'<link name="head">{shape}</link>')
+    assert carried != LADDER and urdf.parse(carried, FILE).warnings == ()
+    (warning,) = urdf.parse(carried.replace('"fixed"', '"continuous"'), FILE).warnings
+    assert warning.startswith('link head has a shape but no <inertial>')
+
+
 # XML
 
 
@@ -128,9 +165,10 @@ def test_elements_that_cannot_be_read(old: str, new: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ('old', 'new', 'key', 'tag'),
     [
-        ('<inertial>', '<inertail>', 'foot', '<inertail>'),
-        (TILT_AXIS, '<axes xyz="0 0 1"/>', 'tilt', '<axes>'),
-        ('<mass value="9"/>', '<mass value="9"/><masss value="1"/>', 'rungs', '<masss>'),
+        ('<inertial>', '<inertail>', 'foot', '<inertial> meant'),
+        (TILT_AXIS, '<axes xyz="0 0 1"/>', 'tilt', '<axis> meant'),
+        ('<mass value="9"/>', '<mass value="9"/><masss value="1"/>', 'rungs', '<mass> meant'),
+        (GROUND, GROUND + '<lnik name="a"/>', '', '<link> meant'),
     ],
 )
 def test_misspelt_elements_that_would_be_lost(old: str, new: str, key: str, tag: str) -> None:

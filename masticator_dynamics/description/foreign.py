@@ -1,0 +1,120 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a URDF says about motion, apart from what it says to other programs.
+
+Vendors put elements of their own into URDF files. Those that change nothing in the dynamics are
+passed over with a warning; those that look like a misspelling would lose a mass or an axis.
+"""
+
+import dataclasses
+import difflib
+import pathlib
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+from masticator_dynamics.errors import DescriptionError
+
+KNOWN = {
+    'link': ('inertial', 'visual', 'collision'),
+    'inertial': ('origin', 'mass', 'inertia'),
+    'joint': (
+        'origin', 'parent', 'child', 'axis', 'calibration', 'dynamics', 'limit', 'mimic',
+        'safety_controller',
+    ),
+}  # fmt: skip
+_UNREAD = ('visual', 'collision', 'calibration', 'safety_controller')
+_XACRO = 'wiki/xacro}'
+_SIMILAR = 0.7  # of two names, by difflib; 'axes' and 'axis' are 0.75 alike
+
+
+@dataclasses.dataclass(frozen=True)
+class WhatMoves:
+    """Links and joints of a URDF with nothing else.
+
+    ``warnings`` name what was passed over, ``shaped`` the links that have a shape and no mass.
+    """
+
+    xml: bytes
+    warnings: tuple[str, ...]
+    shaped: tuple[str, ...]
+
+
+def what_moves(text: str, file: pathlib.Path) -> WhatMoves:
+    """Read a URDF text and pass over what is of no effect on the motion.
+
+    Raises
+    ------
+    DescriptionError
+        For broken XML, another root element, xacro, or an element that is probably misspelt.
+    """
+    robot = _robot(text, file)
+    left_out: dict[str, list[str]] = {}
+    unlimited, shaped = [], []
+    for part in list(robot):
+        if not isinstance(part.tag, str) or part.tag not in ('link', 'joint'):
+            _refuse_misspelt(part, ('link', 'joint'), '', file)
+            robot.remove(part)
+            continue
+        place = f'{part.tag} {part.get("name")}'
+        if part.find('inertial') is None and part.find('visual') is not None:
+            shaped.append(str(part.get('name')))
+        for element in (part, *part.findall('inertial')):
+            for tag in _strip(element, place, file):
+                left_out.setdefault(tag, []).append(place)
+        if _without_bounds(part):
+            unlimited.append(place)
+    warnings = [f'<{tag}> in {_some(places)} is not read' for tag, places in left_out.items()]
+    if unlimited:
+        warnings.append(f'<limit> without lower and upper counts as unlimited: {_some(unlimited)}')
+    return WhatMoves(ElementTree.tostring(robot), tuple(warnings), tuple(shaped))
+
+
+def _some(places: list[str]) -> str:
+    """The first of several places, and how many more there are."""
+    return f'{places[0]} and {len(places) - 1} more' if len(places) > 1 else places[0]
+
+
+def _robot(text: str, file: pathlib.Path) -> ElementTree.Element:
+    """The root element, if it is a robot's and no xacro is left in the file."""
+    try:
+        robot = ElementTree.fromstring(text.encode())
+    except ElementTree.ParseError as error:
+        raise DescriptionError(file, '', f'URDF: not XML: {error}') from error
+    if robot.tag != 'robot':
+        raise DescriptionError(file, '', f'URDF: its root element is <{robot.tag}>, not <robot>')
+    if any(isinstance(e.tag, str) and _XACRO in e.tag for e in robot.iter()):
+        raise DescriptionError(file, '', 'has xacro elements, but its name does not end .xacro')
+    return robot
+
+
+def _strip(element: ElementTree.Element, place: str, file: pathlib.Path) -> Iterator[str]:
+    """Remove what is not read from an element; the tags that are no URDF."""
+    known = KNOWN[str(element.tag)]
+    for child in list(element):
+        if child.tag in known and child.tag not in _UNREAD:
+            continue
+        if child.tag not in known and isinstance(child.tag, str):
+            _refuse_misspelt(child, known, place, file)
+            yield child.tag
+        element.remove(child)
+
+
+def _refuse_misspelt(
+    element: ElementTree.Element, known: tuple[str, ...], place: str, file: pathlib.Path
+) -> None:
+    tag = str(element.tag)
+    likely = difflib.get_close_matches(tag, known, n=1, cutoff=_SIMILAR)
+    if likely:
+        reason = f'unknown element <{tag}>; is <{likely[0]}> meant?'
+        raise DescriptionError(file, place, reason)
+
+
+def _without_bounds(part: ElementTree.Element) -> bool:
+    """Whether a joint that could have a range says a limit without one; it then gets open ends."""
+    limit = part.find('limit')
+    if limit is None or part.get('type') not in ('revolute', 'prismatic'):
+        return False
+    if 'lower' in limit.attrib or 'upper' in limit.attrib:
+        return False
+    limit.attrib.update(lower='-inf', upper='inf')
+    return True
