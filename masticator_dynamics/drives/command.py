@@ -12,6 +12,8 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
+_MOST = 4  # times as many joints as there are, of which a message may tell
+
 
 class NotFiniteError(InputError):
     """A command with numbers that are none: ros2_control's first ones are such."""
@@ -95,6 +97,8 @@ class CommandReader:
         return Command(positions, velocities, efforts, time, time if stamp is None else stamp, age)
 
     def _match(self, names: Sequence[str]) -> None:
+        if len(names) > _MOST * len(self._joints):  # not worth a look at each
+            raise InputError(f'command is for {len(names)} joints, needed are {len(self._joints)}')
         given = tuple(names)
         if given == self._names:
             return

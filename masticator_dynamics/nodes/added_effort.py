@@ -14,16 +14,17 @@ import dataclasses
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.nodes.diagnostics import LogLimit
 from masticator_dynamics.nodes.direct_subscription import DirectSubscription
 from masticator_dynamics.nodes.publishers import RELIABLE
-from masticator_dynamics.nodes.trajectory_cdr import Trajectory, decode, from_message, is_plain
+from masticator_dynamics.nodes.trajectory_cdr import Trajectory, decode
 
+_LARGEST = 8192  # bytes; a state of six joints has 400
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -121,7 +122,8 @@ class AddedEffortInput:
     def __init__(self, node: LifecycleNode, joints: tuple[str, ...], timeout: float, lead: float):
         self.added = AddedEffort(joints, timeout, lead)
         self._node, self._joints = node, list(joints)
-        self._states = DirectSubscription(node, JointState, 'feedforward_state', _NEWEST)
+        self._log_limit = LogLimit()
+        self._states = DirectSubscription(node, JointState, 'feedforward_state', _NEWEST, _LARGEST)
         # The serialised message: rclpy would keep Python's lock for some cycles to convert it.
         self._trajectories = node.create_subscription(
             JointTrajectory, 'feedforward_trajectory', self._follow, RELIABLE, raw=True
@@ -141,10 +143,9 @@ class AddedEffortInput:
         return self.added.at(now)
 
     def _follow(self, data: bytes) -> None:
-        message = decode(data) if is_plain(data) else None
-        if message is None:
-            message = from_message(deserialize_message(data, JointTrajectory))
-        if not self.added.follow(message):
+        trajectory = decode(data, 4 * len(self._joints))
+        if not self.added.follow(trajectory) and self._log_limit.allows():
             self._node.get_logger().warning(
                 'feedforward_trajectory has no efforts for all joints; nothing is added to it'
+                + self._log_limit.note()
             )

@@ -16,6 +16,7 @@ from masticator_dynamics.nodes.bite_force import BiteForce
 from masticator_dynamics.nodes.diagnostics import Rejections
 from masticator_dynamics.nodes.direct_subscription import DirectSubscription
 
+_LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
 # Only the newest force counts; best effort takes it from reliable and other publishers alike.
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -40,7 +41,9 @@ class BiteForceInput:
         self._prefix = frame_prefix
         self.rejections = Rejections()
         self._node, self._bite, self._now = node, bite, now
-        self._subscription = DirectSubscription(node, WrenchStamped, 'bite_force', _NEWEST)
+        self._subscription = DirectSubscription(
+            node, WrenchStamped, 'bite_force', _NEWEST, _LARGEST
+        )
 
     def destroy(self) -> None:
         """Give the topic back."""
@@ -59,7 +62,8 @@ class BiteForceInput:
         try:
             self._bite.take(frame, measured, self._now(), wrench)
         except MasticatorError as error:
-            if self.rejections.reject(str(error)):
-                self._node.get_logger().error(f'bite_force rejected: {error}')
+            line = self.rejections.reject(str(error))
+            if line:
+                self._node.get_logger().error(f'bite_force rejected: {line}')
         else:
             self.rejections.accept()

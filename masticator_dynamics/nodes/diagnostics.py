@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 
@@ -14,12 +13,58 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 STALE = DiagnosticStatus.STALE
 
 _SHOWN = 2.0  # s
-_SPACED = 1.0  # s between two lines in the log
+_SPACED = 1.0  # s between two lines in the log, after the first few
+_LONGEST = 400  # characters of a reason
 
 
-@dataclasses.dataclass
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    """A text that may hold what strangers sent: not longer than a log can bear, and printable."""
+    shown = text if len(text) <= longest else f'{text[:longest]} ... ({len(text)} characters)'
+    return ''.join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
+
+
+class LogLimit:
+    """A few lines at once, then one per second; the others are counted.
+
+    Whoever repeats a mistake, or asks the same all the time, must not flood the log; nor must a
+    control cycle wait for a logger that takes half a millisecond to find that it has nothing to
+    say.
+
+    Parameters
+    ----------
+    burst : int
+        Lines at once, after a pause.
+    """
+
+    def __init__(self, burst: int = 1):
+        self._burst = self._left = float(burst)
+        self._time = time.monotonic()
+        self._withheld = 0
+
+    def allows(self) -> bool:
+        """Whether to log a line now."""
+        now = time.monotonic()
+        self._left = min(self._left + (now - self._time) / _SPACED, self._burst)
+        self._time = now
+        if self._left < 1.0:
+            self._withheld += 1
+            return False
+        self._left -= 1.0
+        return True
+
+    def note(self) -> str:
+        """How many lines were withheld since the last note: the end of a line, or nothing."""
+        withheld, self._withheld = self._withheld, 0
+        return f' ({withheld} more since the last line)' if withheld else ''
+
+
 class Rejections:
     """Messages of one topic that were refused.
+
+    Parameters
+    ----------
+    burst : int
+        Lines in the log at once, after a pause.
 
     Attributes
     ----------
@@ -29,32 +74,25 @@ class Rejections:
         Why the latest refused one was.
     """
 
-    accepted: int = 0
-    rejected: int = 0
-    last: str = ''
-    _pending: bool = False
-    _time: float = -math.inf
-    _logged: float = -math.inf
+    def __init__(self, burst: int = 1):
+        self.accepted = self.rejected = 0
+        self.last = ''
+        self._limit = LogLimit(burst)
+        self._pending = False
+        self._time = -math.inf
 
     def accept(self) -> None:
         """Count a good message."""
         self.accepted += 1
         self._pending = False
 
-    def reject(self, reason: str) -> bool:
-        """Count a refused message; whether to log it: once in a second.
-
-        A publisher that repeats its mistake must not flood the log; nor must a control cycle wait
-        for a logger that takes half a millisecond to find that it has nothing to say.
-        """
+    def reject(self, reason: str) -> str:
+        """Count a refused message; what to log: nothing, mostly, when many are refused."""
         self.rejected += 1
-        self.last = reason
+        self.last = shortened(reason)
         self._time = time.monotonic()
         self._pending = True
-        logged = self._time - self._logged >= _SPACED
-        if logged:
-            self._logged = self._time
-        return logged
+        return self.last + self._limit.note() if self._limit.allows() else ''
 
     @property
     def alarming(self) -> bool:

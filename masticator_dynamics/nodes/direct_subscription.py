@@ -13,6 +13,10 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
+
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.nodes.guard import guard_of
 
 # By default rclpy waits for two events of every topic (subscribers that do not fit), and looks at
 # each whenever anything arrives.
@@ -37,10 +41,16 @@ class DirectSubscription:
     topic : str
     qos : QoSProfile
         Its depth is how many messages may wait.
+    largest : int, optional
+        Bytes of a message; to convert a larger one would hold up the reader, so it is refused
+        before. The node's guard counts and tells it, as it does what cannot be read.
     """
 
-    def __init__(self, node: Node, kind: type, topic: str, qos: QoSProfile):
-        self._node, self._kind, self._depth = node, kind, qos.depth
+    def __init__(
+        self, node: Node, kind: type, topic: str, qos: QoSProfile, largest: int | None = None
+    ):
+        self._node, self._kind, self._depth, self._largest = node, kind, qos.depth, largest
+        self._guard = guard_of(node)
         self._subscription = node.create_subscription(
             kind,
             topic,
@@ -65,21 +75,34 @@ class DirectSubscription:
 
     def take(self) -> Iterator[tuple[Any, int]]:
         """Messages that wait, oldest first, and when each was received, ns since 1970."""
-        for message, info in self._take(raw=False):
-            yield message, info['received_timestamp']
+        for data, info in self.take_serialized():
+            try:
+                message = deserialize_message(data, self._kind)
+            except Exception as error:  # whatever came, the others still count
+                self._refuse(error)
+            else:
+                yield message, info['received_timestamp']
 
     def take_serialized(self) -> Iterator[tuple[bytes, dict[str, int]]]:
         """The same as bytes, with what the middleware knows of each; times in ns since 1970."""
-        return self._take(raw=True)
-
-    def _take(self, *, raw: bool) -> Iterator[tuple[Any, dict[str, int]]]:
         handle = self._subscription.handle
         with handle:
             for _ in range(self._depth):
-                taken = handle.take_message(self._kind, raw)
+                try:
+                    taken = handle.take_message(self._kind, True)
+                except Exception as error:
+                    self._refuse(error)
+                    return
                 if taken is None:
                     return
-                message, info = taken
+                data, info = taken
+                if self._largest is not None and len(data) > self._largest:
+                    reason = f'{len(data)} bytes; at most {self._largest} are read'
+                    self._refuse(InputError(reason))
+                    return  # to fetch it took time enough; what else waits comes with the next
                 # Not every middleware tells.
                 info['received_timestamp'] = info.get('received_timestamp') or time.time_ns()
-                yield message, info
+                yield data, info
+
+    def _refuse(self, error: Exception) -> None:
+        self._guard.take(self._subscription.topic_name, error)

@@ -22,8 +22,11 @@ from masticator_dynamics.drives.status import powered
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DriveError
+from masticator_dynamics.nodes.diagnostics import LogLimit
+from masticator_dynamics.nodes.guard import guard_of
 
 _POLL = 0.005  # s
+_BURST = 10  # lines in the log at once
 _PATIENCE = 10.0  # s; the supervisor gives up earlier by itself
 _INACTIVE = Outcome(False, 'the node is not active')
 
@@ -60,6 +63,7 @@ class DriveRequests:
         self._node, self._supervisor = node, supervisor
         self._network, self._exchange, self._home = network, exchange, home
         self._one_at_a_time = threading.Lock()
+        self._log_limit = LogLimit(_BURST)
         self._threads: list[threading.Thread] = []
         group = MutuallyExclusiveCallbackGroup()
         requests: dict[str, Request] = {
@@ -187,6 +191,7 @@ class DriveRequests:
         try:
             outcome = self.run(request)
         except Exception as error:  # the node survives whatever a request does
+            guard_of(self._node).take('request', error, message=False)
             outcome = Outcome(False, f'{type(error).__name__}: {error}')
         done.set_result(outcome)
         executor = self._node.executor
@@ -198,10 +203,8 @@ class DriveRequests:
         return self._fill('emergency_stop', response, outcome)
 
     def _fill(self, name: str, response: Any, outcome: Outcome) -> Any:
-        logger = self._node.get_logger()
-        if outcome.success:
-            logger.info(f'{name}: {outcome.message}')
-        else:
-            logger.error(f'{name}: {outcome.message}')
+        if self._log_limit.allows():
+            logger, note = self._node.get_logger(), self._log_limit.note()
+            (logger.info if outcome.success else logger.error)(f'{name}: {outcome.message}{note}')
         response.success, response.message = outcome
         return response

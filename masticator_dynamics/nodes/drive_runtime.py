@@ -12,13 +12,13 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
-from masticator_dynamics.drives.cycle import Feedback, Setpoint
+from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import Report
-from masticator_dynamics.drives.safety import in_order
+from masticator_dynamics.drives.safety import Finding, in_order
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import DescriptionError, DriveError
 from masticator_dynamics.nodes.added_effort import AddedEffortInput
@@ -131,6 +131,10 @@ class DriveRuntime:
         self._requests.approach_velocity = settings.approach_velocity
         if self._added is not None:
             self._added.added.timeout = settings.added_effort_timeout
+
+    def fail(self, reason: str) -> None:
+        """Slow the drives down and make them torque-free."""
+        self._supervisor.stop(Finding('node', 'internal error', reason, Goal.STOPPED))
 
     def _cycle(self, feedback: Feedback) -> Setpoint:
         self._command.poll()

@@ -28,6 +28,9 @@ from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE, 
 _NEWEST = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
+_LARGEST = 8192  # bytes; a command for six joints has 400, and 8192 take 0.15 ms to convert
+
+
 class CommandInput:
     """Topics ``~/command`` and ``~/emergency_stop``.
 
@@ -49,10 +52,11 @@ class CommandInput:
         self._node, self._supervisor = node, supervisor
         self._forward_effort = forward_effort
         self._reader = CommandReader(supervisor.joints, mode)
-        self._commands = DirectSubscription(node, JointState, '~/command', _NEWEST)
+        self._commands = DirectSubscription(node, JointState, '~/command', _NEWEST, _LARGEST)
         # Reliable publishers are heard twice, and in spite of frames that are lost; others once.
         self._stops = [
-            DirectSubscription(node, Bool, '~/emergency_stop', qos) for qos in (RELIABLE, _NEWEST)
+            DirectSubscription(node, Bool, '~/emergency_stop', qos, _LARGEST)
+            for qos in (RELIABLE, _NEWEST)
         ]
 
     def destroy(self) -> None:
@@ -92,8 +96,9 @@ class CommandInput:
         except NotFiniteError:
             self._supervisor.not_finite()
         except InputError as error:
-            if self.rejections.reject(str(error)):
-                self._node.get_logger().error(f'command refused: {error}')
+            line = self.rejections.reject(str(error))
+            if line:
+                self._node.get_logger().error(f'command refused: {line}')
         else:
             self.rejections.accept()
             self._supervisor.submit(command)

@@ -21,6 +21,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.estimation.estimator import why_not
+from masticator_dynamics.nodes.diagnostics import shortened
 from masticator_dynamics.nodes.estimator_set import EstimatorSet
 from masticator_dynamics.nodes.joint_state_input import (
     INDEPENDENT,
@@ -92,9 +93,9 @@ class EstimateService:
         try:
             await self._fill(request, response)
         except MasticatorError as error:
-            response.message = str(error)
+            response.message = shortened(str(error))
         except Exception as error:  # the node survives whatever a request does
-            response.message = f'{type(error).__name__}: {error}'
+            response.message = shortened(f'{type(error).__name__}: {error}')
         if response.success:
             self.answered += 1
         else:

@@ -80,6 +80,9 @@ class JointStateRuntime:
     def check(self, settings: Any) -> None:
         """Nothing that the ranges do not say."""
 
+    def fail(self, reason: str) -> None:
+        """Nothing here moves."""
+
     def apply(self, settings: Any) -> None:
         """Take over what may change."""
         self._stream.tolerance = settings.closure_tolerance

@@ -24,6 +24,7 @@ from masticator_dynamics.nodes.status_reporter import StatusReporter
 
 # Messages wait while the process is not scheduled for a moment: a second of them at 1 kHz.
 _QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+_LARGEST = 65536  # bytes; states of a thousand joints, of which ours may be some
 _LAG = 1_000_000_000  # ns; when one has waited for longer, all but the newest are skipped
 _POLL = 0.1  # s; how soon the thread sees that it should end
 _SILENCE = 1.0  # s without messages before there is a warning
@@ -69,7 +70,7 @@ class JointStateStream:
         self.skipped = 0  # messages that were overtaken
         self._node, self._topic, self._answer = node, topic, answer
         self._reader = JointStateReader(mechanism, tolerance)
-        self._subscription = DirectSubscription(node, JointState, topic, _QOS)
+        self._subscription = DirectSubscription(node, JointState, topic, _QOS, _LARGEST)
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
         self._received = self._started = 0.0
@@ -174,5 +175,6 @@ class JointStateStream:
             self.rejections.accept()
 
     def _reject(self, reason: str) -> None:
-        if self.rejections.reject(reason):
-            self._node.get_logger().error(f'{self._topic} rejected: {reason}')
+        line = self.rejections.reject(reason)
+        if line:
+            self._node.get_logger().error(f'{self._topic} rejected: {line}')

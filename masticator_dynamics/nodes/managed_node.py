@@ -15,6 +15,8 @@ from rclpy.parameter import Parameter
 
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.nodes.declarations import Declaration, declare, read
+from masticator_dynamics.nodes.diagnostics import shortened
+from masticator_dynamics.nodes.guard import Guard
 
 _SWITCH = 0.0002  # s; how long one thread may keep Python's lock from another
 
@@ -36,6 +38,9 @@ class Runtime(Protocol):
 
     def apply(self, settings: Any) -> None:
         """Take over parameters that may change."""
+
+    def fail(self, reason: str) -> None:
+        """Make safe what can be: a callback failed by a mistake of ours. For any thread."""
 
 
 class ManagedNode(LifecycleNode):
@@ -64,10 +69,11 @@ class ManagedNode(LifecycleNode):
         create: Callable[[ManagedNode, Any], Runtime],
     ):
         super().__init__(name)
+        self._runtime: Runtime | None = None
+        self.guard = Guard(self, self._callback_failed)
         self._declarations, self._settings_type = declarations, settings
         self._create = create
         declare(self, declarations)
-        self._runtime: Runtime | None = None
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
 
@@ -136,9 +142,13 @@ class ManagedNode(LifecycleNode):
             if self._runtime is not None:
                 self._runtime.check(settings)
         except MasticatorError as error:
-            return SetParametersResult(successful=False, reason=str(error))
+            return SetParametersResult(successful=False, reason=shortened(str(error)))
         return SetParametersResult(successful=True)
 
     def _apply_parameters(self, parameters: list[Parameter]) -> None:
         if self._runtime is not None:
             self._runtime.apply(self._read_settings())
+
+    def _callback_failed(self, reason: str) -> None:
+        if self._runtime is not None:
+            self._runtime.fail(reason)

@@ -11,9 +11,10 @@ from types import FrameType
 
 import rclpy
 import rclpy.utilities
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+
+from masticator_dynamics.nodes.guard import GuardedExecutor
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SIGNAL_POLL = 0.1  # s; Python sees a signal only between two waits of the executor
@@ -66,7 +67,7 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None) -> i
             signal_handler_options=SignalHandlerOptions.NO,
         )
         node = create()
-        executor = SingleThreadedExecutor()
+        executor = GuardedExecutor()
         executor.add_node(node)
         start = getattr(node, 'start', None)
         if start is not None and not start():

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -50,8 +50,9 @@ def sample_motion(
     goal: Goal = 'torque',
     friction: bool = False,
     limits: LoadLimits | bool = False,
+    between: Callable[[], None] = lambda: None,
 ) -> SampledMotion:
-    """Evaluate a path.
+    """Evaluate a path; ``between`` is called every few rows, and may raise to give it up.
 
     Raises
     ------
@@ -63,6 +64,7 @@ def sample_motion(
     widths = {name: actuated for name in ('position', 'velocity', 'acceleration', 'effort')}
     fields = {name: np.empty((count, w)) for name, w in (widths | {'q': tree, 'v': tree}).items()}
     for first in range(0, count, _CHUNK):
+        between()
         part = slice(first, first + _CHUNK)
         try:
             batch = mechanism.feedforward_batch(

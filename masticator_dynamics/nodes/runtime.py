@@ -98,6 +98,9 @@ class Runtime:
         if settings.bite_force_point_frame:
             self.bite.check_frame(settings.bite_force_point_frame)
 
+    def fail(self, reason: str) -> None:
+        """Nothing: the motion goes on, which is safer than efforts that end."""
+
     def activate(self) -> str:
         """Start the control cycle."""
         self.scheduler.simulated = self._node.get_parameter('use_sim_time').value

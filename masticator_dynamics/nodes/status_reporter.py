@@ -12,7 +12,8 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.nodes.diagnostics import make_status, words
+from masticator_dynamics.nodes.diagnostics import ERROR, OK, make_status, words
+from masticator_dynamics.nodes.guard import guard_of
 from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE
 
 _LOOK = 0.05  # s; how soon a change is reported
@@ -35,6 +36,7 @@ class StatusReporter:
         self, node: LifecycleNode, hardware: str, collect: Callable[[], list[DiagnosticStatus]]
     ):
         self._node, self._hardware, self._collect = node, hardware, collect
+        self._guard = guard_of(node)
         self._publisher = node.create_publisher(
             DiagnosticArray, '/diagnostics', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
         )
@@ -57,7 +59,7 @@ class StatusReporter:
         return make_status(name, self._hardware, level, message, values)
 
     def _look(self) -> None:
-        statuses, now = self._collect(), time.monotonic()
+        statuses, now = [*self._collect(), self._messages()], time.monotonic()
         # A message about what was refused hides the mode; numbers change all the time.
         summary = [(s.level, s.message, words(s)) for s in statuses]
         if summary != self._summary or now - self._reported >= _REPORT:
@@ -65,3 +67,19 @@ class StatusReporter:
             message = DiagnosticArray(status=statuses)
             message.header.stamp = self._node.get_clock().now().to_msg()
             self._publisher.publish(message)
+
+    def _messages(self) -> DiagnosticStatus:
+        """What could not be read at all, and what failed in reading or otherwise."""
+        unreadable, failures = self._guard.unreadable, self._guard.failures
+        values = {
+            'unreadable': unreadable.rejected,
+            'last unreadable': unreadable.last or 'none',
+            'internal errors': failures.rejected,
+            'last internal error': failures.last or 'none',
+        }
+        if failures.rejected:
+            return self.status('messages', ERROR, f'internal error: {failures.last}', values)
+        if unreadable.alarming:
+            text = f'unreadable ({unreadable.rejected}): {unreadable.last}'
+            return self.status('messages', ERROR, text, values)
+        return self.status('messages', OK, 'all can be read', values)

@@ -62,7 +62,11 @@ class Supervision:
     def _trajectory(self) -> DiagnosticStatus:
         runtime, rejections = self._runtime, self._runtime.trajectory_input.rejections
         mode = runtime.motion.mode(runtime.now())
-        values = {'mode': mode, **rejections.values()}
+        values = {
+            'mode': mode,
+            **rejections.values(),
+            'overtaken': runtime.trajectory_input.overtaken,
+        }
         if runtime.cycle.failure:
             message = f'stopped: {runtime.cycle.failure}'
             return self._status('trajectory', ERROR, message, values)

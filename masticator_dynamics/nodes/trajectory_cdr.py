@@ -3,7 +3,8 @@
 """trajectory_msgs/JointTrajectory from and to its serialised form (CDR), point by point.
 
 rclpy converts a message in one go and keeps Python's lock meanwhile: 14 ms for 500 points, seven
-control cycles. Here other threads get their turn between points.
+control cycles. Here other threads get their turn between points, and what cannot be right is
+refused before it is read.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from __future__ import annotations
 import dataclasses
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
 
-_LITTLE_ENDIAN = b'\x00\x01'  # plain CDR version 1; padding counts from the end of the header
+MOST_POINTS = 60_000  # 600 s at 100 Hz
+_LARGEST = 16_000_000  # bytes; those points with all that they may have
+_LONGEST_TEXT = 1000  # bytes of a name
+# Plain CDR version 1; padding counts from the end of the header.
+_LITTLE_ENDIAN, _BIG_ENDIAN = b'\x00\x01', b'\x00\x00'
 _HEADER = 4
 
 
@@ -41,41 +46,34 @@ class Trajectory:
     points: tuple[Point, ...]
 
 
-def is_plain(data: bytes) -> bool:
-    """Whether `decode` knows the encoding; other middleware may use another."""
-    return data[:2] == _LITTLE_ENDIAN
-
-
-def decode(data: bytes) -> Trajectory:
+def decode(data: bytes, most_names: int) -> Trajectory:
     """Trajectory from a serialised message.
+
+    Parameters
+    ----------
+    data : bytes
+    most_names : int
+        Joints, and numbers of a row, that are read.
 
     Raises
     ------
-    ValueError
-        For data that is cut off.
+    InputError
+        For data that is cut off, too large, or in another encoding than plain CDR, which all
+        middleware of ROS 2 Jazzy uses.
     """
+    if len(data) > _LARGEST:
+        raise InputError(f'the message has {len(data)} bytes; at most {_LARGEST} are read')
     reader = _Reader(data)
     seconds, nanoseconds = reader.pair()
-    reader.text()  # frame_id means nothing for joints
-    names = tuple(reader.text() for _ in range(reader.count()))
+    reader.text('frame_id')  # means nothing for joints
+    count = reader.count('joint names', most_names)
+    names = tuple(reader.text('joint name') for _ in range(count))
     points = []
-    for _ in range(reader.count()):
-        rows = [reader.doubles() for _ in range(4)]
+    for _ in range(reader.count('points', MOST_POINTS)):
+        rows = [reader.doubles(most_names) for _ in range(4)]
         sec, nanosec = reader.pair()
         points.append(Point(sec + nanosec * 1e-9, *rows))
     return Trajectory(seconds * 1_000_000_000 + nanoseconds, names, tuple(points))
-
-
-def from_message(message: Any) -> Trajectory:
-    """Trajectory from a trajectory_msgs/JointTrajectory."""
-    points = []
-    for p in message.points:
-        rows = [np.array(r) for r in (p.positions, p.velocities, p.accelerations, p.effort)]
-        points.append(Point(p.time_from_start.sec + p.time_from_start.nanosec * 1e-9, *rows))
-    stamp = message.header.stamp
-    return Trajectory(
-        stamp.sec * 1_000_000_000 + stamp.nanosec, tuple(message.joint_names), tuple(points)
-    )
 
 
 def encode(
@@ -117,32 +115,41 @@ def encode(
 
 class _Reader:
     def __init__(self, data: bytes):
+        if data[:2] not in (_LITTLE_ENDIAN, _BIG_ENDIAN):
+            raise InputError(f'the message is not plain CDR: it begins with {data[:2].hex()}')
         self._data, self._at = data, _HEADER
+        self._order = '<' if data[:2] == _LITTLE_ENDIAN else '>'
 
     def _take(self, size: int, alignment: int) -> int:
         start = self._at + (_HEADER - self._at) % alignment
         self._at = start + size
         if self._at > len(self._data):
-            raise ValueError('the message is cut off')
+            raise InputError('the message is cut off')
         return start
 
-    def count(self) -> int:
-        return int(struct.unpack_from('<I', self._data, self._take(4, 4))[0])
+    def count(self, what: str, most: int) -> int:
+        start = self._take(4, 4)
+        count = int(struct.unpack_from(f'{self._order}I', self._data, start)[0])
+        if count > most:
+            raise InputError(f'there are {count} {what}; at most {most} are read')
+        return count
 
     def pair(self) -> tuple[int, int]:
-        first, second = struct.unpack_from('<iI', self._data, self._take(8, 4))
+        start = self._take(8, 4)
+        first, second = struct.unpack_from(f'{self._order}iI', self._data, start)
         return first, second
 
-    def text(self) -> str:
-        size = self.count()
+    def text(self, what: str) -> str:
+        size = self.count(f'characters in a {what}', _LONGEST_TEXT)
         start = self._take(size, 1)
         return self._data[start : start + max(size - 1, 0)].decode('utf-8', 'replace')
 
-    def doubles(self) -> FloatArray:
-        size = self.count()
+    def doubles(self, most: int) -> FloatArray:
+        size = self.count('numbers in a row', most)
         if size == 0:
             return np.empty(0)
-        return np.frombuffer(self._data, '<f8', size, self._take(8 * size, 8))
+        start = self._take(8 * size, 8)
+        return np.frombuffer(self._data, f'{self._order}f8', size, start).astype(float, copy=False)
 
 
 def _align(out: bytearray, alignment: int) -> None:

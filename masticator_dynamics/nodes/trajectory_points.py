@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -71,7 +71,10 @@ def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
 
 
 def to_independent(
-    points: TrajectoryPoints, mechanism: Mechanism, tolerance: float
+    points: TrajectoryPoints,
+    mechanism: Mechanism,
+    tolerance: float,
+    between: Callable[[], None] = lambda: None,
 ) -> TrajectoryPoints:
     """Points in independent coordinates, by forward kinematics of actuated ones.
 
@@ -79,6 +82,8 @@ def to_independent(
     ----------
     tolerance : float
         Largest gap of a loop, m.
+    between : callable
+        Called for every point; may raise to give it up.
 
     Raises
     ------
@@ -90,6 +95,7 @@ def to_independent(
     count = len(mechanism.independent)
     rows = np.zeros((3, len(points.times), count))
     for k, time in enumerate(points.times):
+        between()
         try:
             rows[0, k] = mechanism.forward_kinematics(points.positions[k], tolerance)
             if points.velocities is not None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -79,6 +80,7 @@ class TrajectoryPreparation:
         stamp: int,
         start: int,
         effort_limit_scale: float,
+        between: Callable[[], None] = lambda: None,
     ) -> PreparedTrajectory:
         """Motion from what the schedule does at ``start`` through the points.
 
@@ -88,6 +90,8 @@ class TrajectoryPreparation:
             In independent coordinates; times count from ``stamp``.
         stamp, start : int
             ns; where ``start`` is later, points that are past or too close are left out.
+        between : callable
+            Called all the time; may raise to give the preparation up.
 
         Raises
         ------
@@ -135,6 +139,7 @@ class TrajectoryPreparation:
                 goal=self._goal,
                 friction=self._friction,
                 limits=self._limits and scaled_limits(self.mechanism, effort_limit_scale),
+                between=between,
             )
             # Within limits efforts are as they must be, but for a hair.
             self._check(samples, None if self._limits else effort_limit_scale)

@@ -16,6 +16,7 @@ from std_msgs.msg import String
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.nodes import process
 from masticator_dynamics.nodes.declarations import AUTOSTART, FRAME_PREFIX, MECHANISM, Declaration
@@ -51,6 +52,9 @@ DECLARATIONS = (
     FRAME_PREFIX,
     AUTOSTART,
 )
+
+
+_LONGEST = 200  # characters of a fault
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,6 +145,9 @@ class Twin:
     def apply(self, settings: Settings) -> None:
         """Nothing may change while it runs."""
 
+    def fail(self, reason: str) -> None:
+        """Nothing that moves is real."""
+
     def collect(self) -> list[DiagnosticStatus]:
         """One status: whether the simulation goes on, and as fast as the clock."""
         simulation = self._simulation
@@ -152,6 +159,8 @@ class Twin:
         return [self._reporter.status('simulation', level, text, simulation.figures())]
 
     def _inject(self, message: String) -> None:
+        if len(message.data) > _LONGEST:
+            raise InputError(f'{len(message.data)} characters; a fault has at most {_LONGEST}')
         self._simulation.inject(message.data)
 
     def _publish(self) -> None:

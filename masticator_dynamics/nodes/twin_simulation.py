@@ -146,9 +146,10 @@ class TwinSimulation:
     def _run(self) -> None:
         try:
             self._simulator.run(self._keep_on)
-        except MasticatorError as error:
-            self.error = str(error)
-            self._log(f'the simulation ended: {error}')
+        except Exception as error:  # whatever it was, the node must tell that time stands still
+            known = isinstance(error, MasticatorError)
+            self.error = str(error) if known else f'{type(error).__name__}: {error}'
+            self._log(f'the simulation ended: {self.error}')
         finally:
             self._on.clear()
 

@@ -16,10 +16,34 @@ def test_all_are_counted_and_one_in_a_second_is_logged(monkeypatch):
     logged = []
     for k in range(2500):  # 1 kHz
         now[0] = 100.0 + 1e-3 * k
-        if rejections.reject(f'mistake {k}'):
-            logged.append(k)
+        line = rejections.reject(f'mistake {k}')
+        if line:
+            logged.append(line)
     assert len(logged) == 3
-    assert logged[0] == 0
+    assert logged[0] == 'mistake 0'
+    assert ' more since the last line)' in logged[1]
+    told = sum(1 + int(line.split('(')[1].split()[0]) for line in logged[1:])
+    assert 1 + told + (2499 - int(logged[-1].split()[1])) == 2500  # none is lost
     assert rejections.rejected == 2500
     assert rejections.last == 'mistake 2499'
     assert rejections.alarming
+
+
+def test_a_burst_is_logged_whole_and_then_one_in_a_second(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(diagnostics.time, 'monotonic', lambda: now[0])
+    limit = diagnostics.LogLimit(burst=10)
+    assert [limit.allows() for _ in range(12)] == [True] * 10 + [False] * 2
+    now[0] += 1.0
+    assert limit.allows() and limit.note() == ' (2 more since the last line)'
+    assert not limit.allows()
+    now[0] += 100.0
+    assert sum(limit.allows() for _ in range(100)) == 10
+
+
+def test_what_strangers_sent_is_shortened_and_made_printable():
+    rejections = diagnostics.Rejections()
+    line = rejections.reject('unknown joints: ' + ', '.join(f'joint_{k}' for k in range(2000)))
+    assert line == rejections.last and len(line) < 450
+    assert line.startswith('unknown joints: joint_0, ') and line.endswith('characters)')
+    assert diagnostics.shortened('a\x1b[31m\nb\u2028ä') == 'a\\x1b[31m\\nb\\u2028ä'

@@ -48,7 +48,7 @@ class Reporting:
 
     def told(self):
         """What was published: level, message and values as text, oldest first."""
-        statuses = [status for report in self.published for status in report.status]
+        statuses = [status for report in self.published for status in report.status[:1]]
         return [(s.level, s.message, {v.key: v.value for v in s.values}) for s in statuses]
 
     def spin(self):
@@ -95,7 +95,8 @@ def test_what_is_new_is_told_at_once(only_news, reporting, change):
     values = {key: str(value) for key, value in reporting.values.items()}
     wanted = (reporting.level, reporting.message, values)
     wait_for(lambda: wanted in reporting.told(), 'a report')
-    (status,) = reporting.published[-1].status
+    status, messages = reporting.published[-1].status
+    assert messages.name == 'here/reporting: messages' and messages.level == OK
     assert (status.name, status.hardware_id) == ('here/reporting: work', 'arm')
 
 

@@ -1,0 +1,145 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A thread that works on what came last, and gives up what that makes pointless."""
+
+from __future__ import annotations
+
+import collections
+import threading
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+_UNREAD = 32_000_000  # bytes that wait; whoever sends more than that has changed its mind
+_WAITING = 4  # items that could be read; as above
+
+
+class OvertakenError(Exception):
+    """Raised within work that a newer item makes pointless; it is taken up again if need be."""
+
+
+class Item(Protocol):
+    """Something to be done from a time on, in place of all that begins later.
+
+    Items are told apart by identity.
+    """
+
+    @property
+    def begin(self) -> int:
+        """When it begins, ns; 0: at once."""
+
+
+Work = TypeVar('Work', bound=Item)
+
+
+class NewestFirst(Generic[Work]):
+    """Reads what comes and works on it, the newest first.
+
+    An item that is accepted takes the place of all that came before it and do not begin earlier:
+    they are dropped, also when one is just being worked on. One that is refused changes nothing:
+    those before it have their turn. What begins earlier than a newer item is done before it.
+
+    Parameters
+    ----------
+    name : str
+        Of the thread.
+    read : callable
+        Turns what came into an item, or None, if it is refused; cheap beside the work.
+    work : callable
+        Gets an item; True when it is accepted. Calls :meth:`give_way` now and then.
+    overtaken : callable
+        Told how many were dropped.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[bytes], Work | None],
+        work: Callable[[Work], bool],
+        overtaken: Callable[[int], None],
+    ):
+        self._read, self._work, self._overtaken = read, work, overtaken
+        self._came: collections.deque[bytes] = collections.deque()
+        self._items: list[Work] = []  # in the order in which they came
+        self._present: Work | None = None
+        self._changed = threading.Condition()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def put(self, data: bytes) -> None:
+        """Have something read and worked on."""
+        with self._changed:
+            self._came.append(data)
+            dropped = 0
+            while sum(map(len, self._came)) > _UNREAD and len(self._came) > 1:
+                self._came.popleft()
+                dropped += 1
+            self._changed.notify()
+        if dropped:
+            self._overtaken(dropped)
+
+    def close(self) -> None:
+        """End the thread; what waits is forgotten, and work under way given up."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+        self._thread.join()
+
+    def give_way(self) -> None:
+        """Go on with the work, unless something newer takes its place.
+
+        Raises
+        ------
+        OvertakenError
+            For the work to end with.
+        """
+        if self._ended:
+            raise OvertakenError
+        if self._came and self._present is not None:
+            self._read_waiting()
+            if _next(self._items) is not self._present:
+                raise OvertakenError
+
+    def _run(self) -> None:
+        while self._wait():
+            self._read_waiting()
+            if not self._items:
+                continue
+            self._present = item = _next(self._items)
+            try:
+                accepted = self._work(item)
+            except OvertakenError:
+                continue
+            finally:
+                self._present = None
+            place = self._items.index(item)
+            del self._items[0 if accepted else place : place + 1]
+            if accepted and place:
+                self._overtaken(place)
+
+    def _wait(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or self._came or self._items)
+            return not self._ended
+
+    def _read_waiting(self) -> None:
+        for _ in range(len(self._came)):  # no more: the work must go on beside a flood
+            with self._changed:
+                data = self._came.popleft()
+            item = self._read(data)
+            if item is not None:
+                self._items.append(item)
+        excess = len(self._items) - _WAITING
+        if excess > 0:
+            del self._items[:excess]
+            self._overtaken(excess)
+
+
+def _next(items: list[Work]) -> Work:
+    """The newest, unless an older one begins before it: then the newest of those, and so on."""
+    place = len(items) - 1
+    while True:
+        earlier = [k for k in range(place) if items[k].begin < items[place].begin]
+        if not earlier:
+            return items[place]
+        place = earlier[-1]
