@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import click
 import numpy as np
@@ -14,7 +16,8 @@ import numpy as np
 from masticator_dynamics.commands.motion_file import read_motion
 from masticator_dynamics.comparison.inputs import ChewingMotion, Inputs
 from masticator_dynamics.comparison.render import FORMATS, as_text
-from masticator_dynamics.comparison.sections import SECTIONS, section
+from masticator_dynamics.comparison.run import run_sections
+from masticator_dynamics.comparison.sections import SECTIONS
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.tables import STANDARD_STREAM, check_writable, write_text
 
@@ -42,7 +45,16 @@ class _HelpWithSections(click.Command):
     default=STANDARD_STREAM,
     help=f'File to write, by its ending {", ".join(FORMATS)}. Default: text on standard output.',
 )
-def compare(sections: Sequence[str], motion_file: str | None, output_file: str) -> None:
+@click.option(
+    '--processes',
+    type=click.IntRange(min=1),
+    metavar='N',
+    help='How many may compute at a time; sections that measure time run alone. '
+    'Default: as many as there are processors.',
+)
+def compare(
+    sections: Sequence[str], motion_file: str | None, output_file: str, processes: int | None
+) -> None:
     """Printed figures of the papers next to ours, and why they differ.
 
     All sections unless some are named.
@@ -60,11 +72,9 @@ def compare(sections: Sequence[str], motion_file: str | None, output_file: str) 
     inputs = Inputs(_reader(motion_file) if motion_file else None, _shown)
     if motion_file:
         _ = inputs.motion  # refused now, not after minutes, and also where no section uses it
-    report = {}
-    for name in dict.fromkeys(sections or SECTIONS):
-        if sys.stderr.isatty():
-            click.echo(f'masticator compare: {name}', err=True)
-        report[name] = section(name)(inputs)
+    report = run_sections(
+        inputs, sections or list(SECTIONS), processes or len(os.sched_getaffinity(0))
+    )
     write_text(output_file, rendered(report))
 
 
@@ -79,10 +89,10 @@ def _reader(file: str) -> Callable[[Mechanism], ChewingMotion]:
     return read
 
 
-def _shown(steps: Iterable[int], label: str) -> Iterator[int]:
-    """Go through steps; show how many are done when standard error is a terminal."""
+def _shown(steps: Iterable[Any], label: str, count: int) -> Iterator[Any]:
+    """Go through steps; show how many are done and the time left on a terminal."""
     if not sys.stderr.isatty():
         yield from steps
         return
-    with click.progressbar(list(steps), label=label, file=sys.stderr) as bar:
+    with click.progressbar(steps, label=label, length=count, file=sys.stderr) as bar:
         yield from bar

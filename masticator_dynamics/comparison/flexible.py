@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy.typing as npt
 from masticator_dynamics.comparison.inputs import Inputs
 from masticator_dynamics.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.flexible import FlexibleModel, FlexibleRun, run_flexible, segmented
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.flexible import FlexibleModel, run_flexible, segmented
 from masticator_dynamics.flexible.beam import frequency_roots
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.spiral import Spiral
@@ -22,19 +24,76 @@ from masticator_dynamics.motion.spiral import Spiral
 HELD = ('x', 'y', 'phi')
 SPIRAL = Spiral()
 DRIVEN = 4  # rods 1 to 4
-HALF_SIDES = (0.105, 0.120, 0.135)  # m; 0.120 is ours
+MODES = 'abc'
+S3_SHAPES, SHIPPED = 'S3 shapes', 'as shipped'
+S3_SPIRAL = "S3's spiral"
+HALF_SIDE = 0.120  # m, as shipped
+HALF_SIDES = (0.105, HALF_SIDE, 0.135)
 # Ample for ratios; soft rods do not need an implicit method.
 SAMPLES, METHOD, RTOL = 401, 'dop853', 1e-6
 
 
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A run: shapes of the rods, half the side of the motors' square (m), path, drive mode."""
+
+    shapes: str
+    half_side: float
+    path: str
+    mode: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Figures:
+    """What is told of a run.
+
+    Attributes
+    ----------
+    tips : array, shape (8,)
+        Largest deflection of every rod's far end, m.
+    rate_error, end_point_error : float
+        Largest deviation of a driven rod's angular rate, rad/s, and of P, m.
+    energy_gap : float
+        Of the energy balance.
+    rms : array, shape (3,)
+        Root mean squares of the driven rods' deflections and of the same deviations.
+    """
+
+    tips: FloatArray
+    rate_error: float
+    end_point_error: float
+    energy_gap: float
+    rms: FloatArray
+
+
 def compare(inputs: Inputs) -> list[ComparisonTable]:
     """Frequencies, the three drive modes on the spiral, and claims over layouts and paths."""
-    shipped = load_description('rrr4')
-    return [
-        _frequencies(shipped),
-        _drive_modes(inputs, shipped),
-        _claims(inputs, one_fixed_free(shipped)),
-    ]
+    figures = inputs.results(run, CASES, 'flexible rods')
+    return [_frequencies(load_description('rrr4')), _drive_modes(figures), _claims(figures)]
+
+
+def run(case: Case) -> Figures:
+    """Drive rrr4 along a path."""
+    made = run_flexible(
+        _layout(case.shapes, case.half_side), _paths()[case.path], case.mode,
+        samples=SAMPLES, method=METHOD, rtol=RTOL,
+    )  # fmt: skip
+    tips, rates = made.tip_deflection, made.rate_error[:, :DRIVEN]
+    return Figures(
+        tips=np.abs(tips).max(axis=0),
+        rate_error=float(np.abs(rates).max()),
+        end_point_error=float(made.end_point_error.max()),
+        energy_gap=made.energy_balance(),
+        rms=np.array([_rms(values) for values in (tips[:, :DRIVEN], rates, made.end_point_error)]),
+    )
+
+
+@functools.cache
+def _layout(shapes: str, half_side: float) -> MechanismDescription:
+    description = load_description('rrr4')
+    if half_side != HALF_SIDE:
+        description = with_half_side(description, half_side)
+    return one_fixed_free(description) if shapes == S3_SHAPES else description
 
 
 def one_fixed_free(description: MechanismDescription) -> MechanismDescription:
@@ -87,22 +146,19 @@ def _frequencies(shipped: MechanismDescription) -> ComparisonTable:
     )
 
 
-def _drive_modes(inputs: Inputs, shipped: MechanismDescription) -> ComparisonTable:
+def _drive_modes(figures: dict[Case, Figures]) -> ComparisonTable:
     rows: list[tuple[Cell, ...]] = []
-    kinds = {'S3 shapes': one_fixed_free(shipped), 'as shipped': shipped}
-    cases = [(kind, mode) for kind in kinds for mode in 'abc']
-    for k in inputs.progress(range(len(cases)), 'flexible rods'):
-        kind, mode = cases[k]
-        run = _run(kinds[kind], SPIRAL.path(), mode)
-        tips = np.abs(run.tip_deflection).max(axis=0) * 1e3
+    for case in ON_SPIRAL:
+        found = figures[case]
+        tips = found.tips * 1e3
         rows.append(
             (
-                f'{kind}, mode {mode}',
+                f'{case.shapes}, mode {case.mode}',
                 *tips[:DRIVEN].tolist(),
                 float(tips[DRIVEN:].max()),
-                float(np.abs(run.rate_error[:, :DRIVEN]).max()),
-                float(run.end_point_error.max() * 1e6),
-                run.energy_balance(),
+                found.rate_error,
+                found.end_point_error * 1e6,
+                found.energy_gap,
             )
         )
     return ComparisonTable(
@@ -124,22 +180,14 @@ def _drive_modes(inputs: Inputs, shipped: MechanismDescription) -> ComparisonTab
     )  # fmt: skip
 
 
-def _claims(inputs: Inputs, description: MechanismDescription) -> ComparisonTable:
+def _claims(figures: dict[Case, Figures]) -> ComparisonTable:
     """Ratios between drive modes over layouts and paths."""
     rows: list[tuple[Cell, ...]] = []
-    paths = _paths()
-    cases = [(side, name) for side in HALF_SIDES for name in paths]
     ratios = []
-    for k in inputs.progress(range(len(cases)), 'layouts and paths'):
-        side, name = cases[k]
-        layout = with_half_side(description, side)
-        runs = [
-            run_flexible(layout, paths[name], mode, samples=SAMPLES, method=METHOD, rtol=RTOL)
-            for mode in 'abc'
-        ]
-        a, b, c = (np.array([*_measures(run)]) for run in runs)
+    for side, path in itertools.product(HALF_SIDES, PATHS):
+        a, b, c = (figures[Case(S3_SHAPES, side, path, mode)].rms for mode in MODES)
         ratios.append([*(a / b), *(c / b)])
-        rows.append((f'half side {side * 1e3:.0f} mm, {name}', *ratios[-1]))
+        rows.append((f'half side {side * 1e3:.0f} mm, {path}', *ratios[-1]))
     spread = np.array(ratios)
     rows.append(('S3 claims', '2-3', '2-3', '> 1', '> 1', '> 1', None))
     rows.append(('ours, median', *np.median(spread, axis=0).tolist()))
@@ -169,15 +217,8 @@ def _claims(inputs: Inputs, description: MechanismDescription) -> ComparisonTabl
     )
 
 
-def _run(description: MechanismDescription, path: MotionPath, mode: str) -> FlexibleRun:
-    return run_flexible(description, path, mode, samples=SAMPLES, method=METHOD, rtol=RTOL)
-
-
-def _measures(run: FlexibleRun) -> Iterator[float]:
-    for values in (
-        run.tip_deflection[:, :DRIVEN], run.rate_error[:, :DRIVEN], run.end_point_error,
-    ):  # fmt: skip
-        yield float(np.sqrt(np.mean(values**2)))
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def with_half_side(description: MechanismDescription, half_side: float) -> MechanismDescription:
@@ -210,13 +251,22 @@ def _path(points: npt.NDArray[Any]) -> MotionPath:
     return MotionPath.through(t, rows, start=still, end=still, names=HELD)
 
 
+@functools.cache
 def _paths() -> dict[str, MotionPath]:
     share = np.linspace(0.0, 1.0, 41)
     smooth = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
     circle = 0.015 * np.exp(2j * np.pi * smooth) - 0.015
     return {
-        "S3's spiral": SPIRAL.path(),
+        S3_SPIRAL: SPIRAL.path(),
         'the spiral, other way': Spiral(turn=-SPIRAL.turn).path(),
         'circle of 15 mm': _path(circle),
         'line to (20, 10) mm': _path(smooth * (0.020 + 0.010j)),
     }
+
+
+PATHS = tuple(_paths())
+ON_SPIRAL = [
+    Case(shapes, HALF_SIDE, S3_SPIRAL, mode) for shapes in (S3_SHAPES, SHIPPED) for mode in MODES
+]
+ELSEWHERE = itertools.starmap(Case, itertools.product([S3_SHAPES], HALF_SIDES, PATHS, MODES))
+CASES = list(dict.fromkeys([*reversed(ON_SPIRAL), *ELSEWHERE]))  # the longest first

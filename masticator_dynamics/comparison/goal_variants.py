@@ -40,7 +40,6 @@ def variants(inputs: Inputs, fit: Fit) -> Iterator[tuple[str, FloatArray]]:
         return inputs.having(made, mechanism)
 
     choices = {
-        'as it is': inputs,
         'bite force straight down': built_in(straight_down=True),
         'strokes half as long': inputs.having(fast),
         'bite point 5 mm further left': built_in(_with(masticator, molar_y='0.030')),

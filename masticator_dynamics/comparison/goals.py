@@ -82,7 +82,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
         tables.append(_table(f'{name}, bite force scaled', conditions['scaled'], (note, *_WHY)))
     tables.append(_claims_table(conditions))
     if inputs.motion.built_in:
-        tables.append(_variants_table(inputs))
+        tables.append(_variants_table(inputs, conditions['scaled']['G1']))
     return tables
 
 
@@ -159,8 +159,11 @@ def _claims_table(conditions: dict[str, Indices]) -> ComparisonTable:
     )
 
 
-def _variants_table(inputs: Inputs) -> ComparisonTable:
-    rows: list[tuple[Cell, ...]] = [('printed, Euler parameters', *PRINTED['G1'][0])]
+def _variants_table(inputs: Inputs, as_it_is: FloatArray) -> ComparisonTable:
+    rows: list[tuple[Cell, ...]] = [
+        ('printed, Euler parameters', *PRINTED['G1'][0]),
+        ('as it is', *as_it_is.tolist()),
+    ]
     rows += [
         (name, *found.tolist())
         for name, found in variants(inputs, lambda varied: fitted_bite(varied, FITTED))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from masticator_dynamics.mechanism import Mechanism
 SAMPLES = 250
 STROKES, PERIOD = 5, 1.0  # as in S0 Sec. 7 and S1 Fig. 9: five bursts in five seconds
 POSE = ('x', 'y', 'z', 'alpha', 'beta', 'gamma')
+Case = TypeVar('Case', bound=Hashable)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +67,7 @@ class PlatformMotion:
     y_ddot: FloatArray
 
 
-def _silent(steps: Iterable[int], label: str) -> Iterable[int]:
+def _silent(steps: Iterable[Any], label: str, count: int) -> Iterable[Any]:
     return steps
 
 
@@ -76,21 +78,41 @@ class Inputs:
     ----------
     motion : callable, optional
         Makes the motion to compare on from the masticator; default: built-in chewing.
-    progress : callable, optional
-        Goes through steps and shows how many are done, under a label; default: shows nothing.
+    show : callable, optional
+        Goes through steps and shows, under a label, how many of their number are done; default:
+        shows nothing.
+
+    Attributes
+    ----------
+    known : dict
+        Results of cases that were computed ahead, by function and case.
     """
 
     def __init__(
         self,
         motion: Callable[[Mechanism], ChewingMotion] | None = None,
-        progress: Callable[[Iterable[int], str], Iterable[int]] = _silent,
+        show: Callable[[Iterable[Any], str, int], Iterable[Any]] = _silent,
     ):
         self._make_motion = motion or built_in_motion
-        self.progress = progress
+        self.show = show
+        self.known: dict[tuple[Callable[..., Any], Hashable], Any] = {}
+
+    def progress(self, steps: Sequence[Any], label: str) -> Iterable[Any]:
+        """Go through steps and show how many are done."""
+        return self.show(steps, label, len(steps))
+
+    def results(
+        self, function: Callable[[Case], Any], cases: Sequence[Case], label: str
+    ) -> dict[Case, Any]:
+        """What a function gives for cases, each computed once."""
+        missing = [case for case in dict.fromkeys(cases) if (function, case) not in self.known]
+        for case in self.progress(missing, label) if missing else ():
+            self.known[function, case] = function(case)
+        return {case: self.known[function, case] for case in cases}
 
     def having(self, motion: ChewingMotion, masticator: Mechanism | None = None) -> Inputs:
         """The same mechanisms on another motion, or another masticator too."""
-        inputs = Inputs(lambda _: motion, self.progress)
+        inputs = Inputs(lambda _: motion, self.show)
         inputs.masticator = masticator or self.masticator
         inputs.rss6 = self.rss6
         return inputs
@@ -99,6 +121,11 @@ class Inputs:
     def masticator(self) -> Mechanism:
         """The constrained mechanism."""
         return Mechanism.load('masticator')
+
+    @property
+    def given_motion(self) -> ChewingMotion | None:
+        """:attr:`motion` unless that is the built-in one."""
+        return None if self._make_motion is built_in_motion else self.motion
 
     @functools.cached_property
     def rss6(self) -> Mechanism:

@@ -1,11 +1,18 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The sections there are; each is imported when it runs."""
+"""The sections there are; each is imported when it runs.
+
+Where a section is mostly one long computation for many independent cases, its module has ``CASES``
+and a function ``run(case)``; ``inputs.results(run, CASES, label)`` gives what they come to. All
+sections together compute such cases in parallel.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from masticator_dynamics.comparison.inputs import Inputs
 from masticator_dynamics.comparison.table import ComparisonTable
@@ -25,6 +32,9 @@ SECTIONS = {
     'estimators': "Estimators of the TriMule's load inertia (S4 Tables 5, 6).",
 }
 
+# Sections that measure time: they run alone.
+TIMED = ('formulations', 'estimators')
+
 # Short names of the papers.
 PAPERS = {
     'S0': 'Cheng et al. 2024, Mechanical Sciences 15, 587',
@@ -38,6 +48,15 @@ PAPERS = {
 
 def section(name: str) -> Section:
     """Import a section's function ``compare``."""
-    module = importlib.import_module(f'{__package__}.{name.replace("-", "_")}')
-    compare: Section = module.compare
+    compare: Section = _module(name).compare
     return compare
+
+
+def cases(name: str) -> list[tuple[Callable[[Any], Any], Hashable]]:
+    """Import a section's function ``run``, once for each of its cases."""
+    module = _module(name)
+    return [(module.run, case) for case in getattr(module, 'CASES', ())]
+
+
+def _module(name: str) -> types.ModuleType:
+    return importlib.import_module(f'{__package__}.{name.replace("-", "_")}')

@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare: sections by name, formats by ending, output whole or not at all."""
 
+import contextlib
 import csv
 import io
 import json
+import os
+import pty
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from masticator_dynamics.commands import compare as command
 from masticator_dynamics.comparison import coupling
+from masticator_dynamics.comparison import run as sections_run
 from masticator_dynamics.comparison.sections import SECTIONS
 from masticator_dynamics.comparison.table import ComparisonTable
 from masticator_dynamics.errors import LimitError
@@ -100,14 +104,46 @@ def test_nothing_is_written_when_a_section_fails(run, monkeypatch, tmp_path) -> 
 
         return compare
 
-    monkeypatch.setattr(command, 'section', section)
+    monkeypatch.setattr(sections_run, 'section', section)
     out = tmp_path / 'out.txt'
     out.write_text('as before')
-    answer = run('compare', 'coupling', 'goals', '--output', out)
+    answer = run('compare', 'coupling', 'goals', '--processes', '1', '--output', out)
     assert (answer.status, answer.err) == (2, 'masticator: error: too far\n')
     assert out.read_text() == 'as before'
-    assert run('compare', 'coupling', 'goals').out == ''
+    assert run('compare', 'coupling', 'goals', '--processes', '1').out == ''
     assert run('compare', 'coupling', 'coupling').out.count('[s]') == 1
+
+
+def test_sections_in_parallel_say_the_same_and_show_the_time_left(run, motion, tmp_path) -> None:
+    out = tmp_path / 'out.json'
+    words = ['compare', 'coupling', 'rrr4', '--motion', str(motion), '--output', str(out)]
+    master, slave = pty.openpty()  # progress is shown on a terminal
+    begun = subprocess.Popen(
+        [sys.executable, '-m', 'masticator_dynamics', *words, '--processes', '2'], stderr=slave
+    )
+    os.close(slave)
+    shown = b''
+    with contextlib.suppress(OSError):  # the other end is closed
+        while part := os.read(master, 4096):
+            shown += part
+    os.close(master)
+    assert begun.wait() == 0
+    assert re.search(rb'all sections .* 50%  00:00:\d\d', shown)
+    parallel = out.read_text()
+    assert list(json.loads(parallel)) == ['coupling', 'rrr4']
+    assert run(*words, '--processes', '1').status == 0
+    assert out.read_text() == parallel
+
+
+def test_a_section_that_fails_in_parallel_ends_all(run, write, tmp_path) -> None:
+    file = write(['time', 'x', 'y', 'alpha', 'beta'], [[t, 0.3, 0, 0, 0] for t in range(3)])
+    out = tmp_path / 'out.txt'
+    words = ('compare', 'rrr4', 'coupling', '--motion', file, '--output', out)
+    answer = run(*words, '--processes', '2')
+    assert answer.status == 2
+    assert answer.err == run(*words, '--processes', '1').err
+    assert answer.err.count('\n') == 1 and 'row 1' in answer.err
+    assert not out.exists()
 
 
 def test_sections_are_imported_when_they_run() -> None:

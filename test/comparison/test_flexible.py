@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The section ``flexible`` of ``masticator compare``: layouts, paths and frequencies."""
 
+import types
+
 import numpy as np
 import pytest
 from flexible import beams
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.comparison import flexible as section
+from masticator_dynamics.comparison.inputs import Inputs
 from masticator_dynamics.description import load_description
 
 SHIPPED = load_description('rrr4')
@@ -33,6 +36,26 @@ def test_all_paths_are_in_reach_of_all_layouts() -> None:
         for path in section._paths().values():
             y, y_dot, y_ddot = path.sample(np.linspace(path.start, path.end, 50))
             assert np.isfinite(mechanism.feedforward_batch(y, y_dot, y_ddot).actuated).all()
+
+
+def test_no_run_is_made_twice(monkeypatch) -> None:
+    """The claims take the runs on S3's spiral from the table of drive modes."""
+    made = []
+
+    def noted(description, path, mode, **options):
+        places = tuple(tuple(j.position.round(9)) for j in description.tree.joints)
+        shapes = tuple((k, v.modes, v.boundary) for k, v in description.flexible.items())
+        made.append((places, shapes, path.coefficients.tobytes(), mode))
+        return types.SimpleNamespace(
+            tip_deflection=np.ones((2, 8)),
+            rate_error=np.ones((2, 8)),
+            end_point_error=np.ones(2),
+            energy_balance=lambda: 0.0,
+        )
+
+    monkeypatch.setattr(section, 'run_flexible', noted)
+    section.compare(Inputs())
+    assert len(made) == len(set(made)) == 39
 
 
 def test_frequencies_are_those_of_beams() -> None:

@@ -11,7 +11,7 @@ import samples
 from oracles import rss_oracle as rss
 from papers import paper
 
-from masticator_dynamics.comparison import goals
+from masticator_dynamics.comparison import goal_indices, goal_variants, goals
 from masticator_dynamics.comparison.goal_indices import (
     F_G,
     F_S,
@@ -155,3 +155,17 @@ def test_printed_figures_are_those_of_the_paper() -> None:
     for rows in goals.PRINTED.values():
         for row in rows:
             assert re.search(' '.join(map(as_printed, row)), text), row
+
+
+def test_nothing_is_computed_twice(chewing, monkeypatch) -> None:
+    computed = []
+
+    def noted(inputs, mechanism, states, goal):
+        key = (mechanism.description.urdf_xml, goal, *(s.tobytes() for s in states))
+        computed.append(hash(key))
+        return np.ones(7)
+
+    for module in (goal_indices, goal_variants):
+        monkeypatch.setattr(module, 'mean_indices', noted)
+    goals.compare(chewing)
+    assert len(computed) == len(set(computed)) == 13
