@@ -31,7 +31,7 @@ else:
     NodeId = pydantic.conint(ge=1, le=127)
     Port = pydantic.conint(ge=1, le=65535)
 
-_LONGEST_STOP = 0.8  # s; drives that give torque 1 s after a quick stop began are set free
+_LONGEST_STOP = 0.3  # s; none gives torque 0.5 s after a stop began
 _LARGEST_TORQUE = 32.767  # of the rated torque: what 16 bits of per mille hold
 _LONGEST = 65.535  # s: 16 bits of ms
 # Bits on the wire of a frame of no data and of each byte, interframe space included; the second

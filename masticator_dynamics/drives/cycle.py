@@ -25,6 +25,15 @@ class Goal(enum.Enum):
     HOMING = 'homing'  # torque-free; the position where they are becomes home
 
 
+class Action(enum.Enum):
+    """A frame for one drive beside its PDO, when it does not obey that."""
+
+    CONTROL_WORD = 'the control word of the goal by SDO'
+    ASK_STATUS = 'its status word asked for by SDO'
+    NMT_STOP = 'NMT stop'
+    NMT_PRE_OPERATIONAL = 'NMT pre-operational'
+
+
 @dataclasses.dataclass(frozen=True)
 class Emergency:
     """An EMCY message, decoded; code 0 says that an error has gone."""
@@ -44,7 +53,7 @@ class Feedback:
     time : float
         s, of ``time.monotonic()``, when the drives took these samples (SYNC).
     status_word : int array
-        0x6041.
+        0x6041, the newest that came by PDO or SDO.
     position, velocity, effort : float arrays
         rad, rad/s, N m at the joints. Position is NaN before a drive's first PDO; velocity is
         derived from positions, 0 before the second PDO and during homing.
@@ -91,12 +100,18 @@ class Setpoint:
         rad/s of the motion that the efforts are for: motors overcome their own friction and the
         losses of their gears at this velocity. None: those are left to the position loop. Never
         the measured velocity, with which a motor that holds a load would swing.
+    actions : tuple of (int, Action)
+        Frames for drives, by their index.
+    silent : bool
+        Neither SYNC nor heartbeat is sent, so that the drives' own watch acts.
     """
 
     goal: Goal
     position: FloatArray
     effort: FloatArray
     velocity: FloatArray | None = None
+    actions: tuple[tuple[int, Action], ...] = ()
+    silent: bool = False
 
 
 Cycle = Callable[[Feedback], Setpoint]

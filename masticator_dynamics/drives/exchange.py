@@ -77,6 +77,7 @@ class CyclicExchange:
             is_extended_id=False, data=bytes((objects.NmtState.OPERATIONAL,)),
         )  # fmt: skip
         self._heartbeat_due = 0.0
+        self._silent = False
         self._error = ''
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -97,7 +98,7 @@ class CyclicExchange:
     def start(self) -> None:
         """Begin; returns at once."""
         sys.setswitchinterval(min(_SWITCH, sys.getswitchinterval()))
-        self.failure = None
+        self.failure, self._silent = None, False
         self._stopped.clear()
         # Positions of before a pause are not known to be true any more.
         self._frames = DriveFrames(self._network.drives, self._network.scaling)
@@ -146,7 +147,9 @@ class CyclicExchange:
     def _run_cycle(self, cycle: Cycle, due: float) -> None:
         frames = self._frames
         self._receive_waiting()
-        self._send(self._sync)
+        silent = self._silent
+        if not silent:
+            self._send(self._sync)
         begin = time.monotonic()
         frames.sampled(begin)
         self._sleep_until(begin + _NAP * self._period)
@@ -155,7 +158,10 @@ class CyclicExchange:
         setpoint = cycle(feedback)
         for message in frames.to_drives(setpoint, feedback):
             self._send(message)
-        if begin >= self._heartbeat_due:
+        for index, action in setpoint.actions:
+            self._send(frames.action(index, action, setpoint.goal))
+        self._silent = setpoint.silent
+        if not silent and begin >= self._heartbeat_due:
             self._send(self._heartbeat)
             self._heartbeat_due = begin + self._network.drives.heartbeat.period
         self._timing.add(begin - due, answered - begin, time.monotonic() - begin)

@@ -12,7 +12,7 @@ import numpy as np
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.bring_up import largest_per_mille
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.cycle import Emergency, Feedback, Goal, Setpoint
+from masticator_dynamics.drives.cycle import Action, Emergency, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.state_machine import control_word, state_of
 from masticator_dynamics.engine.arrays import FloatArray
@@ -20,6 +20,15 @@ from masticator_dynamics.errors import InputError
 
 _FROM_DRIVE = struct.Struct('<Hih')  # status word, position, torque
 _TO_DRIVE = {'position': struct.Struct('<Hih'), 'effort': struct.Struct('<Hh')}
+# Expedited SDO transfers (CiA 301) of the control and status words, written without waiting.
+_WRITE_CONTROL_WORD = struct.Struct('<4sH2x')
+_CONTROL_WORD_HEAD = bytes((0x2B, 0x40, 0x60, 0))
+_ASK_STATUS = bytes((0x40, 0x41, 0x60, 0, 0, 0, 0, 0))
+_STATUS_TOLD, _STATUS_ANSWER = bytes((0x4B, 0x41, 0x60, 0)), struct.Struct('<4xH2x')
+_NMT_COMMANDS = {
+    Action.NMT_STOP: objects.Nmt.STOP,
+    Action.NMT_PRE_OPERATIONAL: objects.Nmt.PRE_OPERATIONAL,
+}
 _LARGEST_COUNT = 2**31 - 1
 _PULSE = 0.02  # s; half a period of the bit that resets faults
 
@@ -45,6 +54,8 @@ class DriveFrames:
         self._index_of = {objects.TPDO1_COB + drive.node_id: i for i, drive in enumerate(settings)}
         # Some buses give back what one sends; nobody here waits for it.
         self._own = {objects.SYNC_COB, *(objects.RPDO1_COB + d.node_id for d in settings)}
+        self._node_ids = [drive.node_id for drive in settings]
+        self._told_by_sdo = {objects.SDO_TO_MASTER_COB + n: i for i, n in enumerate(self._node_ids)}
         self._layout = _TO_DRIVE[drives.mode]
         self._with_position = drives.mode == 'position'
         self._messages = [
@@ -85,6 +96,10 @@ class DriveFrames:
         """Read a frame; whether it was a drive's PDO, or one of this side's own."""
         if message.arbitration_id in self._own:
             return True
+        index = self._told_by_sdo.get(message.arbitration_id)
+        if index is not None:  # canopen may have asked, too
+            self._take_status(index, bytes(message.data))
+            return False
         index = self._index_of.get(message.arbitration_id)
         if index is None or message.is_extended_id or len(message.data) != _FROM_DRIVE.size:
             return False
@@ -148,6 +163,21 @@ class DriveFrames:
             self._layout.pack_into(message.data, 0, word, *position, per_mille[i])
         return self._messages
 
+    def action(self, index: int, action: Action, goal: Goal) -> can.Message:
+        """Frame for a drive that does not obey its PDO."""
+        node = self._node_ids[index]
+        if action in _NMT_COMMANDS:
+            return _frame(objects.NMT_COB, bytes((_NMT_COMMANDS[action], node)))
+        request = _ASK_STATUS
+        if action is Action.CONTROL_WORD:
+            word = control_word(state_of(self._status[index]), goal)
+            request = _WRITE_CONTROL_WORD.pack(_CONTROL_WORD_HEAD, word)
+        return _frame(objects.SDO_TO_DRIVE_COB + node, request)
+
+    def _take_status(self, index: int, data: bytes) -> None:
+        if len(data) == _STATUS_ANSWER.size and data.startswith(_STATUS_TOLD):
+            (self._status[index],) = _STATUS_ANSWER.unpack(data)
+
     def _advance(self) -> None:
         """Positions and velocities from the raw values."""
         position = self._scaling.position_from_counts(np.array(self._counts, dtype=float))
@@ -181,3 +211,7 @@ class DriveFrames:
                 f'effort {setpoint.effort[i]} N m'
             )
         return counts.astype(np.int64).tolist(), per_mille.astype(np.int64).tolist()
+
+
+def _frame(identifier: int, data: bytes) -> can.Message:
+    return can.Message(arbitration_id=identifier, is_extended_id=False, data=data)

@@ -136,11 +136,13 @@ class DriveNetwork:
         self._closing.set()
         if self._reader is not None:
             self._reader.join()
-        for drive, channel in zip(
-            self.drives.drives.values(), self._channels.values(), strict=True
+        for (name, drive), channel in zip(
+            self.drives.drives.items(), self._channels.values(), strict=True
         ):
             with contextlib.suppress(DriveError, *BUS_ERRORS):  # it may have gone, or its bus
                 channel.command(objects.CONTROL_WORD, 0)
+                if self._may_give_torque(name):  # its watch for a heartbeat must act
+                    continue
                 channel.command(objects.CONSUMER_HEARTBEAT, 0)
                 self._manage(Nmt.PRE_OPERATIONAL, drive.node_id)
         self._disconnect()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.escalation import step_time
 from masticator_dynamics.drives.status import LOST_AFTER
 
 # Cycles from when a fault can be known of to when status words tell of the reaction: one until the
@@ -26,6 +27,7 @@ def reaction_times(drives: Drives, loop_check_rate: float = 20.0) -> dict[str, f
     """
     period = 1.0 / drives.cycle_rate
     react = CYCLES * period
+    step = step_time(drives)
     return {
         'fault': react,
         'heartbeat': drives.heartbeat.timeout + react,
@@ -36,5 +38,9 @@ def reaction_times(drives: Drives, loop_check_rate: float = 20.0) -> dict[str, f
         'limit': react,
         'time-out': drives.command_timeout + react,
         'emergency stop': _MESSAGE + react,
+        'stop by SDO': step + react,
+        # A node that is stopped tells when it is pre-operational, before the next measure.
+        'stop by NMT': 3.0 * step + react,
+        'stop by silence': 3.0 * step + drives.heartbeat.timeout + react,
         'process': drives.heartbeat.timeout + react,
     }

@@ -31,6 +31,12 @@ def powered(feedback: Feedback) -> BoolArray:
     return (feedback.status_word & _POWERED) != 0
 
 
+def slowing_down(feedback: Feedback) -> BoolArray:
+    """Which drives (n,) are in quick stop."""
+    mask, bits = State.QUICK_STOP_ACTIVE.value
+    return (feedback.status_word & mask) == bits
+
+
 def is_powered(status_word: int) -> bool:
     """Whether one drive gives torque."""
     return bool(status_word & _POWERED)

@@ -17,6 +17,7 @@ from masticator_dynamics.drives.approach import plan_approach
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.escalation import Escalation
 from masticator_dynamics.drives.following import Following
 from masticator_dynamics.drives.homing import Homing
 from masticator_dynamics.drives.latch import Latch
@@ -29,7 +30,7 @@ from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
 
 # s of feedback; drives that have not got there by then are named.
-_ENABLING, _STOPPING, _RESETTING, _HOMING = 3.0, 1.0, 2.0, 3.0
+_ENABLING, _RESETTING, _HOMING = 3.0, 2.0, 3.0
 _AT_REST = 0.2  # rad/s, more than one count of an encoder makes in a cycle
 _SETTLED = 5  # cycles until status words tell of what was just asked for
 
@@ -93,6 +94,7 @@ class Supervisor:
         self._mechanism, self._drives = mechanism, drives
         self._lock = threading.Lock()
         self._latch = Latch()
+        self._escalation = Escalation(drives)
         self._following = Following(self.guard, drives)
         self._homing = Homing(drives, mechanism.home.position, self.guard.units)
         self._feedback: Feedback | None = None
@@ -151,10 +153,7 @@ class Supervisor:
         if self._phase in _MOVING:
             self._add(self.guard.motion(feedback, self._following.expected))
             self._add(self._following.overdue(feedback.time))
-        ended = self._goal in (Goal.TORQUE_FREE, Goal.STOPPED)
-        if ended and feedback.time - self._since > _STOPPING:
-            text = f'still gives torque {_STOPPING:g} s after it was told to stop'
-            self._give_up('torque', powered(feedback) & feedback.fresh, text)
+        self._add(self._escalation.look(feedback, self._goal))
 
     def _advance(self, feedback: Feedback) -> None:
         """Next phase, when the present one has got where it leads."""
@@ -220,7 +219,9 @@ class Supervisor:
         following, goal = self._following, self._goal
         if goal is not Goal.ENABLED:
             following.rest()
-            return Setpoint(goal, feedback.position, following.effort)
+            actions = self._escalation.actions(feedback.time)
+            silent = self._escalation.silent
+            return Setpoint(goal, feedback.position, following.effort, None, actions, silent)
         effort = following.next_effort(elapsed)
         return Setpoint(goal, following.sent, effort, following.velocity)
 

@@ -11,6 +11,16 @@ from masticator_dynamics import Mechanism
 @pytest.fixture
 def free_port():
     """A UDP port that nobody uses now, nor the one above it."""
+    return find_port()
+
+
+@pytest.fixture(scope='module')
+def module_port():
+    """The same for all tests of a file."""
+    return find_port()
+
+
+def find_port():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(('', 0))
         port = probe.getsockname()[1]

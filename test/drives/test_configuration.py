@@ -217,4 +217,4 @@ def test_what_is_left_out_has_a_default():
 
 
 def test_the_slowest_quick_stop_that_is_allowed(written):
-    assert load_drives(written(f'{LIMITS}/deceleration', 37.5)).drives['crank_2']
+    assert load_drives(written(f'{LIMITS}/deceleration', 100.0)).drives['crank_2']

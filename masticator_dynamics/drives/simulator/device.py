@@ -49,6 +49,8 @@ class Device:
     state : State
     homed : bool or None
         How homing ended; None: not started in this mode.
+    watches : bool
+        False: errors of communication have no effect (a fault).
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Device:
     ):
         self._objects, self._servo, self._errors = objects, servo, errors
         self._temperature, self._limit = temperature, temperature_limit
+        self.watches = True
         self.restart()
 
     def restart(self) -> None:
@@ -125,6 +128,8 @@ class Device:
 
     def lose_connection(self, code: int) -> None:
         """React as 0x6007 says to an error of communication."""
+        if not self.watches:
+            return
         option = self._code(names.CONNECTION_LOST_OPTION, 1)
         if option == 1:
             self.fault(code)

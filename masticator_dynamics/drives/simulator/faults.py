@@ -13,6 +13,7 @@ from masticator_dynamics.errors import InputError
 ALL = 'all'
 _HOTTER = 5.0  # K above the limit
 _LARGEST_CODE = 0xFFFF
+_WATCHES_NOTHING = 4  # depth of deafness
 
 
 def _heartbeat(slave: Slave) -> None:
@@ -50,10 +51,15 @@ def _fault(slave: Slave, code: float) -> None:
     slave.device.fault(int(code))
 
 
+def _deaf(slave: Slave, depth: float) -> None:
+    """Not hear PDOs (1), nor control words by SDO (2), nor NMT (3), nor watch anything (4)."""
+    slave.deaf, slave.device.watches = int(depth), depth < _WATCHES_NOTHING
+
+
 def _clear(slave: Slave) -> None:
     """Nothing is wrong any more; a drive in fault stays so until it is reset."""
     slave.heartbeats.silent = False
-    slave.added_heat = 0.0
+    slave.added_heat, slave.deaf, slave.device.watches = 0.0, 0, True
     slave.servo.stuck = False
     slave.come_back()
     slave.link.clear()
@@ -71,7 +77,9 @@ _NUMBERED: dict[str, tuple[Callable[[Slave, float], None], str, float, float]] =
     'delay': (_delay, 'a time in s', 0.0, 60.0),
     'drop': (_drop, 'a share', 0.0, 1.0),
     'fault': (_fault, 'an error code', 1, _LARGEST_CODE),
+    'deaf': (_deaf, 'a depth', 1, 4),
 }
+_WHOLE = ('fault', 'deaf')
 NAMES = (*_PLAIN, *_NUMBERED)
 
 
@@ -100,7 +108,7 @@ def inject(slaves: dict[str, Slave], line: str) -> None:
         return
     function, what, low, high = _NUMBERED[name]
     value = _number(words[2])
-    if not low <= value <= high or (name == 'fault' and value != int(value)):
+    if not low <= value <= high or (name in _WHOLE and value != int(value)):
         raise InputError(f'{words[2]!r} is not {what} from {low:g} to {high:g}')
     for slave in chosen:
         function(slave, value)

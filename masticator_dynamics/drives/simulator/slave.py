@@ -22,6 +22,7 @@ from masticator_dynamics.drives.simulator.dictionary import (
 from masticator_dynamics.drives.simulator.errors import ErrorLog
 from masticator_dynamics.drives.simulator.heartbeat import Heartbeats
 from masticator_dynamics.drives.simulator.link import Link
+from masticator_dynamics.drives.simulator.pdo import Pdo
 from masticator_dynamics.drives.simulator.process_data import ProcessData
 from masticator_dynamics.drives.simulator.sdo import SdoServer
 from masticator_dynamics.drives.simulator.servo import Control, Servo
@@ -31,6 +32,8 @@ HEARTBEAT_LOST, BUS_OFF, NMT_STOPPED = 0x8130, 0x8140, 0x8100
 _SYNC_COB_ID = (0x1005, 0)
 _SDO_REQUEST, _SDO_RESPONSE = 0x600, 0x580
 _COMMUNICATION = 0x1FFF  # last index of the communication profile
+_CONTROL_WORD_BY_SDO = bytes((0x2B, 0x40, 0x60))
+_DEAF_TO_PDO, _DEAF_TO_SDO, _DEAF_TO_NMT = 1, 2, 3
 _TALKING = (NmtState.PRE_OPERATIONAL, NmtState.OPERATIONAL)
 
 Handler = Callable[[bytes], None]
@@ -55,6 +58,8 @@ class Slave:
     ----------
     added_heat : float
         K, besides the motor's own (a fault).
+    deaf : int
+        What is not heard (a fault): 1 PDOs; 2 control words by SDO, too; 3 NMT, too.
     """
 
     def __init__(
@@ -68,7 +73,7 @@ class Slave:
     ):
         self.node_id, self.servo, self.link = drive.node_id, servo, link
         self.temperature_limit, self.added_heat = simulated.temperature_limit, 0.0
-        self.nmt = NmtState.BOOT_UP
+        self.nmt, self.deaf = NmtState.BOOT_UP, 0
         self._defaults = profile.defaults(drive, simulated)
         self.objects = objects = ObjectDictionary(entries)
         self.errors = ErrorLog(objects, self._send_emergency)
@@ -107,7 +112,7 @@ class Slave:
         for node in self.heartbeats.nodes:
             routes[names.HEARTBEAT_COB + node] = lambda data, node=node: self.heartbeats.hear(node)  # type: ignore[misc]
         for pdo in self.process_data.receiving:
-            routes[pdo.cob_id] = lambda data, pdo=pdo: self.process_data.take(pdo, data)  # type: ignore[misc]
+            routes[pdo.cob_id] = lambda data, pdo=pdo: self._take_pdo(pdo, data)  # type: ignore[misc]
         return routes
 
     def boot(self) -> None:
@@ -140,8 +145,12 @@ class Slave:
         self.nmt = state
         self.process_data.run(state is NmtState.OPERATIONAL)
 
+    def _take_pdo(self, pdo: Pdo, data: bytes) -> None:
+        if self.deaf < _DEAF_TO_PDO:
+            self.process_data.take(pdo, data)
+
     def _take_nmt(self, data: bytes) -> None:
-        if len(data) < 2 or data[1] not in (0, self.node_id):
+        if self.deaf >= _DEAF_TO_NMT or len(data) < 2 or data[1] not in (0, self.node_id):
             return
         command = data[0]
         if command == Nmt.START:
@@ -186,6 +195,8 @@ class Slave:
         self.process_data.sync()
 
     def _take_sdo(self, data: bytes) -> None:
+        if self.deaf >= _DEAF_TO_SDO and data.startswith(_CONTROL_WORD_BY_SDO):
+            return
         if self.nmt in _TALKING:
             answer = self._sdo.answer(data)
             if answer:

@@ -1,0 +1,163 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A stop that takes torque away from drives that do not hear it, step by step.
+
+A control word by PDO is what every stop begins with. A drive whose status word has not shown it
+within a stated time gets the next measure: the control word by SDO, NMT stop of its node (0x6007
+makes that a fault), and at last neither heartbeat nor SYNC, so that its own watch (0x1016, 0x1006)
+acts. A drive that acts on nothing is told as such.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+
+from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.cycle import Action, Feedback, Goal
+from masticator_dynamics.drives.safety import Finding
+from masticator_dynamics.drives.status import powered, slowing_down
+
+_STEP, _STEP_CYCLES = 0.05, 5  # s, and cycles: within these a status word shows what was asked
+_ACTION = 0.01  # s between two frames for a drive
+_GIVING_TORQUE = (Goal.ENABLED, Goal.HALTED)
+_SWITCH = 'switch off the power of the drives at the hardware switch'
+# Frames of the measure NMT, the last again and again.
+_BY_NMT = (Action.NMT_STOP, Action.NMT_PRE_OPERATIONAL, Action.ASK_STATUS)
+_TRIED = 'control word by PDO and by SDO, NMT stop, no heartbeat and no SYNC were tried'
+
+
+class Measure(enum.IntEnum):
+    """What is tried; each when the one before has not shown."""
+
+    PDO = 0
+    SDO = 1
+    NMT = 2
+    SILENCE = 3
+    NONE_LEFT = 4
+
+
+_TAKEN = {
+    Measure.SDO: ('stop by SDO', 'control word by SDO'),
+    Measure.NMT: ('stop by NMT', 'NMT stop of the node'),
+    Measure.SILENCE: ('stop by silence', 'no heartbeat and no SYNC any more'),
+}
+
+
+def step_time(drives: Drives) -> float:
+    """Time (s) that a measure has to show in the status word."""
+    return max(_STEP, _STEP_CYCLES / drives.cycle_rate)
+
+
+def ramp_time(drives: Drives) -> float:
+    """Longest quick stop, s."""
+    limits = [drive.limits for drive in drives.drives.values()]
+    return max(limit.velocity / limit.deceleration for limit in limits)
+
+
+def silence_time(drives: Drives) -> float:
+    """Time (s) after which a drive that watches this side's heartbeat has acted on its absence."""
+    return drives.heartbeat.timeout + drives.heartbeat.period + step_time(drives)
+
+
+@dataclasses.dataclass
+class _Pursued:
+    """What has been done about one drive; times in s."""
+
+    measure: Measure = Measure.PDO
+    since: float = math.nan  # the measure was taken
+    cycles: int = 0  # since then
+    actions: int = 0  # since then
+    acted: float = -math.inf
+    slows_since: float = math.nan
+
+
+class Escalation:
+    """Watches whether drives that are to give no torque do.
+
+    Parameters
+    ----------
+    drives : Drives
+    """
+
+    def __init__(self, drives: Drives):
+        self._names = tuple(drives.drives)
+        self._step, self._silence = step_time(drives), silence_time(drives)
+        self._slowest, self._timeout = ramp_time(drives) + self._step, drives.heartbeat.timeout
+        self._goal: Goal | None = None
+        self._pursued: dict[int, _Pursued] = {}  # drives that are to give no torque, and do
+
+    @property
+    def silent(self) -> bool:
+        """Neither SYNC nor heartbeat may be sent."""
+        return any(one.measure is Measure.SILENCE for one in self._pursued.values())
+
+    def look(self, feedback: Feedback, goal: Goal) -> list[Finding]:
+        """Compare status words with a goal; what has to be told."""
+        if goal is not self._goal:
+            self._goal = goal
+            if goal is Goal.RESET:
+                self._pursued.clear()
+        gives = powered(feedback)
+        if goal in _GIVING_TORQUE or not gives.any():
+            self._pursued.clear()
+            return []
+        found = []
+        for k, (on, slows) in enumerate(zip(gives, slowing_down(feedback), strict=True)):
+            if not on:
+                self._pursued.pop(k, None)
+                continue
+            one = self._pursued.setdefault(k, _Pursued())
+            if slows and goal is Goal.STOPPED:
+                found += self._slows(k, one, feedback)
+            else:
+                found += self._disobeys(k, one, feedback)
+        return found
+
+    def actions(self, now: float) -> tuple[tuple[int, Action], ...]:
+        """Frames for drives that have not obeyed, by their index."""
+        found = []
+        for k, one in self._pursued.items():
+            if one.measure is Measure.PDO or now - one.acted < _ACTION:
+                continue
+            action = Action.ASK_STATUS if one.actions % 2 else Action.CONTROL_WORD
+            if one.measure is Measure.NMT:  # a node that is stopped could not be asked
+                action = _BY_NMT[min(one.actions, len(_BY_NMT) - 1)]
+            one.actions, one.acted = one.actions + 1, now
+            found.append((k, action))
+        return tuple(found)
+
+    def _slows(self, k: int, one: _Pursued, feedback: Feedback) -> list[Finding]:
+        """A quick stop, which obeys, for as long as its ramp may last."""
+        one.measure, one.since = Measure.PDO, math.nan
+        if math.isnan(one.slows_since):
+            one.slows_since = feedback.time
+        if feedback.time - one.slows_since <= self._slowest:
+            return []
+        text = f'still gives torque {self._slowest:.3g} s after its quick stop began'
+        return [Finding(self._names[k], 'quick stop', text, Goal.TORQUE_FREE)]
+
+    def _disobeys(self, k: int, one: _Pursued, feedback: Feedback) -> list[Finding]:
+        """Wait until the measure must have shown, then take the next."""
+        if math.isnan(one.since):
+            one.since, one.cycles = feedback.time, 0
+        one.cycles += 1
+        wait = self._silence if one.measure is Measure.SILENCE else self._step
+        # Cycles count, too: a stall of this side's is none of the drive's.
+        early = feedback.time - one.since < wait or one.cycles < _STEP_CYCLES
+        if early or one.measure is Measure.NONE_LEFT:
+            return []
+        one.measure = Measure(one.measure + 1)
+        one.since, one.cycles, one.actions, one.acted = feedback.time, 0, 0, -math.inf
+        kind, text = self._told(k, one.measure, wait, feedback)
+        return [Finding(self._names[k], kind, text, Goal.TORQUE_FREE)]
+
+    def _told(self, k: int, measure: Measure, wait: float, feedback: Feedback) -> tuple[str, str]:
+        if measure is not Measure.NONE_LEFT:
+            kind, action = _TAKEN[measure]
+            return kind, f'has not shown within {wait:.3g} s that it gives no torque: {action}'
+        what = 'gives torque whatever it is told'
+        if feedback.heartbeat_age[k] > self._timeout:
+            what = 'is not heard of, so whether it gives torque is not known'
+        return 'acts on nothing', f'{what}: {_TRIED}; {_SWITCH}'
