@@ -128,7 +128,7 @@ setup(
     maintainer_email=maintainer.get('email'),
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
     data_files=data_files(),
-    entry_points={'console_scripts': [f'masticator = {PACKAGE}.cli:main']},
+    entry_points={'console_scripts': [f'masticator = {PACKAGE}.__main__:main']},
     python_requires='>=3.11',
     install_requires=RUNTIME,
     extras_require=EXTRAS,

@@ -13,6 +13,7 @@ from typing import TextIO
 import click
 
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.interrupt import ending_at_once
 
 PROGRAM = 'masticator'
 SUCCESS, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -47,7 +48,8 @@ class LazyGroup(click.Group):
         if cmd_name not in SUMMARIES:
             return None
         function = cmd_name.replace('-', '_')
-        module = importlib.import_module(f'masticator_dynamics.commands.{function}')
+        with ending_at_once():
+            module = importlib.import_module(f'masticator_dynamics.commands.{function}')
         command: click.Command = getattr(module, function)
         return command
 

@@ -20,8 +20,10 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.text_file import read_bytes
 
 STANDARD_STREAM = '-'
+_LARGEST = 1_000_000_000  # bytes; some million rows
 
 
 class Table:
@@ -142,10 +144,14 @@ def read_table(source: str) -> Table:
     """
     name = '<stdin>' if source == STANDARD_STREAM else source
     try:
-        if source == STANDARD_STREAM:
-            content = sys.stdin.buffer.read()
+        if source != STANDARD_STREAM:
+            content = read_bytes(source, _LARGEST)
+        elif sys.stdin is None:
+            raise InputError('standard input is closed')
         else:
-            content = pathlib.Path(source).read_bytes()
+            content = sys.stdin.buffer.read(_LARGEST + 1)
+            if len(content) > _LARGEST:
+                raise InputError(f'{name}: larger than {_LARGEST * 1e-6:g} MB')
         return Table(name, content.decode('utf-8-sig'))
     except OSError as error:
         raise InputError(f'{name}: {error.strerror or error}') from error
@@ -160,10 +166,13 @@ def check_writable(target: str) -> None:
     Raises
     ------
     InputError
-        When its folder is missing or not writable, or when it is a folder.
+        When its folder is missing or not writable, when it is a folder, or when standard output
+        is closed.
     """
     path = pathlib.Path(target)
     if target == STANDARD_STREAM:
+        if sys.stdout is None:
+            raise InputError('standard output is closed')
         return
     if path.is_dir():
         raise InputError(f'{target}: cannot be written: it is a folder')
@@ -217,6 +226,7 @@ def write_bytes(target: str, content: bytes) -> None:
 def _open_for_writing(target: str, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a target that :func:`check_writable` lets pass."""
     if target == STANDARD_STREAM:
+        check_writable(target)
         yield sys.stdout.buffer if binary else sys.stdout
         sys.stdout.flush()
     elif not _is_plain(pathlib.Path(target)):  # a device or pipe must not be replaced by a file

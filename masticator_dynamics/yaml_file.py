@@ -15,6 +15,7 @@ import pydantic
 import yaml
 
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.text_file import read_text
 
 if TYPE_CHECKING:
     Finite = float
@@ -28,6 +29,8 @@ else:
     Positive = pydantic.confloat(gt=0.0, allow_inf_nan=False)
     Count = pydantic.conint(ge=1)
 
+_LARGEST = 1_000_000  # bytes; to read so much takes some seconds
+_SHOWN = 100  # characters of a value
 _PLAIN = {
     'missing': 'is missing',
     'value_error.missing': 'is missing',
@@ -52,11 +55,14 @@ def read_mapping(file: str | pathlib.Path) -> dict[str, Any]:
         When it cannot be read, is not YAML, or holds something else.
     """
     try:
-        content = yaml.safe_load(pathlib.Path(file).read_text(encoding='utf-8'))
+        content = yaml.safe_load(read_text(file, _LARGEST))
     except OSError as error:
         raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DescriptionError(file, '', f'not YAML: {" ".join(str(error).split())}') from error
+    except RecursionError as error:
+        raise DescriptionError(file, '', 'not YAML: it is nested too deeply') from error
+    except Exception as error:  # values that are none, such as dates: PyYAML raises many types
+        reason = ' '.join(str(error).split()) or type(error).__name__
+        raise DescriptionError(file, '', f'not YAML: {reason}') from error
     if not isinstance(content, dict):
         raise DescriptionError(file, '', 'not a mapping of keys to values')
     for key in content:
@@ -77,6 +83,8 @@ def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path)
         return kind(**content)
     except pydantic.ValidationError as error:
         raise DescriptionError(file, *_first_problem(error)) from error
+    except (OverflowError, RecursionError) as error:
+        raise DescriptionError(file, '', f'cannot be used: {error}') from error
 
 
 def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
@@ -86,5 +94,13 @@ def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
     if problem['type'] in _PLAIN:
         return path.lstrip('.'), _PLAIN[problem['type']]
     value = problem.get('input', None)
-    shown = '' if isinstance(value, dict | list) or value is None else f' (got {value!r})'
+    shown = '' if isinstance(value, dict | list) or value is None else f' (got {_short(value)})'
     return path.lstrip('.'), re.sub(r'^Value error, ', '', problem['msg']) + shown
+
+
+def _short(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integer of thousands of digits
+        text = f'a number of {int(value).bit_length()} bits' if isinstance(value, int) else '...'
+    return text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'

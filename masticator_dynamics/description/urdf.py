@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import urdf_parser_py.urdf
 import urdf_parser_py.xml_reflection.core as urdf_reflection
-import xacro
 
 from masticator_dynamics.description.foreign import what_moves
+from masticator_dynamics.description.xacro_file import expand_xacro
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.text_file import LARGEST_DESCRIPTION, read_text
 
 Array = npt.NDArray[np.float64]
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
@@ -82,17 +83,14 @@ def expand(path: pathlib.Path, arguments: dict[str, str]) -> str:
         When the file cannot be read or expanded.
     """
     try:
-        text = path.read_text(encoding='utf-8')
+        text = read_text(path, LARGEST_DESCRIPTION)
     except OSError as error:
         raise DescriptionError(path, '', error.strerror or 'cannot be read') from error
     except UnicodeDecodeError as error:
         raise DescriptionError(path, '', f'not UTF-8 text: {error.reason}') from error
     if path.suffix != '.xacro':
         return text
-    try:
-        return str(xacro.process_file(str(path), mappings=dict(arguments)).toxml())
-    except Exception as error:  # xacro raises what its Python expressions raise
-        raise DescriptionError(path, '', f'xacro: {_one_line(error)}') from error
+    return expand_xacro(path, arguments)
 
 
 def parse(text: str, file: pathlib.Path) -> Tree:

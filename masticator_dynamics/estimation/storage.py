@@ -19,8 +19,10 @@ from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import element_indices
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.share import share_directory
+from masticator_dynamics.text_file import read_text
 
 FORMAT, VERSION = 'masticator_dynamics estimator', 1
+_LARGEST = 50_000_000  # bytes; the largest that ships has half a million
 _DIGITS = 7
 
 
@@ -53,7 +55,7 @@ def read_estimator(file: str | pathlib.Path, mechanism: Mechanism) -> FittedEsti
         another version of this one.
     """
     try:
-        text = pathlib.Path(file).read_text(encoding='utf-8')
+        text = read_text(file, _LARGEST)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f'{file}: {getattr(error, "strerror", None) or error}') from None
     found = from_text(text, str(file))
@@ -79,7 +81,7 @@ def from_text(text: str, source: str) -> FittedEstimator:
     """
     try:
         content = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f'{source}: not JSON: {error}') from None
     if not isinstance(content, dict) or content.get('format') != FORMAT:
         raise InputError(f'{source}: not an estimator')

@@ -197,3 +197,34 @@ def test_a_demo_is_run_with_its_options(run, tmp_path, monkeypatch) -> None:
     assert answer.status == 3
     assert asked == [(tmp_path / 'results', incisor)]
     assert run('demo', '--incisor', tmp_path / 'none.csv').status == 2
+
+
+@pytest.mark.parametrize('library', ['numpy', 'llvmlite'])
+def test_ctrl_c_while_modules_load_says_nothing(library: str) -> None:
+    """The shared objects that a process has mapped tell how far it has got."""
+    process = start(*INVERSE, 'none.csv', '--output', '-')
+    maps = pathlib.Path(f'/proc/{process.pid}/maps')
+    end = time.monotonic() + PATIENCE
+    while library not in maps.read_text() and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, told) == (-signal.SIGINT, '')
+
+
+@pytest.mark.parametrize(
+    ('closed', 'words', 'message'),
+    [
+        (1, [*INVERSE, 'FILE', '--output', '-'], 'standard output is closed'),
+        (1, ['build-estimator', 'rrr4', '--kind', 'circle', '--output', '-'], 'output is closed'),
+        (0, [*INVERSE, '-', '--output', '-'], 'standard input is closed'),
+    ],
+)
+def test_a_stream_that_is_closed_is_named(tmp_path, closed, words, message) -> None:
+    (tmp_path / 'in.csv').write_text(MOTION)
+    words = [str(tmp_path / 'in.csv') if word == 'FILE' else word for word in words]
+    process = start(*words, stdin=subprocess.DEVNULL, preexec_fn=lambda: os.close(closed))
+    _, told = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert told.startswith('masticator: error: ') and told.endswith(f'{message}\n')
+    assert told.count('\n') == 1

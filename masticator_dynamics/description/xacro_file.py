@@ -1,0 +1,87 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Expands xacro files, whose expressions are Python, in bounded time and memory."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import xacro
+
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.share import share_directory
+from masticator_dynamics.text_file import LARGEST_DESCRIPTION
+
+_TIME, _WALL = 10, 60.0  # s of a processor, and by the clock; files of this package take 0.1 s
+_MEMORY = 1_000_000_000  # bytes
+_PROGRAM = """
+import json, resource, sys
+seconds, memory, largest, file, arguments = json.loads(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+try:
+    import xacro
+    text = xacro.process_file(file, mappings=arguments).toxml().encode()
+except Exception as error:
+    cause = error
+    while getattr(cause, 'exc', None) is not None:
+        cause = cause.exc
+    if isinstance(cause, MemoryError):
+        sys.exit(f'its expressions need more than {memory / 1e6:g} MB of memory')
+    sys.exit(' '.join(str(error).split()) or type(error).__name__)
+if len(text) > largest:
+    sys.exit(f'it expands to more than {largest / 1e6:g} MB')
+sys.stdout.buffer.write(text)
+"""
+_NO_EXPRESSION = re.compile(r'[\w.+\-/ ]*')
+
+
+def expand_xacro(file: pathlib.Path, arguments: Mapping[str, str]) -> str:
+    """URDF text of a xacro file with arguments.
+
+    Files that ship with this package are expanded here; others in a process of their own, which
+    costs some tenths of a second and can be ended whatever it does.
+
+    Raises
+    ------
+    DescriptionError
+        When the file cannot be expanded, or not in bounded time and memory.
+    """
+    if not _is_ours(file, arguments):
+        return _expand_apart(file, arguments)
+    try:
+        return str(xacro.process_file(str(file), mappings=dict(arguments)).toxml())
+    except Exception as error:  # xacro raises what its Python expressions raise
+        raise _refusal(file, f'{error}' or type(error).__name__) from error
+
+
+def _is_ours(file: pathlib.Path, arguments: Mapping[str, str]) -> bool:
+    """Whether a file is known to end; arguments could be expressions, too."""
+    shipped = file.resolve().is_relative_to((share_directory() / 'urdf').resolve())
+    return shipped and all(map(_NO_EXPRESSION.fullmatch, map(str, arguments.values())))
+
+
+def _expand_apart(file: pathlib.Path, arguments: Mapping[str, str]) -> str:
+    task = json.dumps([_TIME, _MEMORY, LARGEST_DESCRIPTION, str(file), dict(arguments)])
+    # -P: a file of a module's name in the present folder must not pass for the module.
+    command = [sys.executable, '-P', '-c', _PROGRAM, task]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_WALL, check=False)
+    except subprocess.TimeoutExpired:
+        raise _refusal(file, f'not expanded within {_WALL:g} s') from None
+    if done.returncode == 0:
+        return done.stdout.decode('utf-8')
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise _refusal(file, f'its expressions take more than {_TIME} s to evaluate')
+    lines = done.stderr.decode('utf-8', 'replace').strip().splitlines()
+    raise _refusal(file, lines[-1] if lines else f'ended with status {done.returncode}')
+
+
+def _refusal(file: pathlib.Path, reason: str) -> DescriptionError:
+    return DescriptionError(file, '', f'xacro: {" ".join(reason.split())}')

@@ -1,0 +1,38 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files that somebody names, read in bounded time and memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pathlib
+import stat
+
+LARGEST_DESCRIPTION = 10_000_000  # bytes; a robot of a thousand links has one
+
+
+def read_text(file: str | pathlib.Path, largest: int) -> str:
+    """The text of a file.
+
+    Raises
+    ------
+    OSError
+        When it cannot be read, is larger than ``largest`` bytes, or is a device, some of which
+        never end.
+    UnicodeDecodeError
+        When it is not UTF-8.
+    """
+    return read_bytes(file, largest).decode('utf-8')
+
+
+def read_bytes(file: str | pathlib.Path, largest: int) -> bytes:
+    """The content of a file or pipe; raises OSError as :func:`read_text` does."""
+    with open(file, 'rb') as stream:
+        mode = os.fstat(stream.fileno()).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+            raise OSError(errno.EINVAL, 'not a file but a device', str(file))
+        content = stream.read(largest + 1)
+    if len(content) > largest:
+        raise OSError(errno.EFBIG, f'larger than {largest * 1e-6:g} MB', str(file))
+    return content

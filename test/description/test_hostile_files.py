@@ -1,0 +1,125 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever stands in a file, it is refused in one line, in bounded time and memory."""
+
+import os
+import pathlib
+import shutil
+import threading
+
+import pytest
+
+from masticator_dynamics import yaml_file
+from masticator_dynamics.description import load_description, xacro_file
+from masticator_dynamics.errors import DescriptionError, InputError
+from masticator_dynamics.estimation.storage import from_text
+from masticator_dynamics.share import share_directory
+from masticator_dynamics.tables import read_table
+
+ROBOT = (
+    '<robot name="{0}" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${{{0}}}"/></robot>'
+)
+
+
+@pytest.fixture(name='folder')
+def fixture_folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    """The masticator's description, to be edited."""
+    shipped = share_directory() / 'config/mechanisms/masticator.yaml'
+    shutil.copy(shipped, tmp_path / 'robot.yaml')
+    return tmp_path
+
+
+def refusal(folder: pathlib.Path, before: str, after: str) -> str:
+    file = folder / 'robot.yaml'
+    text = file.read_text(encoding='utf-8')
+    assert before in text
+    file.write_text(text.replace(before, after), encoding='utf-8')
+    with pytest.raises(DescriptionError) as caught:
+        load_description(file)
+    reason = str(caught.value)
+    assert '\n' not in reason and len(reason) < 400
+    return reason
+
+
+@pytest.mark.parametrize(
+    'value, reason',
+    [
+        ('2026-99-99', 'month must be in 1..12'),
+        ('!!int x', "invalid literal for int() with base 10: 'x'"),
+        ('!!timestamp x', 'not YAML'),
+        ('[' * 500 + ']' * 500, 'nested too deeply'),
+        ('{a: ' * 500 + '1' + '}' * 500, 'nested too deeply'),
+        ('9' * 5000, 'not YAML: '),
+        ('9' * 4000, 'got 9999'),
+        ('!!python/object/apply:os.system [date]', 'not YAML: '),
+        ('"' + 'x' * 1_000_000 + '"', 'larger than 1 MB'),
+    ],
+)  # fmt: skip
+def test_yaml_that_is_no_description(folder, value: str, reason: str) -> None:
+    assert reason in refusal(folder, 'gravity: [0.0, 0.0, -9.8]', f'gravity: [0.0, 0.0, {value}]')
+
+
+@pytest.mark.parametrize('value', ['[1]', '{}', 'null', '.nan', 'x'])
+def test_the_value_of_any_key_may_be_anything(folder, value: str) -> None:
+    text = (folder / 'robot.yaml').read_text(encoding='utf-8')
+    for line in text.splitlines():
+        key, colon, _ = line.partition(':')
+        if colon and key.isidentifier():
+            (folder / 'robot.yaml').write_text(text, encoding='utf-8')
+            content = yaml_file.read_mapping(folder / 'robot.yaml')
+            assert key in content
+            (folder / 'robot.yaml').write_text(f'{text}\n{key}: {value}\n', encoding='utf-8')
+            try:
+                load_description(folder / 'robot.yaml')
+            except DescriptionError as error:
+                assert '\n' not in str(error)
+
+
+def test_a_device_is_not_read(folder) -> None:
+    """It would never end."""
+    shipped = 'urdf: ../../urdf/masticator.urdf.xacro'
+    assert refusal(folder, shipped, 'urdf: /dev/zero').endswith('not a file but a device')
+    for read in (load_description, read_table):
+        with pytest.raises((DescriptionError, InputError), match='not a file but a device'):
+            read('/dev/zero')
+
+
+def test_a_pipe_is_read(folder) -> None:
+    os.mkfifo(folder / 'pipe.csv')
+    writer = threading.Thread(target=(folder / 'pipe.csv').write_text, args=('time\n1.0\n',))
+    writer.start()
+    assert read_table(str(folder / 'pipe.csv')).columns == ('time',)
+    writer.join()
+
+
+@pytest.mark.parametrize(
+    'expression, reason',
+    [
+        ('9**9**9', 'take more than 1 s'),
+        ("'a'*10**10", 'need more than 1000 MB'),
+        ('[i for i in range(10**12)]', 'take more than 1 s'),
+        ('1/0', 'division by zero'),
+        ("'a'*(3*10**7)", 'expands to more than 10 MB'),
+    ],
+)  # fmt: skip
+def test_expressions_of_xacro_end(folder, monkeypatch, expression: str, reason: str) -> None:
+    monkeypatch.setattr(xacro_file, '_TIME', 1)
+    robot = ROBOT.format('p').replace(
+        '><link', f'><xacro:property name="p" value="${{{expression}}}"/><link'
+    )
+    (folder / 'own.urdf.xacro').write_text(robot, encoding='utf-8')
+    text = refusal(folder, 'urdf: ../../urdf/masticator.urdf.xacro', 'urdf: own.urdf.xacro')
+    assert 'own.urdf.xacro: xacro: ' in text and reason in text
+
+
+def test_arguments_of_a_shipped_file_may_be_expressions(monkeypatch) -> None:
+    monkeypatch.setattr(xacro_file, '_TIME', 1)
+    urdf = share_directory() / 'urdf/masticator.urdf.xacro'
+    same = xacro_file.expand_xacro(urdf, {'nothing': '1'})
+    assert xacro_file.expand_xacro(urdf, {'nothing': '(1)'}) == same  # in a process of its own
+
+
+@pytest.mark.parametrize('text', ['[' * 100_000, '9' * 5000, '{"format": 1e999}', ''])
+def test_an_estimator_that_is_none(text: str) -> None:
+    with pytest.raises(InputError, match='file: '):
+        from_text(text, 'file')
