@@ -73,6 +73,9 @@ EXTRAS = {
         'msgpack>=1.0,<2',
         'python-can>=4.3,<5',
     ],
+    'import': [
+        'mujoco>=3.3,<5',
+    ],
     'demo': [
         'matplotlib>=3.6,<4',
         'mcap>=1.1,<2',

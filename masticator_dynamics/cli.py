@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ SUMMARIES = {
     'track-tool': 'Five-axis motion whose tool follows tips and axes.',
     'build-estimator': 'Estimator of load inertia, fitted to a mechanism.',
     'check': 'Validate a description and show what it describes.',
+    'import': 'A description from URDF, MJCF, SDF or other files of other tools.',
     'check-drives': 'Validate a drives file and show what follows from it.',
     'simulate-drives': 'CiA 402 servo drives on a CAN bus, without motors.',
     'study-feedforward': 'Tracking errors of simulated drives, with and without feedforward.',
@@ -48,6 +50,7 @@ class LazyGroup(click.Group):
         if cmd_name not in SUMMARIES:
             return None
         function = cmd_name.replace('-', '_')
+        function += '_' if keyword.iskeyword(function) else ''
         with ending_at_once():
             module = importlib.import_module(f'masticator_dynamics.commands.{function}')
         command: click.Command = getattr(module, function)

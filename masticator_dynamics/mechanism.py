@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics import forward_kinematics as forward
+from masticator_dynamics import importing
 from masticator_dynamics.actuation.packing import Distribution, pack_distribution
 from masticator_dynamics.analysis.inertia_coupling import (
     ActuatedInertia,
@@ -106,8 +107,15 @@ class Mechanism:
     def load(
         cls, name_or_path: str | pathlib.Path, actuators: Sequence[str] | None = None
     ) -> Mechanism:
-        """Load a shipped mechanism by name or any by the path of its YAML file."""
-        return cls(load_description(name_or_path), actuators)
+        """Load a shipped mechanism by name or any by the path of its YAML file.
+
+        Files that ``masticator import`` takes (URDF, MJCF, SDF, ...) load, too, with the choices
+        that it makes by itself.
+        """
+        path = pathlib.Path(name_or_path)
+        if importing.is_foreign(path):
+            return cls(importing.import_description(path), actuators)
+        return cls(load_description(path), actuators)
 
     def tree_indices(self, joints: Sequence[str]) -> list[int]:
         """Positions of joints in tree vectors."""

@@ -4,8 +4,14 @@
 
 from masticator_dynamics.description.loader import (
     MechanismDescription,
+    description_from_text,
     load_description,
     shipped_mechanisms,
 )
 
-__all__ = ['MechanismDescription', 'load_description', 'shipped_mechanisms']
+__all__ = [
+    'MechanismDescription',
+    'description_from_text',
+    'load_description',
+    'shipped_mechanisms',
+]

@@ -7,8 +7,10 @@ import os
 import pathlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
+import yaml
 
 from masticator_dynamics.description import schema, urdf
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning
@@ -81,10 +83,30 @@ def load_description(
     content = _read(file)
     urdf_file = pathlib.Path(os.path.normpath(file.parent / content.urdf))
     xml = urdf.expand(urdf_file, {**content.xacro_arguments, **(xacro_arguments or {})})
+    return _described(file, content, urdf_file, xml)
+
+
+def description_from_text(
+    file: pathlib.Path, yaml_text: str, urdf_text: str
+) -> MechanismDescription:
+    """Make a description of the two texts that it would be read from, were they written.
+
+    Raises
+    ------
+    DescriptionError
+        As :func:`load_description`; ``file`` is the name of the YAML file to complain about.
+    """
+    content = _checked(yaml.safe_load(yaml_text), file)
+    return _described(file, content, file.parent / content.urdf, urdf_text)
+
+
+def _described(
+    file: pathlib.Path, content: schema.MechanismFile, urdf_file: pathlib.Path, xml: str
+) -> MechanismDescription:
     tree = urdf.parse(xml, urdf_file)
     _check_names(content, tree, file)
     for warning in (*tree.warnings, *_outside(content.home, tree)):
-        warnings.warn(f'{urdf_file}: {warning}', DescriptionWarning, stacklevel=2)
+        warnings.warn(f'{urdf_file}: {warning}', DescriptionWarning, stacklevel=3)
     actuators = {j: content.actuators.get(j, schema.Actuator()) for j in content.actuated}
     return MechanismDescription(
         file, content.name, content.description, urdf_file, xml, tree, content.base,
@@ -119,7 +141,10 @@ def _find(name_or_path: str | pathlib.Path) -> pathlib.Path:
 
 
 def _read(file: pathlib.Path) -> schema.MechanismFile:
-    data = read_mapping(file)
+    return _checked(read_mapping(file), file)
+
+
+def _checked(data: dict[str, Any], file: pathlib.Path) -> schema.MechanismFile:
     for group, supported in SUPPORTED_CONSTRAINTS.items():
         items = data.get(group)
         for index, item in enumerate(items if isinstance(items, list) else ()):

@@ -5,6 +5,7 @@
 import contextlib
 import dataclasses
 import io
+import math
 import pathlib
 from collections.abc import Iterable, Iterator
 
@@ -19,6 +20,7 @@ from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.text_file import LARGEST_DESCRIPTION, read_text
 
 Array = npt.NDArray[np.float64]
+UNLIMITED = 1e9  # a limit of this size or more, in any unit, is none
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 
 
@@ -201,6 +203,7 @@ def _joint(
     lower, upper = (limit.lower or 0.0, limit.upper or 0.0) if ranged else (-np.inf, np.inf)
     velocity = float(limit.velocity) if limit is not None else np.inf
     effort = float(limit.effort) if limit is not None else np.inf
+    lower, upper, velocity, effort = (_unlimited(v) for v in (lower, upper, velocity, effort))
     if not lower <= upper:
         raise DescriptionError(file, key, f'limit lower {lower} is not below upper {upper}')
     if not (velocity >= 0.0 and effort >= 0.0):
@@ -211,6 +214,11 @@ def _joint(
         joint.name, joint.type, joint.parent, joint.child, position, rotation,
         axis / length if length else axis, lower, upper, velocity, effort,
     )  # fmt: skip
+
+
+def _unlimited(bound: float) -> float:
+    """The bound, or infinity where it stands for none: other readers refuse to read ``inf``."""
+    return math.copysign(math.inf, bound) if abs(bound) >= UNLIMITED else bound
 
 
 def _inertia(link: urdf_parser_py.urdf.Link, file: pathlib.Path) -> Inertia:

@@ -104,7 +104,7 @@ def analyse(description: MechanismDescription) -> Structure:
         When equations and dependent joints do not match, a loop is open at home or home is
         singular; the message names closure or joint and the amount.
     """
-    tree = spanning_tree(description)
+    tree = spanning_tree(description.tree)
     home = np.array([description.home.get(joint.name, 0.0) for joint in tree.joints])
     constraints = tuple(_constraints(description, tree, home))
     independent = {i for i, j in enumerate(tree.joints) if j.name in description.independent}

@@ -9,8 +9,7 @@ import dataclasses
 
 import numpy as np
 
-from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
+from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint, Tree
 from masticator_dynamics.engine.arrays import FloatArray
 
 
@@ -90,27 +89,28 @@ class TreePoses:
     def angular_jacobian(self, body: int) -> FloatArray:
         """Angular velocity (3, n) of a body per joint velocity, base axes."""
         jacobian = np.zeros((3, len(self.tree.joints)))
-        for j in self.tree.supports(body):
-            if self.tree.joints[j].type != 'prismatic':
-                jacobian[:, j] = self.axis(j)
+        joints = sorted(self.tree.supports(body))
+        jacobian[:, joints] = np.where(self._slides(joints), 0.0, self.rotations[joints, :, 2].T)
         return jacobian
 
     def point_jacobian(self, body: int, point: FloatArray) -> FloatArray:
         """Velocity (3, n) of a point of a body, given in the base, per joint velocity."""
         jacobian = np.zeros((3, len(self.tree.joints)))
-        for j in self.tree.supports(body):
-            slides = self.tree.joints[j].type == 'prismatic'
-            axis, arm = self.axis(j), point - self.origins[j]
-            jacobian[:, j] = axis if slides else np.cross(axis, arm)
+        joints = sorted(self.tree.supports(body))
+        axes, arms = self.rotations[joints, :, 2], point - self.origins[joints]
+        jacobian[:, joints] = np.where(self._slides(joints), axes.T, np.cross(axes, arms).T)
         return jacobian
 
+    def _slides(self, joints: list[int]) -> list[bool]:
+        return [self.tree.joints[j].type == 'prismatic' for j in joints]
 
-def spanning_tree(description: MechanismDescription) -> SpanningTree:
+
+def spanning_tree(tree: Tree) -> SpanningTree:
     """Merge links joined by fixed joints and turn every joint frame so that Z is its axis."""
     joints: list[Joint] = []
     placements: list[Placement] = []
-    frames = {description.base: Placement(-1, np.zeros(3), np.eye(3))}
-    for joint in description.tree.joints:
+    frames = {tree.root: Placement(-1, np.zeros(3), np.eye(3))}
+    for joint in tree.joints:
         parent = frames[joint.parent]
         position = parent.position + parent.rotation @ joint.position
         rotation = parent.rotation @ joint.rotation
@@ -122,7 +122,7 @@ def spanning_tree(description: MechanismDescription) -> SpanningTree:
         frames[joint.child] = Placement(len(joints), np.zeros(3), align.T)
         joints.append(joint)
     parts: list[list[Inertia]] = [[] for _ in joints]
-    for link, inertia in description.tree.links.items():
+    for link, inertia in tree.links.items():
         frame = frames[link]
         if frame.body >= 0 and (inertia.mass > 0.0 or inertia.about_center.any()):
             center = frame.position + frame.rotation @ inertia.center_of_mass

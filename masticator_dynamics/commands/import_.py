@@ -1,0 +1,70 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""``masticator import``: a description from a file that another tool made."""
+
+from __future__ import annotations
+
+import pathlib
+
+import click
+
+from masticator_dynamics.commands.options import split_names
+from masticator_dynamics.commands.sections import section
+from masticator_dynamics.description import description_from_text
+from masticator_dynamics.importing import import_robot
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.tables import write_text
+
+
+@click.command('import')
+@click.argument('source')
+@click.option('--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
+@click.option(
+    '--actuated', metavar='NAMES', callback=split_names,
+    help='Joints with motors, comma separated, instead of those that the file gives motors.',
+)  # fmt: skip
+@click.option(
+    '--independent',
+    metavar='NAMES',
+    callback=split_names,
+    help='Joints that are the degrees of freedom, instead of a choice.',
+)
+@click.option(
+    '--lock', metavar='NAMES', callback=split_names, help='Joints to hold at the closed pose.'
+)
+@click.option('--platform', metavar='LINK', default='', help='Instead of the likeliest tool.')
+def import_(
+    source: str,
+    folder: str,
+    actuated: tuple[str, ...] | None,
+    independent: tuple[str, ...] | None,
+    lock: tuple[str, ...] | None,
+    platform: str,
+) -> None:
+    """Make a description of SOURCE that every command takes.
+
+    SOURCE is a URDF or xacro file (with loops as other tools write them, or <mimic>), MJCF, SDF,
+    or the YAML file of Gepetto's example-parallel-robots. FOLDER gets a YAML and a URDF file of
+    its own name. What was left out or decided is printed, and stands in the YAML file.
+    """
+    path = pathlib.Path(folder).absolute()
+    file = path / f'{path.name}.yaml'
+    made = import_robot(
+        pathlib.Path(source), path.name,
+        actuated=actuated or (), independent=independent or (), locked=lock or (),
+        platform=platform,
+    )  # fmt: skip
+    loaded = Mechanism(description_from_text(file, made.yaml, made.urdf))
+    path.mkdir(parents=True, exist_ok=True)
+    write_text(str(path / f'{path.name}.urdf'), made.urdf)
+    write_text(str(file), made.yaml)
+    rows = [
+        ('joints', str(len(loaded.tree_joints)), ''),
+        ('independent', str(len(loaded.independent)), ' '.join(loaded.independent)),
+        ('actuated', str(len(loaded.actuated)), ' '.join(loaded.actuated)),
+        ('closures', str(len(loaded.closures)), ' '.join(loaded.closures)),
+        ('platform', '', loaded.description.platform),
+    ]
+    click.echo(section(str(file), rows))
+    for note in made.notes:
+        click.echo(f'- {note}')

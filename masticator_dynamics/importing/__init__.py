@@ -1,0 +1,12 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Other people's files to a description: URDF with loops, Gepetto YAML, MJCF, SDF."""
+
+from masticator_dynamics.importing.run import (
+    Imported,
+    import_description,
+    import_robot,
+    is_foreign,
+)
+
+__all__ = ['Imported', 'import_description', 'import_robot', 'is_foreign']

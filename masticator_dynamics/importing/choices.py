@@ -1,0 +1,81 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What files of others do not say and a description needs: motors, platform, joints to hold."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from masticator_dynamics.description.urdf import MOVING_TYPES
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.importing.kinematics import Kinematics
+from masticator_dynamics.importing.model import Model, Motor
+
+_LIGHT = 1e-6  # kg; placeholders and frames have at most this mass
+_NEAR_REST = 0.3  # rad or m: a spring that rests farther from the closed pose is soft
+_TOOL = re.compile(
+    r'(?:^|[^a-z])(?:foot|end_?effector|effector|eff|ee|tool\d?|tcp|platform|hand|pad|bucket|jaw)'
+    r'(?:_part|_assembly|_link|[-_](?:left|right|l|r|\d))*$',
+    re.IGNORECASE,
+)
+
+
+def require_moving(model: Model, key: str, names: Sequence[str]) -> None:
+    """Refuse names of joints that there are none of."""
+    moving = [joint.name for joint in model.joints if joint.type in MOVING_TYPES]
+    for name in names:
+        if name not in moving:
+            likely = difflib.get_close_matches(name, moving, n=1)
+            meant = f'; is {likely[0]!r} meant?' if likely else f'; there are: {", ".join(moving)}'
+            raise DescriptionError(model.file, key, f'moving joint {name!r} does not exist{meant}')
+
+
+def choose_motors(model: Model, names: Sequence[str]) -> None:
+    """Put motors on joints by name, if any are named."""
+    require_moving(model, 'actuated', names)
+    if names:
+        model.motors = {name: model.motors.get(name, Motor()) for name in names}
+
+
+def hold_stiff_springs(model: Model) -> None:
+    """Hold joints without motors whose springs rest near the pose that the search begins at."""
+    for name, spring in list(model.springs.items()):
+        start = model.guess.get(name, 0.0)
+        if name not in model.motors and abs(spring.reference - start) < _NEAR_REST:
+            lock(model, name, {name: spring.reference}, 'it has a spring and no motor')
+
+
+def lock(model: Model, name: str, positions: Mapping[str, float], reason: str) -> None:
+    """Make a joint a fixed one, with a note."""
+    unit = model.joint(name).unit
+    model.notes.append(f'joint {name} is held at {positions[name]:.6g} {unit}: {reason}')
+    model.lock(name, positions[name])
+
+
+def farthest_link(model: Model, positions: Mapping[str, float]) -> str:
+    """The link that looks most like a tool: by name, else the farthest from the base.
+
+    Pieces that a loop ends on are rods more often than tools, and come last.
+    """
+    kinematics = Kinematics(model)
+    q = np.array([positions[name] for name in kinematics.names])
+    carriers = model.tree().carriers()
+    ends = {carriers[frame.link] for loop in model.loops for frame in (loop.first, loop.second)}
+
+    def rank(link: str) -> tuple[bool, bool, float]:
+        rod = carriers[link] in ends and not set(carriers.values()) <= ends
+        distance = float(np.linalg.norm(kinematics.origin(q, link)))
+        return bool(_TOOL.search(link)), not rod, distance
+
+    heavy = {carriers[link] for link, inertia in model.links.items() if inertia.mass > _LIGHT}
+    heavy -= {carriers[model.root]}
+    moving = [link for link in model.links if carriers[link] in heavy]
+    if not moving:
+        raise DescriptionError(model.file, 'joints', 'nothing with mass moves in it')
+    tip = max(moving, key=rank)
+    model.notes.append(f'platform: {tip!r}, the likeliest tool; --platform names another')
+    return tip

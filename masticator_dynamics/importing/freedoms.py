@@ -1,0 +1,108 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a closed robot can move: its freedoms, idle spins among them, and good coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.importing.kinematics import Kinematics, close
+
+_RANK = 1e-4  # relative; what CAD rounding leaves of a redundant equation is below
+_STILL = 1e-6  # relative; of a motion that a motor or the platform takes part in
+_FREE = 0.03  # weakest share that a coordinate near the base has in the motions
+_NEIGHBOURS = 6
+_LIGHT = 1e-6  # kg; placeholders have at most this mass
+
+
+def freedoms(kinematics: Kinematics, q: Array) -> tuple[Array, Array]:
+    """Motions (joints, k) that keep the loops closed, and the pose where they were taken.
+
+    Poses near ``q`` are compared: where ``q`` itself is singular, the best of them is taken.
+    """
+    rng = np.random.default_rng(2)
+    candidates = [(q, *_null_space(kinematics, q))]
+    for _ in range(_NEIGHBOURS if kinematics.model.loops else 0):
+        moved = candidates[0][1] @ rng.uniform(-0.15, 0.15, candidates[0][1].shape[1])
+        near, gap = close(kinematics, q + moved)
+        if gap < 1e-4 and np.abs(near - q).max() < 1.0:
+            candidates.append((near, *_null_space(kinematics, near)))
+    fewest = min(motions.shape[1] for _, motions, _ in candidates)
+    best = next(c for c in candidates if c[1].shape[1] == fewest)
+    return best[1], best[0]
+
+
+def _null_space(kinematics: Kinematics, q: Array) -> tuple[Array, float]:
+    """Orthonormal motions (joints, k) that leave the gaps as they are; the weakest strength."""
+    rates = kinematics.gaps(q).rates
+    if not rates.size:
+        return np.eye(len(q)), 1.0
+    _, strengths, directions = np.linalg.svd(rates)
+    rank = int((strengths > _RANK * strengths[0]).sum())
+    return directions[rank:].T, float(strengths[rank - 1] / strengths[0])
+
+
+def idle_joints(kinematics: Kinematics, q: Array, motions: Array, platform: str) -> list[str]:
+    """Joints to lock so that pieces that would spin by themselves stand still.
+
+    A rod between two balls spins about itself: nothing drives that motion and nothing needs it.
+    """
+    driven = [kinematics.names.index(name) for name in kinematics.model.motors]
+    felt = np.vstack([motions[driven], kinematics.twist_rates(q, platform) @ motions])
+    idle = motions @ scipy.linalg.null_space(felt, rcond=_STILL)
+    joints = _pivots(idle, range(len(q)))
+    if not joints or not driven:
+        return []
+    separate = idle @ np.linalg.pinv(idle[joints])
+    spins = [_is_spin(kinematics, q, motion) for motion in separate.T]
+    return [kinematics.names[j] for j, spin in zip(joints, spins, strict=True) if spin]
+
+
+def _is_spin(kinematics: Kinematics, q: Array, motion: Array) -> bool:
+    """Whether one piece alone moves."""
+    poses, twists = kinematics.tree.poses(q), []
+    for body, inertia in enumerate(kinematics.tree.inertias):
+        if inertia.mass > _LIGHT:
+            linear = poses.point_jacobian(body, np.zeros(3)) @ motion
+            twists.append(np.hstack([linear, poses.angular_jacobian(body) @ motion]))
+    moving = [twist for twist in twists if np.abs(twist).max() > 1e-4]
+    return all(np.abs(twist - moving[0]).max() < 1e-4 for twist in moving)
+
+
+def coordinates(kinematics: Kinematics, motions: Array) -> list[str]:
+    """As many joints as freedoms that determine all others.
+
+    Motors go before others; where the file names none, joints near the base do.
+    """
+    driven = [kinematics.names.index(name) for name in kinematics.model.motors]
+    driven = driven or _near_base(kinematics, motions)
+    chosen = _pivots(motions, driven)
+    rest = motions @ scipy.linalg.null_space(motions[chosen], rcond=1e-3) if chosen else motions
+    others = [j for j in range(len(motions)) if j not in driven]
+    chosen = sorted(chosen, key=driven.index) + _pivots(rest, others)
+    return [kinematics.names[j] for j in chosen]
+
+
+def _near_base(kinematics: Kinematics, motions: Array) -> list[int]:
+    """Joints in order from the base, each if the ones before leave it free to move."""
+    order = sorted(range(len(motions)), key=lambda j: len(kinematics.tree.supports(j)))
+    chosen: list[int] = []
+    for joint in order:
+        rows = motions[[*chosen, joint]]
+        if len(rows) <= motions.shape[1] and np.linalg.svd(rows, compute_uv=False)[-1] > _FREE:
+            chosen.append(joint)
+    return chosen
+
+
+def _pivots(motions: Array, joints: range | list[int]) -> list[int]:
+    """Joints among some whose rows of the motions are most independent."""
+    candidates = list(joints)
+    rows = motions[candidates]
+    if not rows.size or not np.abs(rows).max() > _STILL:
+        return []
+    _, triangle, order = scipy.linalg.qr(rows.T, mode='economic', pivoting=True)
+    strengths = np.abs(np.diag(triangle))
+    rank = int((strengths > 1e-3 * strengths[0]).sum())
+    return [candidates[j] for j in order[:rank]]

@@ -1,0 +1,204 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What every reader makes of a file: a tree of links and joints, and what closes and drives it."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Iterable
+from xml.etree import ElementTree
+
+import numpy as np
+
+from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint, Tree
+
+NO_MASS = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """Axes fixed to a link: origin (3,) in m and rotation (3, 3) to the link's axes."""
+
+    link: str
+    position: Array
+    rotation: Array
+
+    @classmethod
+    def of(cls, link: str) -> Frame:
+        """The link's own frame."""
+        return cls(link, np.zeros(3), np.eye(3))
+
+    def after(self, position: Array, rotation: Array) -> tuple[Array, Array]:
+        """Placement of something placed in this frame, in the link."""
+        return self.position + self.rotation @ position, self.rotation @ rotation
+
+    def inverse(self) -> tuple[Array, Array]:
+        """Placement of the link in this frame."""
+        return -self.rotation.T @ self.position, self.rotation.T
+
+
+@dataclasses.dataclass(frozen=True)
+class Loop:
+    """Two frames that a joint of some type connects; axes are Z of the frames.
+
+    ``type`` is that of a closure in a mechanism file: point, weld, hinge, ...
+    """
+
+    name: str
+    type: str
+    first: Frame
+    second: Frame
+
+
+@dataclasses.dataclass(frozen=True)
+class Coupling:
+    """A joint's position as a polynomial of another's: coefficients from the constant up."""
+
+    name: str
+    joint: str
+    other: str
+    coefficients: tuple[float, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Motor:
+    """What drives a joint."""
+
+    ratio: float = 1.0  # motion of the motor per motion of the joint
+    joint_inertia: float = 0.0  # of the rotor as the joint feels it, kg m^2 or kg
+
+
+@dataclasses.dataclass(frozen=True)
+class Spring:
+    """Effort ``stiffness * (reference - position)`` on a joint, N m/rad or N/m; rad or m."""
+
+    stiffness: float
+    reference: float
+
+
+@dataclasses.dataclass
+class Model:
+    """A robot as read; ``notes`` say what was left out or decided, a sentence each.
+
+    ``damping`` is by joint, N m s or N s/m. ``guess`` is where the search for a closed pose
+    begins, rad or m by joint. ``shapes`` are the elements of each link that only RViz reads.
+    """
+
+    file: pathlib.Path
+    name: str
+    root: str
+    links: dict[str, Inertia]
+    joints: list[Joint]
+    loops: list[Loop] = dataclasses.field(default_factory=list)
+    couplings: list[Coupling] = dataclasses.field(default_factory=list)
+    motors: dict[str, Motor] = dataclasses.field(default_factory=dict)
+    springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
+    damping: dict[str, float] = dataclasses.field(default_factory=dict)
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.80665)
+    guess: dict[str, float] = dataclasses.field(default_factory=dict)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    shapes: dict[str, list[ElementTree.Element]] = dataclasses.field(default_factory=dict)
+
+    def tree(self) -> Tree:
+        """The open tree, parents before children."""
+        placed, ordered, waiting = {self.root}, [], list(self.joints)
+        while waiting:
+            ready = [joint for joint in waiting if joint.parent in placed]
+            assert ready, f'{waiting[0].name} hangs on nothing'
+            ordered += ready
+            placed |= {joint.child for joint in ready}
+            waiting = [joint for joint in waiting if joint.child not in placed]
+        return Tree(self.root, tuple(ordered), self.links)
+
+    def joint(self, name: str) -> Joint:
+        """A joint by name."""
+        return next(joint for joint in self.joints if joint.name == name)
+
+    def has_moving(self, name: str) -> bool:
+        """Whether there is a moving joint of a name."""
+        return any(joint.name == name and joint.type in MOVING_TYPES for joint in self.joints)
+
+    def above(self, link: str) -> Joint | None:
+        """The joint whose child a link is."""
+        return next((joint for joint in self.joints if joint.child == link), None)
+
+    def below(self, links: Iterable[str]) -> list[Joint]:
+        """Joints whose parents are among some links."""
+        return [joint for joint in self.joints if joint.parent in set(links)]
+
+    def body(self, link: str) -> set[str]:
+        """All links of the rigid body that a link is part of: across fixed joints."""
+        carriers = self.tree().carriers()
+        return {name for name, carrier in carriers.items() if carrier == carriers[link]}
+
+    def replace_joint(self, old: Joint, *new: Joint) -> None:
+        """Put joints in the place of one."""
+        at = self.joints.index(old)
+        self.joints[at : at + 1] = new
+
+    def limit_effort(self, name: str, effort: float) -> None:
+        """Give a joint the largest effort of its motor, N m or N at the joint."""
+        old = self.joint(name)
+        self.replace_joint(old, dataclasses.replace(old, effort=effort))
+
+    def lock(self, name: str, position: float) -> None:
+        """Make a moving joint a fixed one at a position, rad or m."""
+        old = self.joint(name)
+        moved, turned = displacement(old, position)
+        self.replace_joint(
+            old,
+            dataclasses.replace(
+                old,
+                type='fixed',
+                position=old.position + old.rotation @ moved,
+                rotation=old.rotation @ turned,
+            ),
+        )
+        for joints in (self.motors, self.springs, self.damping, self.guess):
+            joints.pop(name, None)
+
+
+def displacement(joint: Joint, position: float) -> tuple[Array, Array]:
+    """Translation (3,) and rotation (3, 3) of the child in the joint's frame."""
+    if joint.type == 'prismatic':
+        return position * joint.axis, np.eye(3)
+    return np.zeros(3), turn(joint.axis, position)
+
+
+def turn(axis: Array, angle: float) -> Array:
+    """Rotation by an angle, rad, about a unit vector."""
+    x, y, z = axis
+    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    turned: Array = np.eye(3) + np.sin(angle) * skew + (1.0 - np.cos(angle)) * skew @ skew
+    return turned
+
+
+def free_joint(
+    name: str, kind: str, parent: str, child: str, position: Array, rotation: Array, axis: Array
+) -> Joint:
+    """A joint without limits."""
+    if kind in MOVING_TYPES:
+        axis = axis / np.linalg.norm(axis)
+    infinite = (-np.inf, np.inf, np.inf, np.inf)
+    return Joint(name, kind, parent, child, position, rotation, axis, *infinite)
+
+
+def turning_joints(
+    model: Model, name: str, parent: str, child: str, position: Array, rotation: Array, axes: Array
+) -> None:
+    """Add turning joints in a row through one point, as many as ``axes`` (n, 3) has rows.
+
+    They stand for a universal joint or a ball; links without mass connect them.
+    """
+    before = parent
+    for index, axis in enumerate(axes):
+        last = index == len(axes) - 1
+        link = child if last else f'{name}_{"xyz"[index]}_link'
+        if not last:
+            model.links[link] = NO_MASS
+        joint = free_joint(
+            f'{name}_{"xyz"[index]}', 'continuous', before, link, position, rotation, axis
+        )
+        model.joints.append(joint)
+        position, rotation, before = np.zeros(3), np.eye(3), link

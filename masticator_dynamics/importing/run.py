@@ -1,0 +1,258 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From a file of somebody's to a description: read, close, choose coordinates, write."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Callable, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription, description_from_text
+from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.importing.choices import (
+    choose_motors,
+    farthest_link,
+    hold_stiff_springs,
+    lock,
+    require_moving,
+)
+from masticator_dynamics.importing.freedoms import coordinates, freedoms, idle_joints
+from masticator_dynamics.importing.gepetto import read_gepetto
+from masticator_dynamics.importing.kinematics import ROUNDING, Kinematics, closed_pose
+from masticator_dynamics.importing.mjcf import read_mjcf
+from masticator_dynamics.importing.model import Model
+from masticator_dynamics.importing.sdf import read_sdf
+from masticator_dynamics.importing.urdf_file import read_urdf
+from masticator_dynamics.importing.welds import join_rods
+from masticator_dynamics.importing.write import urdf_text, with_loop_frames, yaml_text
+from masticator_dynamics.yaml_file import read_mapping
+
+_READERS: dict[str, Callable[[pathlib.Path], Model]] = {
+    'robot': read_urdf,
+    'mujoco': read_mjcf,
+    'sdf': read_sdf,
+}
+_XML = {'.urdf': 'robot', '.xacro': 'robot', '.mjcf': 'mujoco', '.sdf': 'sdf'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Imported:
+    """Texts of a description and what was decided on the way, a sentence each."""
+
+    urdf: str
+    yaml: str
+    notes: tuple[str, ...]
+
+
+def is_foreign(path: pathlib.Path) -> bool:
+    """Whether a file is for :func:`import_robot` rather than a mechanism file."""
+    if path.suffix in ('.yaml', '.yml'):
+        return path.is_file() and 'closed_loop' in read_mapping(path)
+    return path.suffix in ('.urdf', '.xacro', '.xml', '.mjcf', '.sdf')
+
+
+def import_robot(
+    path: pathlib.Path,
+    name: str,
+    *,
+    actuated: Sequence[str] = (),
+    independent: Sequence[str] = (),
+    locked: Sequence[str] = (),
+    platform: str = '',
+) -> Imported:
+    """Read a robot that another tool described and make a description of it.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        URDF, xacro, MJCF, SDF, or Gepetto's YAML.
+    name : str
+        Of the mechanism; its URDF file is called ``name.urdf``.
+    actuated, independent : sequence of str
+        Joints; by default those that the file gives motors, and a well conditioned choice.
+    locked : sequence of str
+        Joints to hold at the closed pose.
+    platform : str
+        Link; by default the one farthest from the base.
+
+    Raises
+    ------
+    DescriptionError
+        For a file that cannot be read, or loops that cannot be closed.
+    """
+    model = read(path)
+    model.name = name
+    choose_motors(model, actuated)
+    require_moving(model, 'independent', independent)
+    require_moving(model, 'lock', locked)
+    hold_stiff_springs(model)
+    join_rods(model)
+    positions = _closed(model)
+    for joint in locked:
+        lock(model, joint, positions, 'as asked')
+    chosen = platform or farthest_link(model, positions)
+    if chosen not in model.links:
+        raise DescriptionError(path, 'platform', f'link {chosen!r} does not exist')
+    positions = _without_idle_spins(model, positions, chosen)
+    _hinges_to_points(model, positions)
+    names = list(independent) or _independent(model, positions)
+    if not names:
+        raise DescriptionError(path, 'loops', 'they leave it no freedom to move')
+    return _described(model, positions, names, chosen)
+
+
+def import_description(path: pathlib.Path) -> MechanismDescription:
+    """Import a robot and describe it without writing files.
+
+    Raises
+    ------
+    DescriptionError
+        As :func:`import_robot`.
+    """
+    # Gepetto calls every one of its files robot.
+    name = path.absolute().parent.name if path.stem == 'robot' else path.stem
+    made = import_robot(path, name)
+    return description_from_text(path.with_name(f'{name}.yaml'), made.yaml, made.urdf)
+
+
+def read(path: pathlib.Path) -> Model:
+    """Model of a file in any of the formats, told by its name and content.
+
+    Raises
+    ------
+    DescriptionError
+        For a file that cannot be read.
+    """
+    if path.suffix in ('.yaml', '.yml'):
+        return read_gepetto(path)
+    kind = _XML.get(path.suffix) or _root_element(path)
+    if kind not in _READERS:
+        known = ', '.join(f'<{name}>' for name in _READERS)
+        raise DescriptionError(path, '', f'its root element is <{kind}>, none of {known}')
+    return _READERS[kind](path)
+
+
+def _root_element(path: pathlib.Path) -> str:
+    """What an XML file is, by its first element."""
+    if path.suffix != '.xml':
+        raise DescriptionError(path, '', 'is no URDF, xacro, MJCF, SDF or YAML file by its name')
+    try:
+        for _, element in ElementTree.iterparse(path, events=('start',)):
+            return str(element.tag)
+    except OSError as error:
+        raise DescriptionError(path, '', error.strerror or 'cannot be read') from error
+    except ElementTree.ParseError as error:
+        raise DescriptionError(path, '', f'not XML: {error}') from error
+    raise DescriptionError(path, '', 'is empty')
+
+
+def _closed(model: Model) -> dict[str, float]:
+    """Positions of all joints in a closed pose."""
+    kinematics = Kinematics(model)
+    q, gap = closed_pose(kinematics)
+    if gap > ROUNDING:
+        gaps = {loop.name: np.abs(kinematics.gaps(q, loop).values).max() for loop in model.loops}
+        still = ', '.join(f'{n} by {g:.3g}' for n, g in gaps.items() if g > ROUNDING)
+        raise DescriptionError(
+            model.file, 'loops', f'no pose was found that closes all; open stay (m or rad) {still}'
+        )
+    return dict(zip(kinematics.names, q.tolist(), strict=True))
+
+
+def _motions(model: Model, positions: dict[str, float]) -> tuple[Kinematics, Array, Array]:
+    """The model in numbers, its freedoms, and the pose where they are what they are elsewhere."""
+    kinematics = Kinematics(model)
+    q = np.array([positions[name] for name in kinematics.names])
+    motions, q = freedoms(kinematics, q)
+    return kinematics, motions, q
+
+
+def _without_idle_spins(
+    model: Model, positions: dict[str, float], platform: str
+) -> dict[str, float]:
+    kinematics, motions, q = _motions(model, positions)
+    moved = dict(zip(kinematics.names, q.tolist(), strict=True))
+    for joint in idle_joints(kinematics, q, motions, platform):
+        lock(model, joint, moved, 'it would spin idly, with no effect on motors and platform')
+    return moved
+
+
+def _hinges_to_points(model: Model, positions: dict[str, float]) -> None:
+    """A hinge of a planar loop needs its point only: the other equations follow from the rest."""
+    for index, loop in enumerate(model.loops):
+        if loop.type == 'hinge':
+            needed = _motions(model, positions)[1].shape[1]
+            model.loops[index] = dataclasses.replace(loop, type='point')
+            if _motions(model, positions)[1].shape[1] != needed:
+                model.loops[index] = loop
+
+
+def _independent(model: Model, positions: dict[str, float]) -> list[str]:
+    """As many joints as freedoms; a note where motors do not drive all of them."""
+    kinematics, motions, _ = _motions(model, positions)
+    names = coordinates(kinematics, motions)
+    undriven = [name for name in names if name not in model.motors]
+    if not model.motors:
+        model.notes.append('the file names no motors: each independent joint counts as one')
+        choose_motors(model, names)
+    elif undriven:
+        model.notes.append(
+            f'{len(names)} freedoms, of which motors drive {len(names) - len(undriven)}; without: '
+            f'{", ".join(undriven)}. Kinematics work, efforts are refused; name motors with '
+            '--actuated or hold joints with --lock'
+        )
+    return names
+
+
+def _described(
+    model: Model, positions: dict[str, float], independent: list[str], platform: str
+) -> Imported:
+    """The two texts."""
+    loops = with_loop_frames(model)
+    for joint, damping in model.damping.items():
+        if joint not in model.motors:
+            model.notes.append(f'joint {joint} has no motor: its damping {damping:.6g} is left out')
+    for joint, spring in model.springs.items():
+        model.notes.append(
+            f'joint {joint}: its spring of {spring.stiffness:.6g} about {spring.reference:.6g} '
+            'is left out'
+        )
+    content: dict[str, Any] = {
+        'schema': 1,
+        'name': model.name,
+        'urdf': f'{model.name}.urdf',
+        'base': model.root,
+        'platform': platform,
+        'gravity': [float(value) for value in model.gravity],
+        'independent': independent,
+        'actuated': list(model.motors),
+        'home': {
+            name: value for name, value in positions.items() if model.has_moving(name) and value
+        },
+    }
+    if loops:
+        content['closures'] = [
+            {'name': name, 'type': kind, 'frames': list(frames)} for name, kind, frames in loops
+        ]
+    actuators = {name: _actuator(model, name) for name in model.motors}
+    if any(actuators.values()):
+        content['actuators'] = {name: value for name, value in actuators.items() if value}
+    return Imported(urdf_text(model), yaml_text(model, content), tuple(model.notes))
+
+
+def _actuator(model: Model, name: str) -> dict[str, Any]:
+    motor = model.motors[name]
+    actuator: dict[str, Any] = {}
+    if motor.ratio != 1.0:
+        actuator['transmission'] = {'ratio': motor.ratio}
+    if motor.joint_inertia:
+        actuator['rotor_inertia'] = motor.joint_inertia / motor.ratio**2
+    if model.damping.get(name):
+        actuator['friction'] = {'viscous': model.damping[name]}
+    return actuator

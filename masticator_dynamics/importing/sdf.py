@@ -1,0 +1,369 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""SDF: links placed in their model, joints between any two of them.
+
+Loops are links that are reached by two ways. The tree is grown from the base across motors and
+hinges first, so that cuts come to balls where there are any.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from xml.etree import ElementTree
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from masticator_dynamics.description.urdf import Array, Inertia, Joint
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.importing.model import (
+    NO_MASS,
+    Coupling,
+    Frame,
+    Loop,
+    Model,
+    Spring,
+    free_joint,
+    turning_joints,
+)
+from masticator_dynamics.importing.welds import axis_frame
+
+VERSIONS = ('1.5', '1.6', '1.7', '1.8', '1.9', '1.10', '1.11', '1.12')
+# In the order in which the tree is grown across them; the last are cut first.
+_TYPES = {
+    'fixed': 'weld', 'revolute': 'hinge', 'continuous': 'hinge', 'prismatic': 'slider',
+    'universal': 'universal', 'ball': 'point',
+}  # fmt: skip
+_READ = {'link', 'joint', 'pose', 'static', 'self_collide', 'frame', 'gripper', 'enable_wind'}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Edge:
+    """A joint of the file: its frame at zero in the model, its axes there."""
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    position: Array
+    rotation: Array
+    axes: Array  # (1 or 2, 3) in the model
+    element: ElementTree.Element
+
+
+def read_sdf(file: pathlib.Path) -> Model:
+    """Model of the first ``<model>`` of an SDF file.
+
+    Raises
+    ------
+    DescriptionError
+        For another version or format, and for elements that do not fit together.
+    """
+    root = _root(file)
+    element = root.find('model')
+    element = root.find('world/model') if element is None else element
+    if element is None:
+        raise DescriptionError(file, '', 'SDF: it has no <model>')
+    return _Reader(element, root, file).model
+
+
+def _root(file: pathlib.Path) -> ElementTree.Element:
+    try:
+        root = ElementTree.fromstring(file.read_bytes())
+    except OSError as error:
+        raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
+    except ElementTree.ParseError as error:
+        raise DescriptionError(file, '', f'SDF: not XML: {error}') from error
+    if root.tag != 'sdf':
+        raise DescriptionError(file, '', f'SDF: its root element is <{root.tag}>, not <sdf>')
+    version = root.get('version')
+    if version not in VERSIONS:
+        known = f'{VERSIONS[0]} to {VERSIONS[-1]}'
+        raise DescriptionError(
+            file, '', f'SDF version {version!r} is not one of {known}; convert it with `gz sdf -p`'
+        )
+    return root
+
+
+class _Reader:
+    """Takes a ``<model>`` apart."""
+
+    def __init__(self, element: ElementTree.Element, root: ElementTree.Element, file: pathlib.Path):
+        self.element, self.file = element, file
+        name = str(element.get('name') or file.stem)
+        self.model = Model(file, name, '', {}, [])
+        gravity = root.findtext('world/gravity')
+        if gravity is not None:
+            x, y, z = self._floats(gravity, 3, 'gravity')
+            self.model.gravity = (x, y, z)
+        self._named: dict[str, ElementTree.Element] = {}
+        for tag in ('link', 'joint', 'frame'):
+            for part in element.findall(tag):
+                if part.get('name') in self._named:
+                    raise DescriptionError(file, f'{tag} {part.get("name")}', 'appears twice')
+                self._named[str(part.get('name'))] = part
+        self.poses: dict[str, tuple[Array, Array]] = {}
+        for link in element.findall('link'):
+            self._link(link)
+        edges = [self._edge(joint) for joint in element.findall('joint')]
+        self._other_elements()
+        self._grow([edge for edge in edges if edge is not None])
+
+    # Numbers and poses
+
+    def _floats(self, text: str, count: int, place: str) -> list[float]:
+        try:
+            numbers = [float(word) for word in text.split()]
+        except ValueError:
+            numbers = []
+        if len(numbers) != count or not np.isfinite(numbers).all():
+            reason = f'{" ".join(text.split())!r} is not {count} finite numbers'
+            raise DescriptionError(self.file, place, reason)
+        return numbers
+
+    def _number(self, element: ElementTree.Element, path: str, default: float, place: str) -> float:
+        text = element.findtext(path)
+        return default if text is None else self._floats(text, 1, f'{place} {path}')[0]
+
+    def _local(self, element: ElementTree.Element, place: str) -> tuple[Array, Array]:
+        """``<pose>`` of an element as it stands."""
+        pose = element.find('pose')
+        if pose is None or not (pose.text or '').strip():
+            return np.zeros(3), np.eye(3)
+        numbers = np.array(self._floats(str(pose.text), 6, f'{place} pose'))
+        if pose.get('degrees') == 'true':
+            numbers[3:] = np.radians(numbers[3:])
+        return numbers[:3], Rotation.from_euler('xyz', numbers[3:]).as_matrix()
+
+    def _pose(self, name: str, seen: tuple[str, ...] = ()) -> tuple[Array, Array]:
+        """Pose of a link, joint or frame in the model."""
+        if name in ('__model__', 'world'):
+            return np.zeros(3), np.eye(3)
+        place = f'pose of {name}'
+        if name in seen:
+            raise DescriptionError(self.file, place, 'refers to itself')
+        if name not in self._named:
+            raise DescriptionError(self.file, place, f'there is no link, joint or frame {name!r}')
+        element = self._named[name]
+        position, rotation = self._local(element, name)
+        pose = element.find('pose')
+        relative = None if pose is None else pose.get('relative_to') or pose.get('frame')
+        if not relative:
+            default = {'joint': (element.findtext('child') or '').strip()}.get(element.tag)
+            relative = default or element.get('attached_to') or '__model__'
+        at, turned = self._pose(relative, (*seen, name))
+        return at + turned @ position, turned @ rotation
+
+    # Parts
+
+    def _link(self, link: ElementTree.Element) -> None:
+        name = str(link.get('name'))
+        place = f'link {name}'
+        self.poses[name] = self._pose(name)
+        inertial = link.find('inertial')
+        if inertial is None:
+            self.model.links[name] = NO_MASS
+            return
+        mass = self._number(inertial, 'mass', 1.0, place)
+        position, rotation = self._local(inertial, f'{place} inertial')
+        value = {
+            key: self._number(inertial, f'inertia/{key}', float(key[1] == key[2]), place)
+            for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+        }
+        tensor = np.array([
+            [value['ixx'], value['ixy'], value['ixz']],
+            [value['ixy'], value['iyy'], value['iyz']],
+            [value['ixz'], value['iyz'], value['izz']],
+        ])  # fmt: skip
+        if mass < 0.0:
+            raise DescriptionError(self.file, place, f'mass {mass} kg is negative')
+        self.model.links[name] = Inertia(mass, position, rotation @ tensor @ rotation.T)
+
+    def _edge(self, joint: ElementTree.Element) -> _Edge | None:
+        name, kind = str(joint.get('name')), str(joint.get('type'))
+        place = f'joint {name}'
+        if kind in ('gearbox', 'screw', 'revolute2'):
+            if kind != 'revolute2':
+                raise DescriptionError(
+                    self.file, place,
+                    f'type {kind!r} is not read; describe it as a coupling after the import',
+                )  # fmt: skip
+            kind = 'universal'
+        if kind not in _TYPES:
+            allowed = ', '.join(_TYPES)
+            raise DescriptionError(self.file, place, f'type {kind!r} is not one of {allowed}')
+        ends = [(joint.findtext(tag) or '').strip() for tag in ('parent', 'child')]
+        for end in ends:
+            if end not in (*self.poses, 'world'):
+                raise DescriptionError(self.file, place, f'link {end!r} does not exist')
+        position, rotation = self._pose(name)
+        axes = [self._axis(axis, rotation, place) for axis in self._axes(joint, kind, place)]
+        return _Edge(
+            name, kind, ends[0], ends[1], position, rotation, np.array(axes).reshape(-1, 3), joint
+        )
+
+    def _axes(self, joint: ElementTree.Element, kind: str, place: str) -> list[ElementTree.Element]:
+        count = {'fixed': 0, 'ball': 0, 'universal': 2}.get(kind, 1)
+        found = [joint.find(tag) for tag in ('axis', 'axis2')[:count]]
+        axes = [axis for axis in found if axis is not None]
+        if len(axes) != count:
+            raise DescriptionError(self.file, place, f'a {kind} joint needs {count} axes')
+        return axes
+
+    def _axis(self, axis: ElementTree.Element, rotation: Array, place: str) -> Array:
+        """Direction in the model."""
+        xyz = axis.find('xyz')
+        text = '0 0 1' if xyz is None else str(xyz.text)
+        direction = np.array(self._floats(text, 3, f'{place} axis'))
+        length = float(np.linalg.norm(direction))
+        if not length > 1e-9:
+            raise DescriptionError(self.file, place, f'axis {direction.tolist()} has no direction')
+        expressed = None if xyz is None else xyz.get('expressed_in')
+        if expressed:
+            rotation = self._pose(expressed)[1]
+        elif (axis.findtext('use_parent_model_frame') or '').strip() in ('1', 'true'):
+            rotation = np.eye(3)
+        turned: Array = rotation @ direction / length
+        return turned
+
+    def _other_elements(self) -> None:
+        tags = dict.fromkeys(str(part.tag) for part in self.element if part.tag not in _READ)
+        if tags:
+            self.model.notes.append(f'left out: {", ".join(f"<{tag}>" for tag in tags)}')
+        if any(link.find(tag) is not None for link in self.element for tag in ('visual', 'sensor')):
+            self.model.notes.append('left out: shapes and sensors of links')
+
+    # The tree
+
+    def _grow(self, edges: list[_Edge]) -> None:
+        """Spanning tree from the base; edges left over become loops."""
+        fixed = any('world' in (edge.parent, edge.child) for edge in edges)
+        if fixed:
+            self.model.links = {'world': NO_MASS, **self.model.links}
+            self.poses['world'] = (np.zeros(3), np.eye(3))
+            self.model.root = 'world'
+        else:
+            children = {edge.child for edge in edges}
+            heads = [name for name in self.poses if name not in children]
+            self.model.root = next(iter(heads or self.poses))
+            self.model.notes.append(f'{self.model.root} floats: it is fixed and becomes the base')
+        order = list(_TYPES)
+        kept = _spanning(sorted(edges, key=lambda edge: order.index(edge.type)))
+        placed, waiting = {self.model.root}, list(kept)
+        while waiting:
+            ready = [e for e in waiting if e.parent in placed or e.child in placed]
+            if not ready:
+                lost = sorted(set(self.poses) - placed)
+                raise DescriptionError(
+                    self.file, f'link {lost[0]}', f'no joint connects it to {self.model.root!r}'
+                )
+            edge = ready[0]
+            waiting.remove(edge)
+            parent, child = edge.parent, edge.child
+            if child in placed:
+                parent, child = child, parent
+            self._tree_joint(edge, parent, child)
+            placed.add(child)
+        for lost_link in set(self.poses) - placed:
+            raise DescriptionError(
+                self.file, f'link {lost_link}', f'no joint connects it to {self.model.root!r}'
+            )
+        for edge in edges:
+            if edge not in kept:
+                self._loop(edge)
+
+    def _tree_joint(self, edge: _Edge, parent: str, child: str) -> None:
+        """Put a joint into the tree; the child's link stays where the file has its axes."""
+        (p_a, r_a), (p_b, r_b) = self.poses[parent], self.poses[child]
+        reversed_ = parent != edge.parent
+        at = r_a.T @ (edge.position - p_a)
+        # The joint's link takes the axes of the child and sits on the joint.
+        inner = child
+        offset = r_b.T @ (p_b - edge.position)
+        if np.abs(offset).max() > 1e-12 and edge.type != 'fixed':
+            inner = f'{edge.name}_link'
+            self.model.links[inner] = NO_MASS
+        elif edge.type == 'fixed':
+            at = r_a.T @ (p_b - p_a)
+        turned = r_a.T @ r_b
+        axes = edge.axes @ r_b * (-1.0 if reversed_ else 1.0)
+        if edge.type == 'ball':
+            turning_joints(self.model, edge.name, parent, inner, at, turned, np.eye(3))
+        elif edge.type == 'universal':
+            axes = axes[::-1] if reversed_ else axes
+            turning_joints(self.model, edge.name, parent, inner, at, turned, axes)
+        else:
+            axis = axes[0] if len(axes) else np.zeros(3)
+            self._moving(edge, free_joint(edge.name, edge.type, parent, inner, at, turned, axis))
+        if inner != child:
+            self.model.joints.append(
+                free_joint(f'{child}_fixed', 'fixed', inner, child, offset, np.eye(3), np.zeros(3))
+            )
+
+    def _moving(self, edge: _Edge, joint: Joint) -> None:
+        """A hinge or slide with its limits, spring and damping."""
+        axis, place = edge.element.find('axis'), f'joint {edge.name}'
+        if axis is None or joint.type == 'fixed':
+            self.model.joints.append(joint)
+            return
+        lower = self._number(axis, 'limit/lower', -np.inf, place)
+        upper = self._number(axis, 'limit/upper', np.inf, place)
+        effort = self._number(axis, 'limit/effort', -1.0, place)
+        velocity = self._number(axis, 'limit/velocity', -1.0, place)
+        self.model.joints.append(
+            dataclasses.replace(
+                joint,
+                lower=lower if lower > -1e15 else -np.inf,
+                upper=upper if upper < 1e15 else np.inf,
+                effort=effort if effort >= 0.0 else np.inf,
+                velocity=velocity if velocity >= 0.0 else np.inf,
+            )
+        )
+        damping = self._number(axis, 'dynamics/damping', 0.0, place)
+        if damping:
+            self.model.damping[edge.name] = damping
+        stiffness = self._number(axis, 'dynamics/spring_stiffness', 0.0, place)
+        if stiffness:
+            reference = self._number(axis, 'dynamics/spring_reference', 0.0, place)
+            self.model.springs[edge.name] = Spring(stiffness, reference)
+        mimic = axis.find('mimic')
+        if mimic is not None:
+            ratio = self._number(mimic, 'multiplier', 1.0, place)
+            offset = self._number(mimic, 'offset', 0.0, place)
+            reference = self._number(mimic, 'reference', 0.0, place)
+            other = str(mimic.get('joint'))
+            self.model.couplings.append(
+                Coupling(
+                    f'{edge.name}_mimic', edge.name, other, (offset - ratio * reference, ratio)
+                )
+            )
+
+    def _loop(self, edge: _Edge) -> None:
+        """A joint that closes a loop, as two frames."""
+        frames = []
+        for index, link in enumerate((edge.parent, edge.child)):
+            position, rotation = self.poses[link]
+            axes = edge.rotation
+            if len(edge.axes):
+                axes = axis_frame(edge.axes[min(index, len(edge.axes) - 1)])
+            frames.append(Frame(link, rotation.T @ (edge.position - position), rotation.T @ axes))
+        self.model.loops.append(Loop(edge.name, _TYPES[edge.type], *frames))
+
+
+def _spanning(edges: list[_Edge]) -> list[_Edge]:
+    """Edges that connect new links, in the order given (Kruskal)."""
+    group: dict[str, str] = {}
+
+    def head(link: str) -> str:
+        while group.get(link, link) != link:
+            link = group[link]
+        return link
+
+    kept = []
+    for edge in edges:
+        one, other = head(edge.parent), head(edge.child)
+        if one != other:
+            group[one] = other
+            kept.append(edge)
+    return kept

@@ -1,0 +1,244 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""URDF with what other tools add to it to close loops, and with ``<mimic>``.
+
+Loops: ``<constraint>`` (urdfdom pull request 264), ``<loop_joint>`` (Isaac), ``<gazebo><joint>``,
+``<drake:ball_constraint>``, and the frames ``closing_*`` of onshape-to-robot.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from masticator_dynamics.description import urdf
+from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.importing.model import Coupling, Frame, Loop, Model, Motor
+from masticator_dynamics.importing.welds import axis_frame
+
+_TYPES = {
+    'ball': 'point', 'spherical': 'point', 'point': 'point', 'revolute': 'hinge',
+    'continuous': 'hinge', 'hinge': 'hinge', 'fixed': 'weld', 'weld': 'weld',
+    'universal': 'universal', 'cylindrical': 'cylindrical', 'prismatic': 'slider',
+}  # fmt: skip
+_DRAKE = '{http://drake.mit.edu}'
+
+
+def read_urdf(file: pathlib.Path) -> Model:
+    """Model of a URDF or xacro file.
+
+    Raises
+    ------
+    DescriptionError
+        For anything that cannot be read or is probably misspelt.
+    """
+    text = urdf.expand(file, {})
+    try:
+        root = ElementTree.fromstring(text.encode())
+    except ElementTree.ParseError as error:
+        raise DescriptionError(file, '', f'URDF: not XML: {error}') from error
+    couplings, losses = list(_mimics(root, file)), dict(_losses(root, file))
+    loops = list(_loops(root, file))
+    tree = urdf.parse(ElementTree.tostring(root, encoding='unicode'), file)
+    model = Model(
+        file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints)
+    )
+    model.notes += tree.warnings
+    model.couplings, model.loops = couplings, loops or list(_closing_frames(tree))
+    model.shapes = {
+        str(link.get('name')): [*link.findall('visual'), *link.findall('collision')]
+        for link in ElementTree.fromstring(text.encode()).findall('link')
+    }
+    for loop in model.loops:
+        for frame in (loop.first, loop.second):
+            if frame.link not in model.links:
+                reason = f'link {frame.link!r} does not exist in the URDF'
+                raise DescriptionError(file, loop.name, reason)
+    model.damping = {name: damping for name, (damping, _) in losses.items() if damping}
+    model.notes += [
+        f'joint {name}: dry friction of {friction:.6g} in <dynamics> is left out'
+        for name, (_, friction) in losses.items()
+        if friction
+    ]
+    model.motors = {name: Motor() for name in _driven(root) if model.has_moving(name)}
+    return model
+
+
+def _driven(root: ElementTree.Element) -> Iterator[str]:
+    """Joints with a command interface (ros2_control) or a transmission."""
+    for joint in root.findall('ros2_control/joint'):
+        if joint.find('command_interface') is not None:
+            yield str(joint.get('name'))
+    for joint in root.findall('transmission/joint'):
+        yield str(joint.get('name'))
+
+
+def _mimics(root: ElementTree.Element, file: pathlib.Path) -> Iterator[Coupling]:
+    """Take ``<mimic>`` out of joints."""
+    names = {joint.get('name') for joint in root.findall('joint')}
+    for joint in root.findall('joint'):
+        mimic = joint.find('mimic')
+        if mimic is None:
+            continue
+        joint.remove(mimic)
+        place, other = f'joint {joint.get("name")}', mimic.get('joint')
+        if other not in names or other == joint.get('name'):
+            raise DescriptionError(file, place, f'<mimic> of {other!r}, which is no other joint')
+        offset = _numbers(mimic, 'offset', '0', 1, file, place)[0]
+        ratio = _numbers(mimic, 'multiplier', '1', 1, file, place)[0]
+        name = str(joint.get('name'))
+        yield Coupling(f'{name}_mimic', name, str(other), (offset, ratio))
+
+
+def _losses(
+    root: ElementTree.Element, file: pathlib.Path
+) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Take ``<dynamics>`` out of joints: damping and dry friction by name."""
+    for joint in root.findall('joint'):
+        dynamics = joint.find('dynamics')
+        if dynamics is not None:
+            joint.remove(dynamics)
+            place = f'joint {joint.get("name")}'
+            losses = (
+                _numbers(dynamics, name, '0', 1, file, place)[0] for name in ('damping', 'friction')
+            )
+            yield str(joint.get('name')), (next(losses), next(losses))
+
+
+def _loops(root: ElementTree.Element, file: pathlib.Path) -> Iterator[Loop]:
+    """Take elements that close loops out of the robot."""
+    for element in list(root):
+        tag = str(element.tag)
+        if tag in ('constraint', 'loop_joint'):
+            root.remove(element)
+            yield _two_ended(element, file)
+        elif tag == f'{_DRAKE}ball_constraint':
+            root.remove(element)
+            yield _drake_ball(element, file)
+        elif tag == 'gazebo':
+            yield from (_gazebo(joint, root, file) for joint in element.findall('joint'))
+
+
+def _two_ended(element: ElementTree.Element, file: pathlib.Path) -> Loop:
+    """``<loop_joint>`` and ``<constraint>``: two links, on each an origin and perhaps an axis."""
+    place = f'{element.tag} {element.get("name")}'
+    ends = [end for end in element if end.tag in ('link1', 'link2', 'parent', 'child')]
+    if len(ends) != 2 or not all(end.get('link') for end in ends):
+        raise DescriptionError(file, place, 'does not name two links')
+    frames = []
+    for end in ends:
+        origin, axis = (element.find(f'{end.tag}_{part}') for part in ('origin', 'axis'))
+        axis = element.find('axis') if axis is None else axis
+        position, rotation = _placement(end if origin is None else origin, file, place)
+        if axis is not None:
+            rotation = rotation @ axis_frame(_direction(axis, file, place))
+        frames.append(Frame(str(end.get('link')), position, rotation))
+    kind = _type(element.get('type'), file, place)
+    return Loop(str(element.get('name') or element.tag), kind, *frames)
+
+
+def _drake_ball(element: ElementTree.Element, file: pathlib.Path) -> Loop:
+    place = 'drake:ball_constraint'
+    frames = []
+    for body_tag, point_tag in (('body_A', 'p_AP'), ('body_B', 'p_BQ')):
+        body = element.find(f'{_DRAKE}ball_constraint_{body_tag}')
+        point = element.find(f'{_DRAKE}ball_constraint_{point_tag}')
+        if body is None or point is None:
+            raise DescriptionError(file, place, f'has no {body_tag} or no {point_tag}')
+        offset = np.array(_numbers(point, 'value', '', 3, file, place))
+        frames.append(Frame(str(body.get('name')), offset, np.eye(3)))
+    return Loop(str(element.get('name') or 'ball_constraint'), 'point', *frames)
+
+
+def _gazebo(joint: ElementTree.Element, root: ElementTree.Element, file: pathlib.Path) -> Loop:
+    """``<gazebo><joint>``: SDF's joint, its pose in its child."""
+    name = str(joint.get('name'))
+    place = f'gazebo joint {name}'
+    parent, child = ((joint.findtext(tag) or '').strip() for tag in ('parent', 'child'))
+    numbers = [float(word) for word in (joint.findtext('pose') or '0 0 0 0 0 0').split()]
+    axis = np.array([float(word) for word in (joint.findtext('axis/xyz') or '0 0 1').split()])
+    rotation = Rotation.from_euler('xyz', numbers[3:]).as_matrix()
+    turned = rotation @ axis_frame(axis / np.linalg.norm(axis))
+    second = Frame(child, np.array(numbers[:3]), turned)
+    position, rotation = _relative(root, parent, child, file, place)
+    first = Frame(parent, position + rotation @ second.position, rotation @ second.rotation)
+    return Loop(name, _type(joint.get('type'), file, place), first, second)
+
+
+def _relative(
+    root: ElementTree.Element, parent: str, child: str, file: pathlib.Path, place: str
+) -> tuple[Array, Array]:
+    """Placement of one link in another with all joints at 0."""
+    holders = {
+        joint.find('child').get('link'): joint  # type: ignore[union-attr]
+        for joint in root.findall('joint')
+        if joint.find('child') is not None and joint.find('parent') is not None
+    }
+
+    def in_root(link: str) -> tuple[Array, Array]:
+        position, rotation = np.zeros(3), np.eye(3)
+        for _ in range(len(holders) + 1):
+            if link not in holders:
+                return position, rotation
+            joint = holders[link]
+            p, r = _placement(joint.find('origin'), file, place)
+            position, rotation = p + r @ position, r @ rotation
+            link = str(joint.find('parent').get('link'))  # type: ignore[union-attr]
+        raise DescriptionError(file, place, 'its links hang in a ring of parents')
+
+    (p_a, r_a), (p_b, r_b) = in_root(parent), in_root(child)
+    return r_a.T @ (p_b - p_a), r_a.T @ r_b
+
+
+def _closing_frames(tree: urdf.Tree) -> Iterator[Loop]:
+    """Frames of onshape-to-robot: ``closing_NAME_1`` and ``closing_NAME_2`` coincide."""
+    names = [name for name in tree.links if name.startswith('closing_')]
+    for name in sorted(names):
+        stem, _, number = name.rpartition('_')
+        if number == '1' and f'{stem}_2' in names:
+            yield Loop(stem, 'point', Frame.of(name), Frame.of(f'{stem}_2'))
+
+
+def _type(kind: str | None, file: pathlib.Path, place: str) -> str:
+    if kind not in _TYPES:
+        raise DescriptionError(file, place, f'type {kind!r} is not one of {", ".join(_TYPES)}')
+    return _TYPES[kind]
+
+
+def _placement(
+    origin: ElementTree.Element | None, file: pathlib.Path, place: str
+) -> tuple[Array, Array]:
+    if origin is None:
+        return np.zeros(3), np.eye(3)
+    position = np.array(_numbers(origin, 'xyz', '0 0 0', 3, file, place))
+    angles = _numbers(origin, 'rpy', '0 0 0', 3, file, place)
+    return position, Rotation.from_euler('xyz', angles).as_matrix()
+
+
+def _direction(axis: ElementTree.Element, file: pathlib.Path, place: str) -> Array:
+    direction = np.array(_numbers(axis, 'xyz', '0 0 1', 3, file, place))
+    length = float(np.linalg.norm(direction))
+    if not length > 1e-9:
+        raise DescriptionError(file, place, f'axis {direction.tolist()} has no direction')
+    return direction / length
+
+
+def _numbers(
+    element: ElementTree.Element, name: str, default: str, count: int, file: pathlib.Path,
+    place: str,
+) -> list[float]:  # fmt: skip
+    """Finite numbers of an attribute."""
+    words = element.get(name, default).split()
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count or not np.isfinite(numbers).all():
+        wanted = 'a finite number' if count == 1 else f'{count} finite numbers'
+        raise DescriptionError(file, place, f'{name}="{element.get(name)}" is not {wanted}')
+    return numbers

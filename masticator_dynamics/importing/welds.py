@@ -1,0 +1,117 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A rod that was cut in its middle and welded becomes one piece again, cut at one of its joints.
+
+Whoever draws a loop with a weld in mid-rod has a ball or a hinge at each end of the rod. Moving
+the cut to the ball says the same in three equations instead of six.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics.description.urdf import MOVING_TYPES, Joint
+from masticator_dynamics.importing.model import Frame, Loop, Model, free_joint
+
+_CONCURRENT = 1e-6  # m between axes that meet in a ball
+_LIGHT = 1e-8  # kg; placeholders have at most this mass
+
+
+def join_rods(model: Model) -> None:
+    """Move the cut of every weld to a ball at one end of the piece, else to a hinge."""
+    for loop in list(model.loops):
+        if loop.type != 'weld':
+            continue
+        sides = [(loop.second, loop.first), (loop.first, loop.second)]
+        joints = [_holding(model, loop, near) for near, _ in sides]
+        for wanted in ('point', 'hinge'):
+            kinds = [_kind(model, chain) for chain in joints]
+            if wanted in kinds:
+                side = kinds.index(wanted)
+                _move_cut(model, loop, *sides[side], joints[side], wanted)
+                break
+
+
+def _holding(model: Model, loop: Loop, near: Frame) -> list[Joint]:
+    """Joints without motors that hold the body of a frame, the last first; none if it branches."""
+    body = model.body(near.link)
+    if any(joint.type in MOVING_TYPES for joint in model.below(body)):
+        return []
+    if any({end.link for end in (o.first, o.second)} & body for o in model.loops if o is not loop):
+        return []
+    chain: list[Joint] = []
+    while True:
+        above = [j for j in model.joints if j.child in body and j.parent not in body]
+        if not above or above[0].type not in MOVING_TYPES or above[0].name in model.motors:
+            return chain
+        chain.append(above[0])
+        body = model.body(above[0].parent)
+        light = sum(model.links[link].mass for link in body) <= _LIGHT
+        if model.root in body or not light or len(_moving_below(model, body)) != 1:
+            return chain
+
+
+def _moving_below(model: Model, body: set[str]) -> list[Joint]:
+    return [j for j in model.below(body) if j.child not in body and j.type in MOVING_TYPES]
+
+
+def _kind(model: Model, chain: list[Joint]) -> str:
+    """What the joints that hold a body make together."""
+    turning = all(joint.type != 'prismatic' for joint in chain)
+    if len(chain) == 1 and turning:
+        return 'hinge'
+    if len(chain) == 3 and turning:
+        # Joint frames of one point: the inner ones sit in the origin of the link before them.
+        if all(np.linalg.norm(joint.position) < _CONCURRENT for joint in chain[:-1]):
+            axes = np.array([joint.rotation @ joint.axis for joint in chain])
+            if abs(np.linalg.det(axes)) > 0.5 or not model.guess:
+                return 'point'
+    return ''
+
+
+def _move_cut(
+    model: Model, loop: Loop, near: Frame, far: Frame, chain: list[Joint], kind: str
+) -> None:
+    """Hang the near body on the far one and cut at the joints that held it."""
+    outer, first = chain[-1], chain[0]
+    carrier = next(
+        link for link in model.body(near.link) if (above := model.above(link)) is first and above
+    )
+    for joint in chain:
+        model.joints.remove(joint)
+        model.guess.pop(joint.name, None)
+        if joint is not first:
+            del model.links[joint.child]
+    position, rotation = near_to_carrier(model, near, carrier)
+    place = far.after(-rotation.T @ position, rotation.T)
+    model.joints.append(
+        free_joint(f'{loop.name}_weld', 'fixed', far.link, carrier, *place, np.zeros(3))
+    )
+    turned = axis_frame(outer.rotation @ outer.axis)
+    held = Frame(outer.parent, outer.position, turned)
+    inner = Frame(carrier, np.zeros(3), axis_frame(outer.axis))
+    at = model.loops.index(loop)
+    model.loops[at] = dataclasses.replace(loop, type=kind, first=held, second=inner)
+
+
+def near_to_carrier(model: Model, near: Frame, carrier: str) -> tuple[np.ndarray, np.ndarray]:
+    """Placement of a frame in the link that its body starts with."""
+    position, rotation = near.position, near.rotation
+    link = near.link
+    while link != carrier:
+        joint = model.above(link)
+        assert joint is not None, f'{link} is part of the body of {carrier}'
+        position = joint.position + joint.rotation @ position
+        rotation = joint.rotation @ rotation
+        link = joint.parent
+    return position, rotation
+
+
+def axis_frame(axis: np.ndarray) -> np.ndarray:
+    """Some axes (3, 3) whose Z is a unit vector."""
+    helper = np.eye(3)[np.argmin(np.abs(axis))]
+    second = np.cross(axis, helper)
+    second /= np.linalg.norm(second)
+    return np.column_stack([np.cross(second, axis), second, axis])

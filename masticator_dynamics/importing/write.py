@@ -1,0 +1,116 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A model as the two texts of a description: URDF and YAML."""
+
+from __future__ import annotations
+
+import copy
+import textwrap
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import yaml
+from scipy.spatial.transform import Rotation
+
+from masticator_dynamics.description.urdf import UNLIMITED, Array, Inertia, Joint
+from masticator_dynamics.importing.model import NO_MASS, Frame, Loop, Model, free_joint
+
+_WIDTH = 96
+
+
+def with_loop_frames(model: Model) -> list[tuple[str, str, tuple[str, str]]]:
+    """Give every end of a loop a link of its own; name, type and the two links of each loop."""
+    return [
+        (loop.name, loop.type, (_end(model, loop, 'a'), _end(model, loop, 'b')))
+        for loop in model.loops
+    ]
+
+
+def _end(model: Model, loop: Loop, letter: str) -> str:
+    frame: Frame = loop.first if letter == 'a' else loop.second
+    turned = loop.type != 'point' and not np.array_equal(frame.rotation, np.eye(3))
+    if not frame.position.any() and not turned:
+        return frame.link
+    name = f'{loop.name}_{letter}'
+    while name in model.links:
+        name += '_'
+    model.links[name] = NO_MASS
+    rotation = frame.rotation if turned else np.eye(3)
+    model.joints.append(
+        free_joint(
+            f'{name}_frame', 'fixed', frame.link, name, frame.position, rotation, np.zeros(3)
+        )
+    )
+    return name
+
+
+def urdf_text(model: Model) -> str:
+    """The tree as URDF."""
+    robot = ElementTree.Element('robot', name=model.name)
+    for name, inertia in model.links.items():
+        link = ElementTree.SubElement(robot, 'link', name=name)
+        if inertia.mass > 0.0 or inertia.about_center.any():
+            link.append(_inertial(inertia))
+        link.extend(copy.deepcopy(shape) for shape in model.shapes.get(name, ()))
+    robot.extend(_joint(joint) for joint in model.tree().joints)
+    ElementTree.indent(robot)
+    return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
+
+
+def _inertial(inertia: Inertia) -> ElementTree.Element:
+    element = ElementTree.Element('inertial')
+    ElementTree.SubElement(element, 'origin', xyz=_numbers(inertia.center_of_mass))
+    ElementTree.SubElement(element, 'mass', value=_number(inertia.mass))
+    pairs = (('ixx', 0, 0), ('ixy', 0, 1), ('ixz', 0, 2), ('iyy', 1, 1), ('iyz', 1, 2))
+    moments = {name: _number(inertia.about_center[i, j]) for name, i, j in pairs}
+    ElementTree.SubElement(element, 'inertia', moments, izz=_number(inertia.about_center[2, 2]))
+    return element
+
+
+def _joint(joint: Joint) -> ElementTree.Element:
+    kind = joint.type
+    if kind == 'revolute' and np.isinf(joint.upper) and np.isinf(joint.lower):
+        kind = 'continuous'
+    element = ElementTree.Element('joint', name=joint.name, type=kind)
+    angles = Rotation.from_matrix(joint.rotation).as_euler('xyz')
+    ElementTree.SubElement(element, 'origin', xyz=_numbers(joint.position), rpy=_numbers(angles))
+    ElementTree.SubElement(element, 'parent', link=joint.parent)
+    ElementTree.SubElement(element, 'child', link=joint.child)
+    if kind != 'fixed':
+        ElementTree.SubElement(element, 'axis', xyz=_numbers(joint.axis))
+        limits = {'effort': joint.effort, 'velocity': joint.velocity}
+        if kind != 'continuous':
+            limits |= {'lower': joint.lower, 'upper': joint.upper}
+        if kind != 'continuous' or np.isfinite(list(limits.values())).any():
+            finite = {k: _number(np.clip(v, -UNLIMITED, UNLIMITED)) for k, v in limits.items()}
+            ElementTree.SubElement(element, 'limit', finite)
+    return element
+
+
+def yaml_text(model: Model, content: dict[str, Any]) -> str:
+    """A mechanism file with the model's notes on top as a comment."""
+    lines = [f'Made by `masticator import` from {model.file.name}.', *model.notes]
+    comment = '\n'.join(
+        textwrap.fill(
+            ' '.join(line.split()),
+            _WIDTH,
+            initial_indent='# ' if not i else '# - ',
+            subsequent_indent='# ' if not i else '#   ',
+            break_long_words=False,
+        )  # fmt: skip
+        for i, line in enumerate(lines)
+    )
+    # Simple lists and pairs on one line each, as written by hand.
+    text = yaml.safe_dump(
+        content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH
+    )
+    return f'{comment}\n{text}'
+
+
+def _number(value: float) -> str:
+    return repr(float(value) + 0.0)
+
+
+def _numbers(values: Array) -> str:
+    return ' '.join(_number(value) for value in values)

@@ -1,0 +1,147 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""import: two files of one's own, or one line and nothing."""
+
+from __future__ import annotations
+
+import builtins
+import pathlib
+from typing import Any
+
+import pytest
+import yaml
+from importing import five_bars
+
+from masticator_dynamics import Mechanism
+
+ISAAC = five_bars.DIALECTS['isaac']
+CLOSED = five_bars.urdf(ISAAC + five_bars.TRANSMISSIONS)
+
+
+def test_a_folder_with_two_files(run, tmp_path: pathlib.Path) -> None:
+    (tmp_path / 'robot.urdf').write_text(CLOSED)
+    answer = run('import', tmp_path / 'robot.urdf', '--output', tmp_path / 'made' / 'mine')
+    assert (answer.status, answer.err) == (0, '')
+    assert "platform: 'effector'" in answer.out
+    folder = tmp_path / 'made' / 'mine'
+    assert sorted(file.name for file in folder.iterdir()) == ['mine.urdf', 'mine.yaml']
+    content = yaml.safe_load((folder / 'mine.yaml').read_text())
+    assert (content['name'], content['urdf']) == ('mine', 'mine.urdf')
+    assert content['actuated'] == ['motor_1', 'motor_2']
+    answer = run('check', folder / 'mine.yaml')
+    assert answer.status == 0 and 'actuation rank                 2 of 2' in answer.out
+    made = Mechanism.load(str(folder / 'mine.yaml'))
+    direct = Mechanism.load(str(tmp_path / 'robot.urdf'))
+    assert (
+        made.feedforward([0.1, -0.2]).actuated == direct.feedforward([0.1, -0.2]).actuated
+    ).all()
+
+
+def test_choices_of_the_user(run, tmp_path: pathlib.Path) -> None:
+    (tmp_path / 'robot.urdf').write_text(CLOSED)
+    out = tmp_path / 'mine'
+    answer = run(
+        'import', tmp_path / 'robot.urdf', '--output', out, '--platform', 'rod_2',
+        '--actuated', 'motor_2', '--independent', 'motor_2', '--lock', 'motor_1',
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    assert 'joint motor_1 is held at 0 rad: as asked' in answer.out
+    content = yaml.safe_load((out / 'mine.yaml').read_text())
+    assert (content['platform'], content['actuated']) == ('rod_2', ['motor_2'])
+
+
+SDF, MJCF = five_bars.sdf(), five_bars.mjcf()
+ROD_2 = '<child link="rod_2"/><origin'
+
+
+@pytest.mark.parametrize(
+    ('name', 'text', 'reason'),
+    [
+        ('a.urdf', SDF, 'its root element is <sdf>, not <robot>'),
+        ('a.urdf', CLOSED[:-60], 'not XML'),
+        (
+            'a.urdf',
+            CLOSED.replace('link="rod_2" xyz', 'link="rod_3" xyz'),
+            "'rod_3' does not exist",
+        ),
+        ('a.urdf', CLOSED.replace('link1 link="rod_2"', 'link3 link="rod_2"'), 'name two links'),
+        ('a.urdf', CLOSED.replace('"spherical"', '"sphercal"'), "'sphercal' is not one of ball"),
+        ('a.urdf', CLOSED.replace('xyz="0.22 0.165', 'xyz="5 0.165'), 'loop by'),
+        ('a.urdf', CLOSED.replace('<parent link="ground"/>', '<parent link="rod_1"/>'), 'root'),
+        ('a.urdf', CLOSED.replace('</robot>', '<link name="b"/></robot>'), 'one root link'),
+        ('a.urdf', CLOSED.replace('xyz="0 0 1"', 'xyz="0 0 0"'), 'has no direction'),
+        ('a.urdf', CLOSED.replace('<mass', '<mas', 1), 'is <mass> meant'),
+        (
+            'a.urdf',
+            CLOSED.replace(ROD_2, f'<mimic joint="elbow_9"/>{ROD_2}'),
+            "<mimic> of 'elbow_9', which is no other joint",
+        ),
+        ('a.sdf', CLOSED, 'its root element is <robot>, not <sdf>'),
+        ('a.sdf', SDF[:-60], 'not XML'),
+        ('a.sdf', SDF.replace('"1.7"', '"1.3"'), "SDF version '1.3' is not one of 1.5 to"),
+        ('a.sdf', SDF.replace('<parent>rod_1', '<parent>rod_7'), "link 'rod_7' does not exist"),
+        ('a.sdf', SDF.replace('"fixed"', '"screw"'), "type 'screw' is not read"),
+        ('a.sdf', SDF.replace('<mass>0.5', '<mass>heavy'), "'heavy' is not 1 finite numbers"),
+        ('a.sdf', SDF.replace('world</parent>', 'rod_1</parent>'), 'no freedom'),
+        ('a.sdf', SDF.replace('</model>', '<link name="b"/></model>'), 'no joint connects it to'),
+        ('a.sdf', '<sdf version="1.7"/>', 'it has no <model>'),
+        ('a.xml', MJCF[:-60], 'MuJoCo'),
+        ('a.xml', '<scene/>', 'its root element is <scene>, none of <robot>'),
+        ('a.xml', MJCF.replace('body2="rod_2"', 'body2="rod_7"'), 'rod_7'),
+        ('a.yaml', 'closed_loop: [[a, b]\n', 'not YAML'),
+        ('a.yaml', 'closed_loops: []\n', "is 'closed_loop' meant"),
+        ('a.yaml', 'closed_loop: []\n', 'no URDF file'),
+        ('a.stl', 'solid', 'is no URDF, xacro, MJCF, SDF or YAML'),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(
+    run, tmp_path: pathlib.Path, name: str, text: str, reason: str
+) -> None:
+    if name.endswith('.xml'):
+        pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    (tmp_path / name).write_text(text)
+    answer = run('import', tmp_path / name, '--output', tmp_path / 'made')
+    assert answer.status == 2 and answer.out == ''
+    (line,) = answer.err.splitlines()
+    assert reason in line and name in line
+    assert not (tmp_path / 'made').exists()
+
+
+@pytest.mark.parametrize(
+    ('words', 'reason'),
+    [
+        (('--actuated', 'motor_3'), "moving joint 'motor_3' does not exist; is 'motor_"),
+        (('--lock', 'x'), "moving joint 'x' does not exist; there are: "),
+        (('--platform', 'tool'), "link 'tool' does not exist"),
+    ],
+)
+def test_bad_choices(run, tmp_path: pathlib.Path, words: tuple[str, ...], reason: str) -> None:
+    (tmp_path / 'robot.urdf').write_text(CLOSED)
+    answer = run('import', tmp_path / 'robot.urdf', '--output', tmp_path / 'made', *words)
+    assert answer.status == 2 and reason in answer.err and not (tmp_path / 'made').exists()
+
+
+def test_missing_meshes_are_left_out(run, tmp_path: pathlib.Path) -> None:
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    mesh = MJCF.replace('<worldbody>', '<asset><mesh name="m" file="m.stl"/></asset><worldbody>')
+    mesh = mesh.replace(
+        '<joint name="motor_1"', '<geom type="mesh" mesh="m"/><joint name="motor_1"'
+    )
+    (tmp_path / 'a.xml').write_text(mesh)
+    answer = run('import', tmp_path / 'a.xml', '--output', tmp_path / 'made')
+    assert (answer.status, answer.err) == (0, '')
+    assert 'meshes that are not there are left out' in answer.out
+
+
+def test_without_mujoco(run, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def none_of_it(name: str, *rest: Any) -> Any:
+        if name == 'mujoco':
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, '__import__', none_of_it)
+    (tmp_path / 'a.xml').write_text(MJCF)
+    answer = run('import', tmp_path / 'a.xml', '--output', tmp_path / 'made')
+    assert answer.status == 2 and "pip install 'masticator_dynamics[import]'" in answer.err
