@@ -333,3 +333,8 @@ def test_files_that_cannot_be_read(tmp_path: pathlib.Path) -> None:
     (tmp_path / 'bytes.urdf').write_bytes(b'\xff\xfe')
     with pytest.raises(DescriptionError, match='bytes.urdf: not UTF-8 text'):
         urdf.expand(tmp_path / 'bytes.urdf', {})
+
+
+def test_a_limit_too_large_to_be_one_is_none() -> None:
+    tree = urdf.parse(LADDER.replace('lower="0.1" upper="1.5"', 'lower="-1e9" upper="1e16"'), FILE)
+    assert (tree.joints[1].lower, tree.joints[1].upper) == (-np.inf, np.inf)
