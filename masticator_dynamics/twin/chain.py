@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 
@@ -34,6 +35,9 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.twin.feedforward import Feedforward
 from masticator_dynamics.twin.plant import MechanismPlant
+
+# Is told the plant and the drives' efforts in every cycle; the run ends where it says so.
+Watch = Callable[[MechanismPlant, FloatArray], bool]
 
 DYNAMICS_PERIOD = 0.002  # s, of the dynamics node
 
@@ -189,6 +193,7 @@ def follow(
     gains: Gains,
     timing: Timing,
     rubs: bool = True,
+    watch: Watch | None = None,
 ) -> Record:
     """Run a reference through master, drives and plant.
 
@@ -200,6 +205,8 @@ def follow(
         Of all drives.
     rubs : bool
         Whether the drive layer overcomes the friction of motors and gears that it knows of.
+    watch : callable, optional
+        Looks on in every cycle; the run ends when it returns True.
 
     Raises
     ------
@@ -220,6 +227,8 @@ def follow(
         measured = master.measure(np.array([float(servo.position) for servo in servos]))
         q[k] = plant.tree_positions
         rows.append((plant.position, measured, _efforts(servos, drives), plant.food_force))
+        if watch is not None and watch(plant, rows[-1][2]):
+            break
         position, velocity = reference.position[k], reference.velocity[k]
         offset = feedforward(k, forces[0])
         per_mille = none if offset is None else master.per_mille(offset, velocity)
@@ -231,10 +240,12 @@ def follow(
             axes.advance()
             forces.append(plant.food_force)
             limited += sum(servo.limited for servo in servos)
-    incisor, _ = FrameChain(plant.mechanism, 'incisor').poses(q)
+    incisor, _ = FrameChain(plant.mechanism, 'incisor').poses(q[: len(rows)])
     angles, measured, efforts, bites = (np.array(column) for column in zip(*rows, strict=True))
     bite = np.linalg.norm(bites, axis=1)
-    return Record(incisor - reference.incisor, angles, measured, efforts, bite, limited)
+    return Record(
+        incisor - reference.incisor[: len(rows)], angles, measured, efforts, bite, limited
+    )
 
 
 def _servos(

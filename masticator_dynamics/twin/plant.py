@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
-from masticator_dynamics.twin.food import GAP, Food, pack_food
+from masticator_dynamics.twin.food import BROKEN, GAP, Food, pack_food
 from masticator_dynamics.twin.forward_dynamics import (
     ForwardDynamics,
     Regularisation,
@@ -187,6 +187,11 @@ class MechanismPlant:
     def food_gap(self) -> float:
         """Distance of the tooth from occlusion along base z, m; NaN without food."""
         return float(self._food[GAP]) if len(self._food) else math.nan
+
+    @property
+    def food_broken(self) -> bool:
+        """Whether the bite between the teeth has broken."""
+        return bool(len(self._food) and self._food[BROKEN])
 
     @property
     def energy(self) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.twin.chain import Record, Reference, Timing, follow
+from masticator_dynamics.twin.chain import Record, Reference, Timing, Watch, follow
 from masticator_dynamics.twin.feedforward import Kind, feedforward
 from masticator_dynamics.twin.food import Food, load_food
 from masticator_dynamics.twin.plant import MechanismPlant
@@ -95,8 +95,8 @@ class Setting:
         assert gains is not None
         return gains
 
-    def run(self, kind: Kind, gains: Gains) -> Record:
-        """One run with a kind of feedforward."""
+    def run(self, kind: Kind, gains: Gains, watch: Watch | None = None) -> Record:
+        """One run with a kind of feedforward; `watch` looks on, see :func:`follow`."""
         reference = Reference.of(self.model, self.path, self.timing.rate)
         bitten = self.model.description.platform if self.food is None else self.food.frame
         sent = feedforward(kind, self.model, reference, bitten)
@@ -104,7 +104,9 @@ class Setting:
             self.model, step=self.simulation.step, friction=self.friction, food=self.food
         )
         told, rubs = self._told(), kind is not Kind.BARE
-        return follow(reference, sent, plant, told, self.simulation, gains, self.timing, rubs)
+        return follow(
+            reference, sent, plant, told, self.simulation, gains, self.timing, rubs, watch
+        )
 
     def _told(self) -> Drives:
         """The drives as far as their friction is known."""

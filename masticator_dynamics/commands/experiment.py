@@ -1,0 +1,68 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""``masticator experiment``: a protocol of mouthfuls, and its report."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import time
+
+import click
+
+from masticator_dynamics.commands.grid_options import check_matplotlib
+
+
+@click.command()
+@click.argument('protocol', type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path))
+@click.option(
+    '--output',
+    type=click.Path(file_okay=False, path_type=pathlib.Path),
+    metavar='FOLDER',
+    required=True,
+    help='New folder, or that of an interrupted run of the same protocol.',
+)
+@click.option('--processes', type=click.IntRange(min=1), help='That chew at once. Default: all.')
+@click.option('--plan', 'only_plan', is_flag=True, help='List the mouthfuls and chew nothing.')
+def experiment(
+    protocol: pathlib.Path, output: pathlib.Path, processes: int | None, only_plan: bool
+) -> None:
+    """Chew the mouthfuls of PROTOCOL (YAML) on the twin and report their texture.
+
+    Writes a recording for every mouthful (MCAP), strokes.csv, mouthfuls.csv, conditions.csv,
+    effects.csv and report.html. A recording that is there is kept: an interrupted experiment goes
+    on where it stopped.
+    """
+    check_matplotlib()
+    # Only here: what it takes longer to import than help to show.
+    from masticator_dynamics.laboratory.experiment import Experiment
+    from masticator_dynamics.laboratory.report import REPORT, write_report
+
+    asked = Experiment(protocol, output)
+    if only_plan:
+        for mouthful in asked.mouthfuls:
+            levels = ', '.join(f'{name} {level}' for name, level in mouthful.levels.items())
+            click.echo(
+                f'{mouthful.name}: {levels or mouthful.food_name}, {mouthful.strokes} strokes'
+            )
+        return
+    asked.run(_Progress(), processes)
+    write_report(asked)
+    click.echo(output / REPORT)
+
+
+class _Progress:
+    """How many mouthfuls are done, and the time left, on a terminal."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._before: int | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._before is None:
+            self._before = done
+        if not sys.stderr.isatty():
+            return
+        chewed, spent = done - self._before, time.monotonic() - self._start
+        left = f', {spent / chewed * (total - done):.0f} s left' if chewed else ''
+        click.echo(f'\r{done} of {total} mouthfuls{left}    ', nl=done == total, err=True)

@@ -1,0 +1,205 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the mouthfuls of a protocol on the twin, several at once, and goes on where it stopped."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import importlib.metadata
+import multiprocessing
+import os
+import pathlib
+import platform
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.laboratory import recording, texture
+from masticator_dynamics.laboratory.jaw import JawLoads
+from masticator_dynamics.laboratory.mouthful import check_motion, chew
+from masticator_dynamics.laboratory.protocol import (
+    Mouthful,
+    Protocol,
+    disk_space,
+    load_protocol,
+    plan,
+)
+from masticator_dynamics.laboratory.tables import Result
+from masticator_dynamics.motion import chewing_stroke
+from masticator_dynamics.tables import write_text
+from masticator_dynamics.twin.study import Setting
+
+PROTOCOL, RECORDINGS = 'protocol.yaml', 'mouthfuls'
+Progress = Callable[[int, int], None]
+
+
+class Experiment:
+    """A protocol and the folder of its recordings.
+
+    Parameters
+    ----------
+    protocol_file : path
+    folder : path
+        New, empty, or of an interrupted run of the same protocol. Recordings that are there are
+        kept and never written again.
+
+    Raises
+    ------
+    DescriptionError
+        For a protocol that makes no sense.
+    InputError
+        When the folder belongs to another protocol, the disk is too small, or the mechanism
+        cannot make a motion: before anything moves.
+    """
+
+    def __init__(self, protocol_file: pathlib.Path, folder: pathlib.Path):
+        self.protocol: Protocol = load_protocol(protocol_file)
+        self.mouthfuls: tuple[Mouthful, ...] = plan(self.protocol, protocol_file)
+        self.folder = folder
+        self.text = protocol_file.read_text(encoding='utf-8')
+        _check_folder(folder, self.text)
+        self._check_disk()
+        model = _setting().model
+        for mouthful in {repr((m.motion, m.strokes)): m for m in self.mouthfuls}.values():
+            check_motion(model, mouthful)
+
+    def missing(self) -> list[Mouthful]:
+        """Mouthfuls that were not chewed yet, in order."""
+        return [m for m in self.mouthfuls if not self.recording(m).exists()]
+
+    def recording(self, mouthful: Mouthful) -> pathlib.Path:
+        """File of a mouthful."""
+        return self.folder / RECORDINGS / (mouthful.name + recording.SUFFIX)
+
+    def run(self, progress: Progress | None = None, processes: int | None = None) -> None:
+        """Chew what is missing.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Is told how many mouthfuls are done, and of how many.
+        processes : int, optional
+            How many chew at once; as many as there are processors unless told.
+
+        Raises
+        ------
+        InputError
+            After a fault, where the protocol says that it ends the experiment.
+        """
+        (self.folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
+        if not (self.folder / PROTOCOL).exists():
+            write_text(str(self.folder / PROTOCOL), self.text)
+        missing = self.missing()
+        done = len(self.mouthfuls) - len(missing)
+        tell = progress or (lambda done, total: None)
+        tell(done, len(self.mouthfuls))
+        work = [(m, self.protocol, self.recording(m)) for m in missing]
+        count = min(processes or os.cpu_count() or 1, len(work))
+        for mouthful, fault in _results(work, count):
+            done += 1
+            tell(done, len(self.mouthfuls))
+            if fault and self.protocol.on_fault == 'end':
+                raise InputError(f'{mouthful.name} ended in a fault: {fault}')
+
+    def results(self) -> list[Result]:
+        """Figures of all recordings that are there."""
+        model = _setting().model
+        found = []
+        for mouthful in self.mouthfuls:
+            file = self.recording(mouthful)
+            if not file.exists():
+                continue
+            series = recording.read_recording(file)
+            opened = bool(texture.openings(series.gap))
+            strokes = texture.strokes(series.time, series.gap, series.force) if opened else ()
+            loads = JawLoads.of(series, model)
+            found.append(
+                Result(
+                    mouthful.number,
+                    mouthful.levels,
+                    mouthful.repetition,
+                    series.end,
+                    strokes,
+                    loads,
+                )
+            )
+        return found
+
+    def _check_disk(self) -> None:
+        place = self.folder
+        while not place.exists():
+            place = place.parent
+        free, needed = shutil.disk_usage(place).free, disk_space(self.missing())
+        if needed > free:
+            raise InputError(
+                f'{self.folder}: {len(self.missing())} mouthfuls need some {needed / 1e6:.0f} MB, '
+                f'the disk has {free / 1e6:.0f} MB left'
+            )
+
+
+def _check_folder(folder: pathlib.Path, text: str) -> None:
+    kept = folder / PROTOCOL
+    if kept.exists():
+        if kept.read_text(encoding='utf-8') != text:
+            raise InputError(
+                f'{folder} holds an experiment with another protocol ({kept}); choose a new folder'
+            )
+    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f'{folder} is there already and is no experiment; choose a new folder')
+
+
+def _results(
+    work: Sequence[tuple[Mouthful, Protocol, pathlib.Path]], processes: int
+) -> Iterator[tuple[Mouthful, str]]:
+    """Mouthfuls as they are done, each with the text of a fault or nothing."""
+    if processes <= 1:
+        for task in work:
+            yield task[0], _chewed(*task)
+        return
+    # Fresh processes: compiled code and a model of their own, no threads inherited.
+    context = multiprocessing.get_context('spawn')
+    with concurrent.futures.ProcessPoolExecutor(processes, mp_context=context) as pool:
+        waiting = {pool.submit(_chewed, *task): task[0] for task in work}
+        try:
+            for future in concurrent.futures.as_completed(waiting):
+                yield waiting[future], future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _chewed(mouthful: Mouthful, protocol: Protocol, file: pathlib.Path) -> str:
+    """Chew a mouthful and write its recording; the text of a fault, or nothing."""
+    setting = _setting()
+    series = chew(mouthful, setting, protocol.stop)
+    recording.write_recording(file, series, setting.model, _settings(mouthful, protocol))
+    return series.end if series.fault else ''
+
+
+@functools.cache
+def _setting() -> Setting:
+    """Drives, simulation and model that all mouthfuls of this process share."""
+    return Setting.shipped(chewing_stroke(strokes=1))
+
+
+def _settings(mouthful: Mouthful, protocol: Protocol) -> dict[str, Any]:
+    """What a recording says of itself."""
+    packages = ('masticator_dynamics', 'numpy', 'scipy', 'numba')
+    return {
+        'title': protocol.title,
+        'seed': protocol.seed,
+        'number': mouthful.number,
+        'levels': dict(mouthful.levels),
+        'repetition': mouthful.repetition,
+        'motion': dict(mouthful.motion),
+        'food': {'name': mouthful.food_name, **dict(mouthful.food)},
+        'strokes': mouthful.strokes,
+        'stop': dict(protocol.stop),
+        'rate': _setting().timing.rate,
+        'gains': dict(_setting().gains),
+        'versions': {
+            'python': platform.python_version(),
+            **{name: importlib.metadata.version(name) for name in packages},
+        },
+    }

@@ -1,0 +1,253 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an experiment does: motion, food, factors, repetitions, order, and when to stop."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pydantic
+
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.twin.food import Food, load_food
+from masticator_dynamics.yaml_file import (
+    Count,
+    NotNegative,
+    Positive,
+    Strict,
+    checked,
+    read_mapping,
+)
+
+VARIED = ('thickness', 'stiffness', 'yield_force', 'break_compression')
+_LARGEST_SPREAD = 0.5  # of a logarithm; beyond it, foods of one name have nothing in common
+BYTES_PER_SECOND = 210_000  # of a recording, measured at 500 Hz
+
+
+class Motion(Strict):
+    """The subject's motion: strokes as :func:`masticator_dynamics.motion.chewing_stroke`."""
+
+    side: Literal['left', 'right'] = pydantic.Field('left', description='working side')
+    period: Positive = pydantic.Field(1.0, description='s, of one stroke')
+    opening: Positive = pydantic.Field(0.15, description='rad, of the widest stroke')
+    occlusal_gap: NotNegative = pydantic.Field(
+        0.0, description='m, distance of the working molars when the mouth is closed'
+    )
+
+
+class Variation(Strict):
+    """Spread of the food from mouthful to mouthful: standard deviation of the logarithm."""
+
+    thickness: NotNegative = 0.0
+    stiffness: NotNegative = 0.0
+    yield_force: NotNegative = 0.0
+    break_compression: NotNegative = 0.0
+
+
+class Stop(Strict):
+    """What ends a mouthful before its strokes are done."""
+
+    force: Positive | None = pydantic.Field(None, description='N, of the food on the tooth')
+    broken: bool = pydantic.Field(False, description='as soon as the food has broken')
+
+
+class Limits(Strict):
+    """What the whole experiment may take."""
+
+    time: Positive = pydantic.Field(86400.0, description='s of chewing')
+    disk: Positive = pydantic.Field(10e9, description='bytes of recordings')
+
+
+class Protocol(Strict):
+    """An experiment, as its YAML file says it."""
+
+    schema_version: Literal[1] = pydantic.Field(alias='schema', description='of this format')
+    title: str
+    motion: Motion = Motion()
+    food: str = pydantic.Field(description='name of a shipped food, or path of a YAML file')
+    strokes: Count = pydantic.Field(10, description='of a mouthful')
+    samples: list[Count] = pydantic.Field(
+        [], description='strokes after which food is taken out; each is a mouthful of its own'
+    )
+    factors: dict[str, list[Any]] = pydantic.Field(
+        {}, description='levels of food, strokes or motion.<key>; all are crossed'
+    )
+    repetitions: Count = 1
+    order: Literal['given', 'random'] = 'given'
+    seed: int = pydantic.Field(0, description='of order and variation')
+    variation: Variation = Variation()
+    stop: Stop = Stop()
+    on_fault: Literal['next', 'end'] = pydantic.Field(
+        'next', description='after a fault: the next mouthful, or the end of the experiment'
+    )
+    limits: Limits = Limits()
+
+
+@dataclasses.dataclass(frozen=True)
+class Mouthful:
+    """One mouthful of an experiment.
+
+    Attributes
+    ----------
+    number : int
+        Place in the order in which mouthfuls are chewed, from 1.
+    levels : dict
+        Of the factors, by name; with ``strokes`` where food is sampled.
+    repetition : int
+        From 1.
+    motion : Motion
+    food : Food
+        As this mouthful is, its variation included.
+    food_name : str
+    strokes : int
+    """
+
+    number: int
+    levels: Mapping[str, Any]
+    repetition: int
+    motion: Motion
+    food: Food
+    food_name: str
+    strokes: int
+
+    @property
+    def name(self) -> str:
+        """Of its recording, without suffix."""
+        return f'mouthful_{self.number:04d}'
+
+    @property
+    def duration(self) -> float:
+        """Time of the strokes, s."""
+        return self.strokes * self.motion.period
+
+
+def load_protocol(file: str | pathlib.Path) -> Protocol:
+    """Read and check a protocol.
+
+    Raises
+    ------
+    DescriptionError
+        Naming file, key and reason.
+    """
+    return checked(Protocol, read_mapping(file), file)
+
+
+def plan(protocol: Protocol, file: str | pathlib.Path) -> tuple[Mouthful, ...]:
+    """All mouthfuls, in the order in which they are chewed.
+
+    Parameters
+    ----------
+    file
+        Where the protocol comes from: paths of foods are relative to its folder.
+
+    Raises
+    ------
+    DescriptionError
+        For factors that do not exist, levels that make no sense, unknown foods, or more mouthfuls
+        than fit into the limits.
+    """
+    runs = []
+    for levels in _conditions(protocol, file):
+        chosen = _condition(protocol, levels, file)
+        for repetition in range(1, protocol.repetitions + 1):
+            runs.append((levels, chosen, repetition))
+    order = np.arange(len(runs))
+    if protocol.order == 'random':
+        order = np.random.default_rng(protocol.seed).permutation(len(runs))
+    mouthfuls = []
+    for number, index in enumerate(order.tolist(), start=1):
+        levels, (motion, food_name, food, strokes), repetition = runs[index]
+        # Of the run and not of its place, so that the order changes no food.
+        varied = _varied(food, protocol.variation, np.random.default_rng([protocol.seed, index]))
+        mouthfuls.append(Mouthful(number, levels, repetition, motion, varied, food_name, strokes))
+    _check_limits(protocol, mouthfuls, file)
+    return tuple(mouthfuls)
+
+
+def _conditions(protocol: Protocol, file: str | pathlib.Path) -> list[dict[str, Any]]:
+    """Levels of all factors crossed; sampling is a factor of its own."""
+    factors = dict(protocol.factors)
+    if protocol.samples:
+        if 'strokes' in factors:
+            raise DescriptionError(file, 'samples', "there is a factor 'strokes' already")
+        factors['strokes'] = list(protocol.samples)
+    for name, levels in factors.items():
+        if not levels:
+            raise DescriptionError(file, f'factors.{name}', 'has no levels')
+        if len({repr(level) for level in levels}) < len(levels):
+            raise DescriptionError(file, f'factors.{name}', f'names a level twice: {levels}')
+    names = list(factors)
+    return [dict(zip(names, row, strict=True)) for row in itertools.product(*factors.values())]
+
+
+def _condition(
+    protocol: Protocol, levels: Mapping[str, Any], file: str | pathlib.Path
+) -> tuple[Motion, str, Food, int]:
+    """Motion, food and strokes with the levels of the factors in place."""
+    motion = dict(protocol.motion)
+    settings: dict[str, Any] = {'food': protocol.food, 'strokes': protocol.strokes}
+    for name, level in levels.items():
+        key = name.removeprefix('motion.')
+        place = motion if name.startswith('motion.') else settings
+        if key not in place:
+            known = ', '.join([*settings, *(f'motion.{k}' for k in motion)])
+            raise DescriptionError(file, f'factors.{name}', f'unknown factor; there are: {known}')
+        place[key] = level
+    strokes = settings['strokes']
+    if not isinstance(strokes, int) or isinstance(strokes, bool) or strokes < 1:
+        raise DescriptionError(file, 'factors.strokes', f'{strokes!r} is no number of strokes')
+    checked_motion = checked(Motion, motion, f'{file}: factors')
+    name = str(settings['food'])
+    path = pathlib.Path(name)
+    food = load_food(pathlib.Path(file).parent / path if path.suffix else name)
+    # The food of a mouthful softens from its first bite to its last; nothing is served in between.
+    changed = {'side': checked_motion.side, 'bites': strokes + 1}
+    return checked_motion, name, Food(**{**dict(food), **changed}), strokes
+
+
+def _varied(food: Food, variation: Variation, random: np.random.Generator) -> Food:
+    """A food as one mouthful of it is: its data times lognormal factors."""
+    spreads = {name: getattr(variation, name) for name in VARIED}
+    factors = {name: float(np.exp(s * random.standard_normal())) for name, s in spreads.items()}
+    changed = {name: getattr(food, name) * factor for name, factor in factors.items()}
+    return Food(**{**dict(food), **changed})
+
+
+def _check_limits(
+    protocol: Protocol, mouthfuls: Sequence[Mouthful], file: str | pathlib.Path
+) -> None:
+    for name in VARIED:
+        if getattr(protocol.variation, name) > _LARGEST_SPREAD:
+            raise DescriptionError(file, f'variation.{name}', f'is above {_LARGEST_SPREAD}')
+    for mouthful in mouthfuls:
+        if mouthful.food.renewal_gap <= mouthful.food.thickness:
+            raise DescriptionError(
+                file, 'variation.thickness',
+                f'makes {mouthful.food_name} of mouthful {mouthful.number} '
+                f'{1e3 * mouthful.food.thickness:.3g} mm thick, beyond the opening of '
+                f'{1e3 * mouthful.food.renewal_gap:.3g} mm that brings the next bite',
+            )  # fmt: skip
+    time = sum(mouthful.duration for mouthful in mouthfuls)
+    if time > protocol.limits.time:
+        raise DescriptionError(
+            file, 'limits.time',
+            f'{len(mouthfuls)} mouthfuls take {time:.0f} s of chewing, allowed are '
+            f'{protocol.limits.time:.0f} s',
+        )  # fmt: skip
+    size = disk_space(mouthfuls)
+    if size > protocol.limits.disk:
+        raise DescriptionError(
+            file, 'limits.disk',
+            f'{len(mouthfuls)} mouthfuls take some {size / 1e6:.0f} MB, allowed are '
+            f'{protocol.limits.disk / 1e6:.0f} MB',
+        )  # fmt: skip
+
+
+def disk_space(mouthfuls: Sequence[Mouthful]) -> float:
+    """Bytes that recordings of these mouthfuls need, estimated."""
+    return BYTES_PER_SECOND * sum(mouthful.duration + 1.0 for mouthful in mouthfuls)

@@ -1,0 +1,148 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of mouthfuls: MCAP files of ROS 2 messages, as PlotJuggler and Foxglove read them.
+
+No ROS installation is needed to write or read them. Stamps count from 1970 as if the mouthful had
+begun then. All settings and versions are in the file, as its metadata ``mouthful``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.laboratory.mouthful import Series
+from masticator_dynamics.mechanism import Mechanism
+
+SUFFIX = '.mcap'
+METADATA = 'mouthful'
+# Topics: positions of all joints of the tree; the actuated joints with velocities and the motors'
+# efforts; the tooth's gap (m) and the food's force on it (N); the contacts' multipliers (N).
+JOINTS, DRIVES, FOOD, CONTACTS = 'joint_states', 'drive_states', 'food', 'contacts'
+
+_SEPARATOR = '=' * 80
+_JOINT_STATE = f"""std_msgs/Header header
+string[] name
+float64[] position
+float64[] velocity
+float64[] effort
+{_SEPARATOR}
+MSG: std_msgs/Header
+builtin_interfaces/Time stamp
+string frame_id
+{_SEPARATOR}
+MSG: builtin_interfaces/Time
+int32 sec
+uint32 nanosec
+"""
+
+
+def write_recording(
+    file: pathlib.Path, series: Series, mechanism: Mechanism, settings: Mapping[str, Any]
+) -> None:
+    """Write a mouthful; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    settings
+        What JSON can hold; read back by :func:`read_settings`.
+    """
+    from mcap_ros2.writer import Writer
+
+    rows = {
+        JOINTS: (mechanism.tree_joints, series.q, None, None),
+        DRIVES: (mechanism.actuated, series.position, series.velocity, series.effort),
+        FOOD: (('tooth',), series.gap[:, None], None, series.force[:, None]),
+        CONTACTS: (mechanism.contacts, None, None, series.contact),
+    }
+    draft = file.with_name(file.name + '.part')
+    with open(draft, 'wb') as stream, Writer(stream) as writer:
+        text = json.dumps({**settings, 'end': series.end})
+        writer.add_metadata(METADATA, {'json': text})
+        schema = writer.register_msgdef('sensor_msgs/msg/JointState', _JOINT_STATE)
+        for k, time in enumerate(series.time.tolist()):
+            stamp = round(1e9 * time)
+            header = {
+                'stamp': {'sec': stamp // 10**9, 'nanosec': stamp % 10**9},
+                'frame_id': '',
+            }
+            for topic, (names, *fields) in rows.items():
+                position, velocity, effort = (
+                    [] if field is None else field[k].tolist() for field in fields
+                )
+                message = {
+                    'header': header, 'name': list(names),
+                    'position': position, 'velocity': velocity, 'effort': effort,
+                }  # fmt: skip
+                writer.write_message(topic, schema, message, log_time=stamp, sequence=k)
+    os.replace(draft, file)
+
+
+def read_settings(file: pathlib.Path) -> dict[str, Any]:
+    """Settings, versions and the end of a mouthful.
+
+    Raises
+    ------
+    InputError
+        When the file is no recording of a mouthful.
+    """
+    from mcap.exceptions import McapError
+    from mcap.reader import make_reader
+
+    try:
+        with open(file, 'rb') as stream:
+            for record in make_reader(stream).iter_metadata():
+                if record.name == METADATA:
+                    found: dict[str, Any] = json.loads(record.metadata['json'])
+                    return found
+    except (McapError, OSError, ValueError, KeyError) as error:
+        raise InputError(f'{file}: no recording of a mouthful: {error}') from error
+    raise InputError(f'{file}: no recording of a mouthful: it has no metadata {METADATA!r}')
+
+
+def read_recording(file: pathlib.Path) -> Series:
+    """Read a mouthful back.
+
+    Raises
+    ------
+    InputError
+        When the file is no recording of a mouthful.
+    """
+    from mcap.exceptions import McapError
+    from mcap.reader import make_reader
+    from mcap_ros2.decoder import DecoderFactory
+
+    end = str(read_settings(file)['end'])
+    times: list[float] = []
+    found: dict[str, list[Any]] = {topic: [] for topic in (JOINTS, DRIVES, FOOD, CONTACTS)}
+    try:
+        with open(file, 'rb') as stream:
+            reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+            for _, channel, message, content in reader.iter_decoded_messages():
+                if channel.topic == JOINTS:
+                    times.append(1e-9 * message.log_time)
+                if channel.topic in found:
+                    found[channel.topic].append(content)
+    except McapError as error:
+        raise InputError(f'{file}: cannot be read: {error}') from error
+
+    def rows(topic: str, field: str) -> np.ndarray:
+        return np.array([getattr(content, field) for content in found[topic]], dtype=float)
+
+    return Series(
+        np.array(times),
+        rows(FOOD, 'position')[:, 0],
+        rows(FOOD, 'effort')[:, 0],
+        rows(JOINTS, 'position'),
+        rows(DRIVES, 'position'),
+        rows(DRIVES, 'velocity'),
+        rows(DRIVES, 'effort'),
+        rows(CONTACTS, 'effort'),
+        end,
+    )

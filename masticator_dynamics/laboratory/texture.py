@@ -1,0 +1,244 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Texture figures of chewing strokes from gap and force over time.
+
+A stroke goes from one widest opening of the mouth to the next. Work and areas are integrals of the
+force over the gap between the teeth, by trapezoids. The two-bite profile treats the first two
+strokes as the two compressions of a texture analyser (Friedman, Whitney and Szczesniak 1963;
+Bourne 1978). A jaw is not one: it closes along a curve, at a varying speed, and to the same gap
+rather than to the same fraction of the sample's height. The figures compare foods chewed with the
+same motion.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+from scipy.signal import find_peaks
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+
+TOUCH = 0.5  # N, of a force that counts as contact
+_OPEN = 0.25  # part of the widest opening by which the mouth must close and open between strokes
+_DROP, _LEAST_DROP = 0.1, 1.0  # of a fracture: part of the stroke's peak, and N
+_WITHIN = 0.02  # s, in which a fracture's force drops
+_SLOPE = (0.2, 0.8)  # parts of the first peak between which stiffness is taken
+
+
+@dataclasses.dataclass(frozen=True)
+class Stroke:
+    """Figures of one stroke; NaN where the food was not touched or did not break.
+
+    Attributes
+    ----------
+    start, end : float
+        s.
+    peak_force : float
+        N.
+    contact_time : float
+        s with more than 0.5 N.
+    work : float
+        J that the teeth left in the food: loading less what came back.
+    loading_work : float
+        J while the teeth closed.
+    force_rate : float
+        N/s, steepest rise.
+    fractures : int
+        Drops of the force by a tenth of the peak and 1 N within 20 ms while the teeth close.
+    break_force, break_deformation : float
+        N and m, where the first fracture begins; deformation since the first touch.
+    stiffness : float
+        N/m, by least squares between 20 and 80 % of the first rise.
+    deformation : float
+        m, from first touch to the closest gap under load.
+    height : float
+        m, gap at the first touch: of the food as this stroke finds it.
+    adhesion_work : float
+        J, of forces that hold the teeth together while they part (negative forces).
+    """
+
+    start: float
+    end: float
+    peak_force: float
+    contact_time: float
+    work: float
+    loading_work: float
+    force_rate: float
+    fractures: int
+    break_force: float
+    break_deformation: float
+    stiffness: float
+    deformation: float
+    height: float
+    adhesion_work: float
+
+
+@dataclasses.dataclass(frozen=True)
+class TextureProfile:
+    """The two-bite profile (Bourne 1978) of the first two strokes.
+
+    Attributes
+    ----------
+    hardness : float
+        N, peak of the first bite.
+    cohesiveness : float
+        Loading work of the second bite over that of the first.
+    springiness : float
+        Deformation of the second bite over that of the first.
+    gumminess, chewiness : float
+        N: hardness * cohesiveness, and that times springiness.
+    resilience : float
+        Work that comes back in the first bite over its loading work.
+    adhesiveness : float
+        J, work that holds the teeth together after the first bite.
+    """
+
+    hardness: float
+    cohesiveness: float
+    springiness: float
+    gumminess: float
+    chewiness: float
+    resilience: float
+    adhesiveness: float
+
+
+def strokes(time: FloatArray, gap: FloatArray, force: FloatArray) -> tuple[Stroke, ...]:
+    """Figures of every stroke.
+
+    Parameters
+    ----------
+    time : array, shape (N,)
+        s, increasing.
+    gap : array, shape (N,)
+        m, of the teeth; 0 where they meet.
+    force : array, shape (N,)
+        N, of the food pushing the teeth apart; negative where it holds them together.
+
+    Raises
+    ------
+    InputError
+        For arrays of different lengths, or a mouth that does not open.
+    """
+    if not len(time) == len(gap) == len(force):
+        raise InputError(f'{len(time)} times, {len(gap)} gaps and {len(force)} forces')
+    cuts = openings(gap)
+    if not len(cuts):
+        raise InputError('the mouth does not open and close again: there is no stroke')
+    ends = [*cuts[1:], len(time) - 1]
+    return tuple(
+        _stroke(time[a : b + 1], gap[a : b + 1], force[a : b + 1])
+        for a, b in zip(cuts, ends, strict=True)
+    )
+
+
+def openings(gap: FloatArray) -> list[int]:
+    """Indices of the widest opening before each closing."""
+    height = float(np.ptp(gap)) if len(gap) else 0.0
+    if height == 0.0:
+        return []
+    peaks, _ = find_peaks(np.concatenate([[-np.inf], gap, [-np.inf]]), prominence=_OPEN * height)
+    found = (peaks - 1).tolist()
+    # An opening that is not followed by a closing begins no stroke.
+    return [k for k in found if gap[k:].min() < gap[k] - _OPEN * height]
+
+
+def profile(first: Stroke, second: Stroke) -> TextureProfile:
+    """The two-bite profile; NaN where the first stroke did not touch the food."""
+    cohesiveness = _ratio(second.loading_work, first.loading_work)
+    springiness = _ratio(second.deformation, first.deformation)
+    gumminess = first.peak_force * cohesiveness
+    return TextureProfile(
+        first.peak_force,
+        cohesiveness,
+        springiness,
+        gumminess,
+        gumminess * springiness,
+        _ratio(first.loading_work - first.work, first.loading_work),
+        first.adhesion_work,
+    )
+
+
+def decay(found: tuple[Stroke, ...]) -> float:
+    """Part of the peak force that is lost from stroke to stroke, by a fit of the logarithms.
+
+    Strokes that do not touch the food are left out; NaN with fewer than three others.
+    """
+    numbers = [k for k, stroke in enumerate(found) if stroke.peak_force > TOUCH]
+    if len(numbers) < 3:
+        return math.nan
+    slope = np.polyfit(numbers, np.log([found[k].peak_force for k in numbers]), 1)[0]
+    return float(1.0 - np.exp(slope))
+
+
+def _ratio(a: float, b: float) -> float:
+    return a / b if b > 0.0 else math.nan
+
+
+def _stroke(time: FloatArray, gap: FloatArray, force: FloatArray) -> Stroke:
+    touched = force > TOUCH
+    step = -np.diff(gap)
+    mean = 0.5 * (force[1:] + force[:-1])
+    closing, opening = step > 0.0, step < 0.0
+    work = float(np.sum(np.maximum(mean, 0.0) * step))
+    loading = float(np.sum(np.maximum(mean, 0.0) * step * closing))
+    adhesion = float(np.sum(np.minimum(mean, 0.0) * step * opening))
+    seconds = np.diff(time)
+    nothing = (float(time[0]), float(time[-1]), float(force.max(initial=0.0)), 0.0, work, loading)
+    if not touched.any():
+        nan = math.nan
+        return Stroke(*nothing, 0.0, 0, nan, nan, nan, nan, nan, adhesion)
+    first = int(np.argmax(touched))
+    breaks = _fractures(time, gap, force)
+    rise_end = breaks[0] if breaks else int(np.argmax(force))
+    height = float(gap[first])
+    return Stroke(
+        float(time[0]),
+        float(time[-1]),
+        float(force.max()),
+        float(np.sum(seconds * 0.5 * (touched[1:].astype(float) + touched[:-1]))),
+        work,
+        loading,
+        float(np.max(np.diff(force) / seconds)),
+        len(breaks),
+        float(force[breaks[0]]) if breaks else math.nan,
+        height - float(gap[breaks[0]]) if breaks else math.nan,
+        _stiffness(gap[first : rise_end + 1], force[first : rise_end + 1]),
+        height - float(gap[touched].min()),
+        height,
+        adhesion,
+    )
+
+
+def _fractures(time: FloatArray, gap: FloatArray, force: FloatArray) -> list[int]:
+    """Where drops of the force begin while the teeth close."""
+    least = max(_DROP * float(force.max()), _LEAST_DROP)
+    found, k = [], 0
+    while k < len(force) - 1:
+        if not (force[k + 1] < force[k] and gap[k + 1] <= gap[k]):
+            k += 1
+            continue
+        # From here the force falls; so far as it does without a rise, or for 20 ms.
+        end = k + 1
+        while (
+            end + 1 < len(force)
+            and force[end + 1] < force[end]
+            and gap[end + 1] <= gap[end]
+            and time[end + 1] - time[k] <= _WITHIN
+        ):
+            end += 1
+        if force[k] - force[end] >= least:
+            found.append(k)
+        k = end
+    return found
+
+
+def _stiffness(gap: FloatArray, force: FloatArray) -> float:
+    """Slope (N/m) of a rise between two parts of its end."""
+    low, high = (part * force[-1] for part in _SLOPE)
+    chosen = (force >= low) & (force <= high)
+    if np.count_nonzero(chosen) < 2 or np.ptp(gap[chosen]) == 0.0:
+        return math.nan
+    return float(-np.polyfit(gap[chosen] - gap[chosen].mean(), force[chosen], 1)[0])

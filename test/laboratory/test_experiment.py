@@ -1,0 +1,197 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Experiments from protocol to report, on the twin."""
+
+import csv
+import math
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.cli import main
+from masticator_dynamics.errors import DescriptionError, InputError
+from masticator_dynamics.laboratory import recording
+from masticator_dynamics.laboratory.experiment import Experiment
+from masticator_dynamics.laboratory.mouthful import closed_angle, motion_path
+from masticator_dynamics.laboratory.protocol import Motion, load_protocol, plan
+from masticator_dynamics.laboratory.report import FILES, write_report
+from masticator_dynamics.laboratory.tables import summary
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion import chewing_stroke
+
+PROTOCOL = """
+schema: 1
+title: Nut & soft
+food: nut
+strokes: 2
+motion: {period: 0.6}
+factors: {food: [nut, soft]}
+repetitions: 2
+variation: {yield_force: 0.1}
+order: random
+seed: 4
+"""
+
+
+def written(folder, text):
+    file = folder / 'protocol.yaml'
+    file.write_text(text)
+    return file
+
+
+@pytest.fixture(scope='module')
+def chewed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('experiment')
+    asked = Experiment(written(folder, PROTOCOL), folder / 'whole')
+    asked.run(processes=1)
+    write_report(asked)
+    return asked
+
+
+def rows_of(file):
+    with open(file, newline='') as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_nut_breaks_at_its_own_force_and_soft_food_is_softer(chewed) -> None:
+    rows = rows_of(chewed.folder / 'mouthfuls.csv')
+    assert len(rows) == 4 and {row['end'] for row in rows} == {'done'}
+    for row, mouthful in zip(rows, chewed.mouthfuls, strict=True):
+        # Damping adds to the yield force what it is worth at the speed of closing.
+        most = mouthful.food.yield_force + 0.15 * mouthful.food.damping
+        assert mouthful.food.yield_force <= float(row['hardness']) < most
+    hardness = {(r['food'], r['repetition']): float(r['hardness']) for r in rows}
+    assert hardness['nut', '1'] != hardness['nut', '2']  # the food varies
+    assert min(hardness['nut', k] for k in '12') > max(hardness['soft', k] for k in '12')
+
+
+def test_softening_of_the_food_is_the_decay_of_the_second_bite(chewed) -> None:
+    for row, mouthful in zip(chewed.results(), chewed.mouthfuls, strict=True):
+        first, second = (stroke.peak_force for stroke in row.strokes)
+        assert second / first == pytest.approx(mouthful.food.softening, rel=0.03)
+
+
+def test_the_jaw_carries_its_load_in_both_sockets(chewed) -> None:
+    for row in chewed.results():
+        assert (row.jaw.peak > 0.0).all() and (row.jaw.wear > 0.0).all()
+        # Energy from the motors goes into food and friction, and comes back from nowhere.
+        assert row.jaw.energy > sum(stroke.work for stroke in row.strokes)
+
+
+def test_going_on_after_an_interruption_gives_the_same_tables(chewed, tmp_path) -> None:
+    asked = Experiment(written(tmp_path, PROTOCOL), tmp_path / 'parts')
+    target = tmp_path / 'parts' / 'mouthfuls'
+    target.mkdir(parents=True)
+    (tmp_path / 'parts' / 'protocol.yaml').write_text(PROTOCOL)
+    kept = chewed.recording(chewed.mouthfuls[0])
+    (target / kept.name).write_bytes(kept.read_bytes())
+    (target / 'mouthful_0002.mcap.part').write_bytes(b'half')  # as a kill leaves it
+    assert [m.number for m in asked.missing()] == [2, 3, 4]
+    asked.run(processes=2)
+    assert (target / kept.name).read_bytes() == kept.read_bytes()
+    write_report(asked)
+    for name in FILES:
+        assert (asked.folder / name).read_bytes() == (chewed.folder / name).read_bytes(), name
+
+
+def test_a_folder_of_another_protocol_is_left_alone(chewed, tmp_path) -> None:
+    other = written(tmp_path, PROTOCOL.replace('seed: 4', 'seed: 5'))
+    with pytest.raises(InputError, match='another protocol'):
+        Experiment(other, chewed.folder)
+    (tmp_path / 'full').mkdir()
+    (tmp_path / 'full' / 'thesis.tex').write_text('')
+    with pytest.raises(InputError, match='is no experiment'):
+        Experiment(other, tmp_path / 'full')
+
+
+def test_recordings_hold_settings_and_all_cycles(chewed) -> None:
+    file = chewed.recording(chewed.mouthfuls[0])
+    settings = recording.read_settings(file)
+    assert settings['seed'] == 4 and settings['food']['name'] in ('nut', 'soft')
+    assert settings['versions']['masticator_dynamics']
+    series = recording.read_recording(file)
+    assert len(series.time) == 0.6 * 2 * settings['rate'] + 1
+    assert np.allclose(np.diff(series.time), 1.0 / settings['rate'])
+
+
+def test_the_report_is_one_page_that_loads_nothing(chewed) -> None:
+    page = (chewed.folder / 'report.html').read_text()
+    assert 'Nut &amp; soft' in page and 'hardness' in page and 'data:image/png' in page
+    assert 'http' not in page.split('<pre>')[0].replace('https://doi.org', '')
+
+
+def test_stop_conditions_end_a_mouthful(tmp_path) -> None:
+    text = PROTOCOL.replace('repetitions: 2', 'repetitions: 1').replace('[nut, soft]', '[nut]')
+    asked = Experiment(written(tmp_path, text + 'stop: {force: 20}'), tmp_path / 'out')
+    asked.run(processes=1)
+    (result,) = asked.results()
+    assert result.end == 'force'
+    series = recording.read_recording(asked.recording(asked.mouthfuls[0]))
+    assert series.force[-1] > 20.0 >= series.force[:-1].max()
+
+
+def test_the_order_changes_no_food(tmp_path) -> None:
+    file = written(tmp_path, PROTOCOL)
+    shuffled = plan(load_protocol(file), file)
+    given = written(tmp_path, PROTOCOL.replace('random', 'given'))
+    ordered = plan(load_protocol(given), given)
+    keys = [(m.levels['food'], m.repetition) for m in ordered]
+    assert keys == [('nut', 1), ('nut', 2), ('soft', 1), ('soft', 2)]
+    assert [(m.levels['food'], m.repetition) for m in shuffled] != keys
+    foods = {(m.levels['food'], m.repetition): m.food for m in shuffled}
+    assert all(foods[m.levels['food'], m.repetition] == m.food for m in ordered)
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        ('speed: 3', 'speed: unknown key'),
+        ('factors: {motion.speed: [1]}', r'unknown factor; there are: food, strokes, motion\.side'),
+        ('factors: {food: [nut, tofu]}', 'no such food; shipped are'),
+        ('factors: {motion.period: [-1.0]}', r'factors: period: .*greater than 0'),
+        ('factors: {food: [nut, nut]}', 'names a level twice'),
+        ('samples: [0]', r'samples\[0\]'),
+        ('limits: {time: 3}', '4 mouthfuls take 5 s of chewing, allowed are 3 s'),
+        ('limits: {disk: 1000}', 'allowed are 0 MB'),
+        ('repetitions: -1', 'repetitions'),
+    ],
+)
+def test_protocols_that_make_no_sense_name_the_key(tmp_path, change, message) -> None:
+    key = change.split(':')[0]
+    kept = [line for line in PROTOCOL.splitlines() if not line.startswith(f'{key}:')]
+    file = written(tmp_path, '\n'.join([*kept, change]))
+    with pytest.raises(DescriptionError, match=message):
+        plan(load_protocol(file), file)
+
+
+def test_a_motion_that_cannot_be_made_is_refused_before_anything_moves(tmp_path, capsys) -> None:
+    file = written(tmp_path, PROTOCOL.replace('period: 0.6', 'period: 0.02'))
+    assert main(['experiment', str(file), '--output', str(tmp_path / 'out')]) == 2
+    assert 'its limit is' in capsys.readouterr().err
+    assert not (tmp_path / 'out').exists()
+
+
+def test_an_occlusal_gap_keeps_the_teeth_apart() -> None:
+    jaw = Mechanism.load('masticator')
+    motion = Motion(side='right', occlusal_gap=0.003)
+    closed = closed_angle(jaw, motion)
+    height = [
+        jaw.frame_pose(jaw.solve([0.0, 0.0, 0.0, beta]), 'molar_right').position[2]
+        for beta in (0.0, closed)
+    ]
+    assert height[0] - height[1] == pytest.approx(0.003, rel=1e-3)
+    path = motion_path(jaw, motion, 2)
+    beta = path.sample(np.linspace(0.4, path.end, 500))[0][:, 3]
+    assert beta.min() > 0.99 * closed
+    usual = chewing_stroke(strokes=2, opening=motion.opening - closed)
+    widest = usual.sample(np.linspace(0.0, usual.end, 2001))[0][:, 3].max()
+    assert beta.max() == pytest.approx(closed + widest, rel=1e-3)
+
+
+def test_statistics_are_students() -> None:
+    """Of 1, 2, 3, 4: mean 2.5, SD sqrt(5/3), t(0.975, 3) = 3.182446."""
+    count, mean, sd, cv, low, high = summary(np.array([1.0, 2.0, 3.0, 4.0]))
+    assert (count, mean) == (4, 2.5)
+    assert sd == pytest.approx(math.sqrt(5.0 / 3.0)) and cv == pytest.approx(sd / 2.5)
+    half = 3.182446305 * sd / 2.0
+    assert (low, high) == pytest.approx((2.5 - half, 2.5 + half))

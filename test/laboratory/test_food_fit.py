@@ -1,0 +1,64 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Foods fitted to compressions; the curves are drawn here, from the numbers that must come back."""
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.cli import main
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.laboratory.food_fit import fit_food
+from masticator_dynamics.twin.food import load_food
+
+DISPLACEMENT = np.linspace(0.0, 0.007, 351)
+START = 0.0012  # m, until the plunger touches
+
+
+def curve(stiffness, most, breaks=None, left=1.0):
+    depth = np.maximum(DISPLACEMENT - START, 0.0)
+    force = np.minimum(stiffness * depth, most)
+    return force if breaks is None else np.where(depth >= breaks, left * force, force)
+
+
+def test_a_brittle_food_comes_back() -> None:
+    fit = fit_food(DISPLACEMENT, curve(30000.0, 52.0, 0.0025, 0.3), thickness=0.008)
+    assert fit.breaks and fit.residual < 0.02
+    assert fit.food.stiffness == pytest.approx(30000.0, rel=1e-6)
+    assert fit.food.yield_force == pytest.approx(52.0, rel=1e-6)
+    assert fit.food.break_compression == pytest.approx(0.0025, abs=3e-5)
+    assert fit.food.broken_force == pytest.approx(0.3, rel=1e-2)
+
+
+def test_a_food_that_flows_never_breaks() -> None:
+    random = np.random.default_rng(5)
+    force = curve(9000.0, 20.0) + 0.05 * random.standard_normal(len(DISPLACEMENT))
+    fit = fit_food(DISPLACEMENT, force, thickness=0.008)
+    assert not fit.breaks
+    assert fit.food.break_compression > fit.food.thickness
+    assert fit.food.stiffness == pytest.approx(9000.0, rel=0.02)
+    assert fit.food.yield_force == pytest.approx(20.0, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ('force', 'thickness', 'message'),
+    [
+        (-curve(9000.0, 20.0), 0.008, 'compression must be positive'),
+        (curve(9000.0, 20.0), 0.003, 'its thickness is said to be 3 mm'),
+        (curve(9000.0, 20.0), 0.0, 'expected a positive number'),
+        (np.where(DISPLACEMENT > START, 20.0, 0.0), 0.008, 'record it finer'),
+    ],
+)
+def test_curves_that_make_no_sense_are_refused(force, thickness, message) -> None:
+    with pytest.raises(InputError, match=message):
+        fit_food(DISPLACEMENT, force, thickness=thickness)
+
+
+def test_the_command_writes_a_food_that_loads(tmp_path, capsys) -> None:
+    source, target = tmp_path / 'curve.csv', tmp_path / 'food.yaml'
+    rows = np.column_stack([DISPLACEMENT, curve(30000.0, 52.0, 0.0025, 0.3)])
+    np.savetxt(source, rows, delimiter=',', header='displacement,force', comments='')
+    arguments = ['fit-food', str(source), '--output', str(target)]
+    assert main([*arguments, '--thickness', '0.008']) == 0
+    assert load_food(target).yield_force == pytest.approx(52.0, rel=1e-6)
+    assert main([*arguments, '--thickness', '0.001']) == 2
+    assert 'its thickness is said to be 1 mm' in capsys.readouterr().err

@@ -1,0 +1,115 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Texture figures against curves whose figures are computed by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.laboratory import texture
+
+STEP = 0.001  # s
+
+
+def triangle(opening, count=400):
+    """Gap from open to closed to open, at constant speed."""
+    return np.concatenate([np.linspace(opening, 0.0, count), np.linspace(0.0, opening, count)[1:]])
+
+
+def chewed(*forces, opening=0.01):
+    """Strokes on foods, each the force of a gap and of whether the mouth closes."""
+    gap = np.concatenate([triangle(opening)] + [triangle(opening)[1:] for _ in forces[1:]])
+    closing = np.concatenate([[True], np.diff(gap) <= 0.0])
+    length = len(triangle(opening)) - 1
+    which = np.minimum(np.arange(len(gap)) // length, len(forces) - 1)
+    force = np.array(
+        [forces[w](g, c) for w, g, c in zip(which.tolist(), gap, closing, strict=True)]
+    )
+    return STEP * np.arange(len(gap)), gap, force
+
+
+def spring(stiffness, height):
+    """Elastic: the same force on the way down and up."""
+    return lambda gap, closing: stiffness * max(height - gap, 0.0)
+
+
+def plastic(force, height):
+    """A constant force while it is pressed, none on the way back."""
+    return lambda gap, closing: force if closing and gap < height else 0.0
+
+
+def test_a_spring_gives_back_all_work() -> None:
+    found = texture.strokes(*chewed(spring(5000.0, 0.006), spring(5000.0, 0.006)))
+    assert len(found) == 2
+    for stroke in found:
+        assert stroke.peak_force == pytest.approx(30.0, rel=1e-3)  # 5000 N/m * 6 mm
+        assert stroke.loading_work == pytest.approx(0.09, rel=5e-3)  # half of 30 N * 6 mm
+        assert stroke.work == pytest.approx(0.0, abs=1e-4)
+        assert stroke.stiffness == pytest.approx(5000.0, rel=1e-6)
+        assert stroke.fractures == 0 and math.isnan(stroke.break_force)
+        assert stroke.deformation == pytest.approx(0.006, abs=1.5e-4)  # from 0.5 N on
+    profile = texture.profile(*found)
+    assert profile.resilience == pytest.approx(1.0, abs=2e-3)
+    assert profile.cohesiveness == pytest.approx(1.0, abs=2e-2)
+    assert profile.springiness == pytest.approx(1.0, abs=2e-2)
+
+
+def test_a_weaker_second_bite_shows_in_the_profile() -> None:
+    found = texture.strokes(*chewed(spring(6000.0, 0.005), spring(4000.0, 0.004)))
+    profile = texture.profile(*found)
+    assert profile.hardness == pytest.approx(30.0, rel=1e-3)
+    # Areas: 1/2 * 6000 * 5 mm^2 = 75 mJ and 1/2 * 4000 * 4 mm^2 = 32 mJ.
+    assert profile.cohesiveness == pytest.approx(32.0 / 75.0, rel=1e-2)
+    assert profile.springiness == pytest.approx(4.0 / 5.0, rel=2e-2)
+    assert profile.gumminess == pytest.approx(30.0 * 32.0 / 75.0, rel=1e-2)
+    assert profile.chewiness == pytest.approx(30.0 * 32.0 / 75.0 * 0.8, rel=3e-2)
+
+
+def test_what_flows_keeps_all_work() -> None:
+    (stroke,) = texture.strokes(*chewed(plastic(20.0, 0.005)))
+    assert stroke.work == pytest.approx(0.1, rel=1e-2)  # 20 N * 5 mm
+    assert stroke.loading_work == pytest.approx(stroke.work, rel=1e-2)
+    assert stroke.contact_time == pytest.approx(0.2, rel=2e-2)  # half of the 0.4 s of closing
+
+
+def test_a_fracture_is_where_the_force_falls_while_the_teeth_close() -> None:
+    def brittle(gap, closing):
+        depth = 0.006 - gap
+        return 0.0 if depth < 0.0 else 20000.0 * depth if depth < 0.002 else 8.0
+
+    (stroke,) = texture.strokes(*chewed(brittle))
+    assert stroke.fractures == 1  # opening is none
+    assert stroke.break_force == pytest.approx(40.0, rel=2e-2)
+    assert stroke.break_deformation == pytest.approx(0.002, rel=3e-2)
+    assert stroke.stiffness == pytest.approx(20000.0, rel=1e-6)
+
+
+def test_forces_that_hold_the_teeth_are_adhesion() -> None:
+    def sticky(gap, closing):
+        if closing:
+            return 10.0 if gap < 0.004 else 0.0
+        return -3.0 if gap < 0.002 else 0.0
+
+    (stroke,) = texture.strokes(*chewed(sticky))
+    assert stroke.adhesion_work == pytest.approx(3.0 * 0.002, rel=2e-2)
+    assert stroke.loading_work == pytest.approx(0.04, rel=1e-2)
+
+
+def test_peaks_that_shrink_by_a_tenth_decay_by_a_tenth() -> None:
+    forces = [spring(5000.0 * 0.9**k, 0.005) for k in range(6)]
+    assert texture.decay(texture.strokes(*chewed(*forces))) == pytest.approx(0.1, rel=1e-3)
+
+
+def test_a_stroke_beside_the_food_has_no_figures() -> None:
+    (stroke,) = texture.strokes(*chewed(lambda gap, closing: 0.0))
+    assert stroke.peak_force == 0.0 and stroke.contact_time == 0.0
+    assert math.isnan(stroke.stiffness) and math.isnan(stroke.deformation)
+
+
+def test_a_mouth_that_stays_open_is_refused() -> None:
+    with pytest.raises(InputError, match='there is no stroke'):
+        texture.strokes(np.arange(10.0), np.full(10, 0.01), np.zeros(10))
+    with pytest.raises(InputError, match='3 forces'):
+        texture.strokes(np.arange(10.0), np.arange(10.0), np.zeros(3))
