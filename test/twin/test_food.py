@@ -94,10 +94,11 @@ def test_trying_changes_nothing() -> None:
     assert tried == pytest.approx(crush(food, 0.004, 0.02, False), rel=1e-12)
 
 
-@pytest.mark.parametrize('side', ['left', 'right'])
-@pytest.mark.parametrize('name', shipped_foods())
+@pytest.mark.parametrize(
+    ('name', 'side'), zip(shipped_foods(), itertools.cycle(['left', 'right']), strict=False)
+)
 def test_a_stroke_on_shipped_food(name: str, side: str) -> None:
-    """Feedforward with the felt bite and weak gains: 20 to 60 N, well within the motors' limits."""
+    """Feedforward with the felt bite and weak gains: the food's own force, well within limits."""
     mechanism = samples.mechanism('masticator')
     data = load_food(name)
     food = type(data)(**{**{k: getattr(data, k) for k in DATA}, 'side': side})
@@ -119,9 +120,14 @@ def test_a_stroke_on_shipped_food(name: str, side: str) -> None:
         motion = mechanism.solve(*plant.state)
         wrench = mechanism.wrench_on_platform(motion, force, np.zeros(3), point=f'molar_{side}')
         assert np.allclose(plant.bite_wrench, wrench, rtol=1e-9, atol=1e-12)
-    assert 20.0 < max(bites) < 60.0
+    # The force at which it flows, or that of the spring when the teeth meet; damping on top.
+    reached = food.stiffness * min(food.thickness, food.break_compression)
+    most = min(food.yield_force, reached)
+    assert 0.95 * most < max(bites) < most + 0.25 * food.damping
     assert max(torques) < 0.2 * mechanism.effort_limits.min()
-    assert absorbed > 0.03, 'crushing takes energy, J'
+    # What flows takes that force along its way, at least until it breaks.
+    flow = min(food.thickness, food.break_compression) - most / food.stiffness
+    assert absorbed > 0.9 * most * flow, 'crushing takes energy, J'
     assert np.abs(plant.state[0] - path(1.0)[0]).max() < 5e-3
 
 
