@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.structure import moving_joints
+from masticator_dynamics.engine.constraint import Constraint, jacobian, moving_joints, residual
 from masticator_dynamics.engine.universal_limb import limb_of
 from masticator_dynamics.frames import FrameChain
 
@@ -42,6 +42,7 @@ class LoopBlock:
         structure = mechanism.structure
         block = structure.blocks[index]
         self.joints = block.joints
+        self._tree = structure.tree
         at_home = structure.tree.poses(structure.home)
         self.by_formula = bool(limb_of(structure, block, at_home))
         description = mechanism.description
@@ -52,7 +53,8 @@ class LoopBlock:
         for c in block.constraints:
             constraint = structure.constraints[c]
             moving = moving_joints(structure.tree, constraint)
-            chains = [FrameChain(mechanism, frame) for frame in frames[constraint.name]]
+            ends = frames[constraint.name] if _in_base(constraint) else ()
+            chains = [FrameChain(mechanism, frame) for frame in ends]
             self._parts.append((constraint, chains, moving))
 
     def jacobian(self, q: FloatArray) -> FloatArray:
@@ -60,7 +62,12 @@ class LoopBlock:
         square = np.zeros((len(q), len(self.joints), len(self.joints)))
         first = 0
         for constraint, chains, moving in self._parts:
-            last = first + len(constraint.rows)
+            last = first + constraint.size
+            if not chains:
+                single = [jacobian(self._tree.poses(row), constraint) for row in q]
+                square[:, first:last] = np.array(single)[:, :, self.joints]
+                first = last
+                continue
             for chain, side in zip(chains, (-1.0, 1.0), strict=True):
                 own = [j for j in self.joints if moving.get(j) == side]
                 rates = chain.joint_rates(q)[1] if own else {}
@@ -73,10 +80,20 @@ class LoopBlock:
     def gaps(self, q: FloatArray) -> FloatArray:
         """Gaps (N, m) of the constraints, m."""
         parts = []
-        for constraint, (first, second), _ in self._parts:
+        for constraint, chains, _ in self._parts:
+            if not chains:
+                rows = [residual(self._tree.poses(row), constraint) for row in q]
+                parts.append(np.array(rows).reshape(len(q), constraint.size))
+                continue
+            first, second = chains
             between = second.poses(q)[0] - first.poses(q)[0]
             parts.append(between @ constraint.rows.T + constraint.offset)
         return np.hstack(parts)
+
+
+def _in_base(constraint: Constraint) -> bool:
+    """Whether a constraint looks at the difference of two points in constant directions."""
+    return constraint.kind == 'point' and not constraint.carried
 
 
 def smallest_gaps(mechanism: Mechanism, y: FloatArray) -> FloatArray:

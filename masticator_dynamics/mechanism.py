@@ -32,6 +32,7 @@ from masticator_dynamics.failures import failure, in_row
 from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
 from masticator_dynamics.limits import Limits, RangeViolation, find_violations
 from masticator_dynamics.load_limits import LoadLimits, binding_loads, limits_for
+from masticator_dynamics.loop_forces import LoopForces
 from masticator_dynamics.results import Attempts, Effort, Motion
 from masticator_dynamics.within_limits import keep_limits
 
@@ -449,16 +450,10 @@ class Mechanism:
 
     # Forces
 
-    def loop_forces(self, multipliers: FloatArray) -> FloatArray:
-        """Forces (..., n_closures, 3) of the closures from the engine's multipliers."""
-        forces, zero = [], np.zeros((*multipliers.shape[:-1], 3))
-        for name in self.closures:
-            # Summed term by term: a matrix product may round differently for one row and many.
-            terms = zip(self._rows_of((name,)), self._structure.constraint(name).rows, strict=True)
-            forces.append(sum((multipliers[..., r, None] * row for r, row in terms), zero))
-        if not forces:
-            return np.zeros((*multipliers.shape[:-1], 0, 3))
-        return np.stack(forces, axis=-2)
+    @functools.cached_property
+    def loops(self) -> LoopForces:
+        """What forces of closures are computed with; made when first needed."""
+        return LoopForces(self)
 
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
@@ -470,7 +465,7 @@ class Mechanism:
         multipliers = row[self.slices['multipliers']].copy()
         self._run(engine.EFFORT, effort.given(), row[: self._width])
         friction = dict(zip(self.contacts, effort.contact_friction, strict=True))
-        return joint_reactions(self._structure, self.packed, multipliers, friction)
+        return joint_reactions(self._structure, self.packed, effort.q, multipliers, friction)
 
     # Plumbing
 

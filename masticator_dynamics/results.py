@@ -240,8 +240,29 @@ class Effort(_Answer):
 
     @property
     def loop_force(self) -> FloatArray:
-        """Force (..., n_closures, 3), N, base axes, on the second frame's body from the first's."""
-        return _read_only(self.mechanism.loop_forces(self._field('multipliers')))
+        """Force (..., n_closures, 3), N, base axes, on the second frame's body from the first's.
+
+        Where :attr:`loop_force_unique` is false it is the one of least norm.
+        """
+        return _read_only(self.mechanism.loops.forces(self.q, self._field('multipliers')))
+
+    @property
+    def loop_torque(self) -> FloatArray:
+        """Torque (..., n_closures, 3), N m, that goes with :attr:`loop_force`.
+
+        Base axes, about the origin of the second frame.
+        """
+        wrenches = self.mechanism.loops.wrenches(self.q, self._field('multipliers'))
+        return _read_only(wrenches[..., 3:])
+
+    @property
+    def loop_force_unique(self) -> npt.NDArray[np.bool_]:
+        """Whether the motion determines the force of each closure (n_closures,).
+
+        It does not where equations follow from others: a planar loop may be loaded sideways, and
+        parallel rods share a load in whatever way they were made. The efforts are unique.
+        """
+        return self.mechanism.loops.unique
 
     @property
     def balance_residual(self) -> FloatArray:

@@ -11,6 +11,7 @@ import math
 
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.pose import point_in_base
+from masticator_dynamics.engine.seen import IN_BASE
 
 REST = 1e-12  # of the velocities that cancel, or of the fastest actuator
 
@@ -55,7 +56,8 @@ def contact_friction(model, tables, i, v):
     for e in range(constraint.first_entry, constraint.last_entry):
         j = model.entries[e].joint
         cx, cy, cz = point_velocity(model.joints[j], model.bodies[j], x, y, z)
-        vx, vy, vz = vx + cx * v[j], vy + cy * v[j], vz + cz * v[j]
+        rate = model.entries[e].sign * v[j]
+        vx, vy, vz = vx + cx * rate, vy + cy * rate, vz + cz * rate
         parts += (abs(cx) + abs(cy) + abs(cz)) * abs(v[j])
     if vx * vx + vy * vy + vz * vz <= (REST * parts) ** 2:
         vx, vy, vz = 0.0, 0.0, 0.0  # rounding must not choose the direction of friction
@@ -69,7 +71,7 @@ def contact_friction(model, tables, i, v):
     for e in range(constraint.first_entry, constraint.last_entry):
         j = model.entries[e].joint
         cx, cy, cz = point_velocity(model.joints[j], model.bodies[j], x, y, z)
-        along = cx * vx + cy * vy + cz * vz
+        along = model.entries[e].sign * (cx * vx + cy * vy + cz * vz)
         tables.loads[j, 1 + tables.sizes[0] + i] += unit * along
         tables.loads[j, 0] += contact.viscous * along
 
@@ -178,7 +180,10 @@ def joint_forces(model, tables, causes):
         for x in range(3):
             row = 3 * tap.slot + x
             for r in range(constraint.size):
-                pull = tap.sign * constraint.rows[r, x]
+                unit = constraint.rows[r, x]
+                if constraint.kind != IN_BASE:
+                    unit = model.wrenches[constraint.first_row + r, x]
+                pull = tap.sign * unit
                 for k in range(causes):
                     forces[row, k] -= pull * tables.multipliers[constraint.first_row + r, k]
             if tap.contact >= 0:

@@ -12,9 +12,10 @@ from masticator_dynamics.actuation import layout
 from masticator_dynamics.actuation.distribute import distribute
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.constraint import moving_joints
 from masticator_dynamics.engine.layout import assemble
 from masticator_dynamics.engine.packing import Model
-from masticator_dynamics.engine.structure import Structure, moving_joints
+from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError, InputError
 
 MOST_CONTACTS = 5  # with friction; patterns of signs are kept as bits
@@ -145,7 +146,7 @@ def _contacts(
     for record, contact in zip(records, description.contacts, strict=True):
         constraint = structure.constraint(contact.name)
         record['constraint'] = order.index(structure.constraints.index(constraint))
-        record['row'] = structure.rows(contact.name).start
+        (record['row'],) = structure.rows(contact.name)
         if friction:
             record['coulomb'] = contact.friction.coulomb * np.linalg.norm(contact.normal)
             record['viscous'] = contact.friction.viscous

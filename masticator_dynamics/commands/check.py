@@ -12,7 +12,7 @@ import numpy as np
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.sections import Row, section
 from masticator_dynamics.description.urdf import Joint
-from masticator_dynamics.engine.structure import residual
+from masticator_dynamics.engine.constraint import residual
 from masticator_dynamics.mechanism import Mechanism
 
 
@@ -31,6 +31,7 @@ def check(mechanism: str) -> None:
         'Spaces': _spaces(loaded),
         'At home': _at_home(loaded),
         'Closures and contacts (gap at home as written)': _constraints(loaded),
+        'Equations that follow from others (forces of closures not unique)': _redundant(loaded),
         'Masses': _masses(loaded),
         'Limits of actuated joints': _limits(loaded, actuated=True),
         'Limits of other joints': _limits(loaded, actuated=False),
@@ -96,6 +97,18 @@ def _constraints(mechanism: Mechanism) -> Iterator[Row]:
         gap = np.abs(residual(poses, constraint) / lengths).max()
         kind = 'closure' if constraint.name in mechanism.closures else 'contact'
         yield kind, constraint.name, f'{gap * 1e3:.1e} mm', parts[constraint.name]
+
+
+def _redundant(mechanism: Mechanism) -> Iterator[Row]:
+    structure = mechanism.structure
+    left_out = {redundancy.name: redundancy for redundancy in structure.redundant}
+    for name in (*mechanism.closures, *mechanism.contacts):
+        found = left_out.get(name)
+        if found is not None:
+            kept = f'{found.equations - found.independent} of {found.equations}'
+            yield name, kept, f'open by {found.gap:.1e} m or rad nearby'
+        elif name in structure.shared:
+            yield name, '0', 'shares its force with others'
 
 
 def _masses(mechanism: Mechanism) -> Iterator[Row]:

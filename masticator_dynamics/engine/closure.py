@@ -46,7 +46,7 @@ def close_block(model, b, q):
     smallest_gap, closed = np.inf, False
     for _ in range(ITERATIONS):
         place_bodies(model, q, block.first_body, block.last_body)
-        gap = measure_block(model, block)
+        gap = measure_block(model, block, q)
         if not math.isfinite(gap):
             return OUT_OF_REACH, smallest_gap, 0.0
         smallest_gap = min(smallest_gap, gap)
@@ -60,10 +60,10 @@ def close_block(model, b, q):
 
 
 @kernel
-def measure_block(model, block):
+def measure_block(model, block, q):
     """Gaps and own Jacobian of the constraints of a block; the largest gap, m."""
     for c in range(block.first_constraint, block.last_constraint):
-        measure(model, model.constraints[c])
+        measure(model, model.constraints[c], q)
     largest = 0.0
     for r in range(block.first_row, block.last_row):
         largest = max(largest, abs(model.gap[r]))
@@ -73,7 +73,7 @@ def measure_block(model, block):
 
 
 @kernel
-def measure_all(model):
+def measure_all(model, q):
     """What closing the loops leaves behind, at the present poses.
 
     Returns
@@ -88,7 +88,7 @@ def measure_all(model):
         block = model.blocks[b]
         if block.first_row == block.last_row:
             continue
-        largest = max(largest, measure_block(model, block))
+        largest = max(largest, measure_block(model, block, q))
         if invert_block(model, block) == 0.0 and singular < 0:
             singular = b
     return singular, largest

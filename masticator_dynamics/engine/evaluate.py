@@ -55,7 +55,7 @@ def _evaluate_row(model, task, given, answer):
     y, y_dot, y_ddot, wrench = given[:k], given[k : 2 * k], given[2 * k : 3 * k], given[3 * k :]
     if task == EFFORT:
         place_bodies(model, answer.q, 0, len(model.joints))
-        singular, answer.report[3] = measure_all(model)
+        singular, answer.report[3] = measure_all(model, answer.q)
         if singular >= 0:
             return SINGULAR, singular, 0.0
     else:

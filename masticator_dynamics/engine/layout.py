@@ -36,13 +36,17 @@ JOINT = np.dtype(
 )
 CONSTRAINT = np.dtype(
     [
-        # residual = rows @ (point_b - point_a) + offset, points in base axes
+        # engine/constraint.py has the equations
+        ('kind', 'i8'),  # see seen.py; 0: rows @ (point_b - point_a) + offset in base axes
         ('body_a', 'i8'),  # joint index, -1: base
         ('body_b', 'i8'),
         ('point_a', 'f8', 3),  # in the frame of body_a, m
         ('point_b', 'f8', 3),
         ('rows', 'f8', (3, 3)),  # the first `size` rows count
         ('offset', 'f8', 3),  # m
+        ('partners', 'f8', (3, 3)),  # of turns in axes of body b; of surfaces x, y, z in a's
+        ('length', 'f8'),  # of rods, m
+        ('first_number', 'i8'),  # of surfaces, among the numbers
         ('size', 'i8'),
         ('whole', 'i8'),  # 1: rows are the base axes and need no multiplication
         ('first_row', 'i8'),  # in the constraint Jacobian
@@ -55,6 +59,7 @@ ENTRY = np.dtype(
     [  # a joint that moves a constraint
         ('joint', 'i8'),
         ('sign', 'f8'),  # +1: it moves point b, -1: it moves point a
+        ('first_number', 'i8'),  # of couplings: its polynomial, among the numbers
     ]
 )
 BLOCK = np.dtype(
@@ -103,11 +108,14 @@ class Parts(NamedTuple):
     ratio: FloatArray  # per actuator, motion of the motor per motion of its joint
     platform_point: FloatArray  # (3,) platform frame's origin in its body's frame, m
     usual_rate: FloatArray  # (independent,) of the actuated joints at home, the yardstick
+    numbers: FloatArray  # of surfaces and couplings, see seen.py
     jacobian: FloatArray  # (rows, tree) of the constraints; structural zeros stay zero
     tangent: FloatArray  # (tree, independent) joint velocities per independent velocity
     inverse: FloatArray  # (rows, rows) inverses of the blocks, left-aligned
     square: FloatArray  # (rows, rows)
     projected: FloatArray  # (rows, independent)
+    wrenches: FloatArray  # (rows, 6) of unit multipliers on body b, where kinds leave them
+    curvature: FloatArray  # (rows, tree) of couplings; of surfaces the first three
     basis: FloatArray  # (actuated, independent) orthonormal
     triangle: FloatArray  # (independent, independent)
     gap: FloatArray  # (rows,) m
@@ -157,7 +165,7 @@ class Sizes:
     def scratch(self) -> FloatArray:
         """Fresh scratch memory, as many rows as :func:`unpack` hands out."""
         n, k, u, m = self.tree, self.independent, self.actuated, self.rows
-        return np.zeros((4 * m + n + u + k + 6, max(n, m, k, u)))
+        return np.zeros((6 * m + n + u + k + 6, max(n, m, k, u, 6)))
 
 
 _DIRECTORY_BYTES = 8 * (len(SECTIONS) + 1)  # first byte of each section, and the end
@@ -185,7 +193,7 @@ def unpack(memory, scratch):
     dependent = memory[at[7] : at[8]].view(np.int64)
     joints = memory[at[0] : at[1]].view(JOINT)
     n, k, u, m = len(joints), len(independent), len(actuated), len(dependent)
-    vectors = 4 * m + n + u + k
+    vectors = 6 * m + n + u + k
     return Parts(
         joints,
         memory[at[1] : at[2]].view(CONSTRAINT),
@@ -201,13 +209,16 @@ def unpack(memory, scratch):
         memory[at[11] : at[12]].view(np.float64),
         memory[at[12] : at[13]].view(np.float64),
         memory[at[13] : at[14]].view(np.float64),
+        memory[at[14] : at[15]].view(np.float64),
         scratch[:m],
         scratch[m : m + n],
         scratch[m + n : 2 * m + n],
         scratch[2 * m + n : 3 * m + n],
         scratch[3 * m + n : 4 * m + n],
-        scratch[4 * m + n : 4 * m + n + u],
-        scratch[4 * m + n + u : vectors],
+        scratch[4 * m + n : 5 * m + n],
+        scratch[5 * m + n : 6 * m + n],
+        scratch[6 * m + n : 6 * m + n + u],
+        scratch[6 * m + n + u : vectors],
         scratch[vectors],
         scratch[vectors + 1],
         scratch[vectors + 2],

@@ -6,6 +6,7 @@ from masticator_dynamics.engine.closure import SINGULAR
 from masticator_dynamics.engine.inverse import regularity
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.pose import along, measure_upstream, point_in_base
+from masticator_dynamics.engine.seen import IN_BASE, seen_drift
 
 SMALLEST_REGULARITY = 1e-6  # below it a result keeps fewer than about ten digits
 
@@ -163,7 +164,7 @@ def tree_accelerations(model, v, y_ddot, a):
         if block.first_row == block.last_row:
             continue
         for c in range(block.first_constraint, block.last_constraint):
-            drift(model, model.constraints[c])
+            drift(model, model.constraints[c], v)
         add_upstream(model, block, a)
         solve_block(model, block, a)
     for j in range(len(a)):
@@ -172,8 +173,13 @@ def tree_accelerations(model, v, y_ddot, a):
 
 
 @kernel
-def drift(model, constraint):
+def drift(model, constraint, v):
     """Second time derivative of a constraint for constant joint velocities, in ``model.gap``."""
+    if constraint.kind != IN_BASE:
+        ax, ay, az = point_in_base(model.bodies[constraint.body_a], constraint.point_a)
+        bx, by, bz = point_in_base(model.bodies[constraint.body_b], constraint.point_b)
+        seen_drift(model, constraint, v, ax, ay, az, bx, by, bz)
+        return
     ax, ay, az = point_acceleration(model.bodies[constraint.body_a], constraint.point_a)
     bx, by, bz = point_acceleration(model.bodies[constraint.body_b], constraint.point_b)
     for r in range(constraint.size):

@@ -8,9 +8,10 @@ from collections.abc import Collection
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine import layout
+from masticator_dynamics.engine import layout, seen
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.structure import Structure, jacobian, moving_joints
+from masticator_dynamics.engine.constraint import Constraint, jacobian, moving_joints
+from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.universal_limb import limb_of
 
 LARGEST_TURN = 0.3  # rad per Newton step: with it the iteration never left the branch of home
@@ -38,7 +39,7 @@ def pack(
     platform = tree.frames[description.platform]
     ratio = transmission_ratios(description)
     motors_at_home = ratio[:, None] * structure.home_tangent(independent)[actuated]
-    constraints, entries = _constraints(structure)
+    constraints, entries, numbers = _constraints(structure)
     sections = {
         'joints': _joints(description, structure),
         'constraints': constraints,
@@ -52,6 +53,7 @@ def pack(
         'ratio': ratio,
         'platform_point': platform.position,
         'usual_rate': np.linalg.norm(motors_at_home, axis=0),
+        'numbers': np.array(numbers),
         'platform_body': np.array([platform.body]),
         'answer': np.array([0, *(part.stop for part in sizes.answer_slices().values())]),
     }
@@ -85,28 +87,46 @@ def _joints(description: MechanismDescription, structure: Structure) -> np.ndarr
     return records
 
 
-def _constraints(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
-    """Constraints in block order, and the joints that move them."""
+def _constraints(structure: Structure) -> tuple[np.ndarray, np.ndarray, list[float]]:
+    """Constraints in block order, the joints that move them, numbers of surfaces and couplings."""
     records = np.zeros(len(structure.constraints), layout.CONSTRAINT)
-    entries: list[tuple[int, float]] = []
-    row, slots = 0, iter(records)
-    for block in structure.blocks:
-        for c in block.constraints:
-            constraint, record = structure.constraints[c], next(slots)
-            size = len(constraint.rows)
-            record['body_a'], record['body_b'] = constraint.body_a, constraint.body_b
-            record['point_a'], record['point_b'] = constraint.point_a, constraint.point_b
-            record['rows'][:size], record['offset'][:size] = constraint.rows, constraint.offset
-            record['size'], record['first_row'] = size, row
-            record['whole'] = np.array_equal(constraint.rows, np.eye(3))
-            record['first_entry'] = len(entries)
-            moving = sorted(moving_joints(structure.tree, constraint).items())
-            entries += [entry for entry in moving if entry[0] in block.joints]
-            record['last_unknown'] = len(entries)
-            entries += [entry for entry in moving if entry[0] not in block.joints]
-            record['last_entry'] = len(entries)
-            row += size
-    return records, np.array(entries, layout.ENTRY)
+    entries: list[tuple[int, float, int]] = []
+    numbers: list[float] = []
+    owners = [block for block in structure.blocks for _ in block.constraints]
+    for record, block, (constraint, rows) in zip(records, owners, structure.ordered(), strict=True):
+        size = constraint.size
+        record['kind'] = _kind(constraint)
+        record['body_a'], record['body_b'] = constraint.body_a, constraint.body_b
+        record['point_a'], record['point_b'] = constraint.point_a, constraint.point_b
+        record['rows'][:size], record['offset'][:size] = constraint.rows, constraint.offset
+        record['partners'][: len(constraint.partners)] = constraint.partners
+        record['length'], record['first_number'] = constraint.length, len(numbers)
+        record['size'], record['first_row'] = size, rows.start
+        record['whole'] = not constraint.carried and np.array_equal(constraint.rows, np.eye(3))
+        if constraint.surface is not None:
+            numbers += constraint.surface.numbers.tolist()
+        polynomials = {}
+        for joint, coefficients in constraint.terms:
+            polynomials[joint] = len(numbers)
+            numbers += [len(coefficients), *coefficients]
+        moving = sorted(moving_joints(structure.tree, constraint).items())
+        moving.sort(key=lambda entry: entry[0] not in block.joints)  # the block's own come first
+        record['first_entry'] = len(entries)
+        entries += [(joint, sign, polynomials.get(joint, 0)) for joint, sign in moving]
+        record['last_unknown'] = record['first_entry'] + sum(j in block.joints for j, _ in moving)
+        record['last_entry'] = len(entries)
+    return records, np.array(entries, layout.ENTRY), numbers or [0.0]
+
+
+def _kind(constraint: Constraint) -> int:
+    """Which kernel evaluates a constraint."""
+    if constraint.kind == 'point':
+        return seen.CARRIED if constraint.carried else seen.IN_BASE
+    kinds = {
+        'turn': seen.TURN, 'distance': seen.DISTANCE, 'surface': seen.SURFACE,
+        'coupling': seen.COUPLING,
+    }  # fmt: skip
+    return kinds[constraint.kind]
 
 
 def _blocks(structure: Structure) -> np.ndarray:

@@ -8,6 +8,7 @@ The base is the last record of ``bodies``, so that a parent index of -1 needs no
 import math
 
 from masticator_dynamics.engine.jit import kernel
+from masticator_dynamics.engine.seen import IN_BASE, measure_seen, seen_rates
 
 
 @kernel
@@ -50,10 +51,15 @@ def along(rows, r, x, y, z):
 
 
 @kernel
-def measure(model, constraint):
-    """Gap (m) of a constraint at the present poses, and its Jacobian for the block's own joints."""
+def measure(model, constraint, q):
+    """Gaps of a constraint at the present poses, and its Jacobian for the block's own joints."""
     ax, ay, az = point_in_base(model.bodies[constraint.body_a], constraint.point_a)
     bx, by, bz = point_in_base(model.bodies[constraint.body_b], constraint.point_b)
+    if constraint.kind != IN_BASE:
+        measure_seen(model, constraint, q, ax, ay, az, bx, by, bz)
+        own = constraint.last_unknown
+        seen_rates(model, constraint, constraint.first_entry, own, bx, by, bz)
+        return
     first = constraint.first_row
     if constraint.whole:
         model.gap[first] = constraint.offset[0] + bx - ax
@@ -74,6 +80,9 @@ def measure_upstream(model, constraint):
     """Jacobian of a constraint for the joints of earlier blocks."""
     ax, ay, az = point_in_base(model.bodies[constraint.body_a], constraint.point_a)
     bx, by, bz = point_in_base(model.bodies[constraint.body_b], constraint.point_b)
+    if constraint.kind != IN_BASE:
+        seen_rates(model, constraint, constraint.last_unknown, constraint.last_entry, bx, by, bz)
+        return
     rates(model, constraint, constraint.last_unknown, constraint.last_entry, ax, ay, az, bx, by, bz)
 
 

@@ -7,17 +7,26 @@ from collections.abc import Mapping
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.constraint import points
+from masticator_dynamics.engine.constraint import wrenches as unit_wrenches
 from masticator_dynamics.engine.layout import bodies_of
 from masticator_dynamics.engine.packing import Model
 from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.engine.tree import TreePoses
 
 
 def joint_reactions(
-    structure: Structure, model: Model, multipliers: FloatArray, friction: Mapping[str, FloatArray]
+    structure: Structure,
+    model: Model,
+    q: FloatArray,
+    multipliers: FloatArray,
+    friction: Mapping[str, FloatArray],
 ) -> FloatArray:
     """Wrenches (n, 6) that joints transmit, right after their motion was evaluated.
 
-    ``friction`` holds the friction force (3,), N, base axes, on the body of each contact.
+    ``q`` are its positions (n,); ``friction`` holds the friction force (3,), N, base axes, on the
+    body of each contact. Couplings of joints act along the axes of these joints and between no
+    bodies that the description names: they are not among the wrenches.
 
     Force and torque on the child from the parent, base axes, torque about the joint's origin.
     The engine leaves the wrenches of the open tree; the constraint forces are taken off here.
@@ -25,24 +34,28 @@ def joint_reactions(
     bodies = bodies_of(model.memory)
     origins, rotations = bodies['position'], bodies['rotation']
     wrenches = np.hstack([bodies['force'][:-1], bodies['moment'][:-1]])
-    # Forces and points of the constraints, then their wrenches about the base's origin.
-    at, forces, points = [], [], []
-    for constraint in structure.constraints:
-        rows = structure.rows(constraint.name)
-        force = multipliers[rows.start : rows.stop] @ constraint.rows
-        rubbing = friction.get(constraint.name, 0.0)
-        for body, point, applied in (
-            (constraint.body_a, constraint.point_a, -force),
-            (constraint.body_b, constraint.point_b, force + rubbing),
+    poses = TreePoses(structure.tree, q, rotations, origins)
+    # Bodies and the wrenches of the constraints on them, about the base's origin.
+    at: list[int] = []
+    applied: list[FloatArray] = []
+    for constraint, rows in structure.ordered():
+        unit = unit_wrenches(poses, constraint)
+        wrench = multipliers[rows.start : rows.stop] @ unit
+        wrench[:3] += friction.get(constraint.name, 0.0)
+        a, b = points(poses, constraint)
+        in_base = constraint.kind == 'point' and not constraint.carried
+        for body, point, sign in (
+            (constraint.body_a, a if in_base else b, -1.0),
+            (constraint.body_b, b, 1.0),
         ):
             if body >= 0:
                 at.append(body)
-                forces.append(applied)
-                points.append(origins[body] + rotations[body] @ point)
+                torque = wrench[3:] + np.cross(point, wrench[:3])
+                applied.append(sign * np.concatenate([wrench[:3], torque]))
     if not at:
         return wrenches
     borne = np.zeros_like(wrenches)
-    np.add.at(borne, at, np.hstack([forces, np.cross(points, forces)]))
+    np.add.at(borne, at, applied)
     # What a body bears its parent bears, too; parents stand before children.
     for j in range(len(wrenches) - 1, -1, -1):
         parent = structure.tree.placements[j].body

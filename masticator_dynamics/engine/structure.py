@@ -8,29 +8,33 @@ for its own joints, given the blocks before it. A platform on limbs falls apart 
 """
 
 import dataclasses
+import warnings
 
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.tree import SpanningTree, TreePoses, spanning_tree
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.engine.constraint import (
+    Constraint,
+    jacobian,
+    moving_joints,
+    residual,
+    supporting_joints,
+)
+from masticator_dynamics.engine.descent import Loops
+from masticator_dynamics.engine.equations import (
+    all_constraints,
+    check_home,
+    extent,
+    without_sideways,
+)
+from masticator_dynamics.engine.redundancy import Independent, Redundancy, without_redundancy
+from masticator_dynamics.engine.tree import SpanningTree, spanning_tree
+from masticator_dynamics.errors import DescriptionError, DescriptionWarning
 
-HOME_TOLERANCE = 1e-6  # m; a larger gap at home means wrong data, a smaller one is rounding
-_NULL = 1e-9  # relative; a direction in which a closure never moves
-
-
-@dataclasses.dataclass(frozen=True)
-class Constraint:
-    """``rows @ (point_b - point_a) + offset = 0`` with points fixed to bodies of the tree."""
-
-    name: str
-    body_a: int
-    body_b: int
-    point_a: FloatArray
-    point_b: FloatArray
-    rows: FloatArray  # (size, 3), base axes
-    offset: FloatArray  # (size,), m
+HOME_TOLERANCE = 1e-6  # m or rad; a larger gap at home means wrong data, a smaller is rounding
+_EXACT = 1e-9  # m or rad; what stays open up to here is not worth a word
+ROUNDED_HOME = 2e-5  # of equations that follow from others but for rounding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,21 +54,28 @@ class Structure:
     blocks: tuple[Block, ...]
     stages: tuple[int, ...]  # per joint: number of blocks to close before its body is placed
     home: FloatArray
+    described: tuple[Constraint, ...] = ()  # all equations, those that follow from others included
+    redundant: tuple[Redundancy, ...] = ()  # closures of which some equations were left out
+    shared: frozenset[str] = frozenset()  # closures whose forces are not unique
+    least_norm: bool = True  # what is kept of these bears forces of least norm
 
     def index(self, joint: str) -> int:
         """Tree index of a joint."""
         return [j.name for j in self.tree.joints].index(joint)
 
-    def rows(self, name: str) -> range:
-        """Rows of a constraint among the multipliers, which stand in block order."""
-        start = 0
+    def ordered(self) -> list[tuple[Constraint, range]]:
+        """Constraints in block order, and their rows among the multipliers."""
+        parts, start = [], 0
         for block in self.blocks:
             for c in block.constraints:
-                size = len(self.constraints[c].rows)
-                if self.constraints[c].name == name:
-                    return range(start, start + size)
-                start += size
-        raise KeyError(name)
+                stop = start + self.constraints[c].size
+                parts.append((self.constraints[c], range(start, stop)))
+                start = stop
+        return parts
+
+    def rows(self, name: str) -> list[int]:
+        """Rows of a closure or contact among the multipliers."""
+        return [row for c, rows in self.ordered() if c.name == name for row in rows]
 
     def constraint(self, name: str) -> Constraint:
         """A constraint by name."""
@@ -72,9 +83,8 @@ class Structure:
 
     def jacobian(self, q: FloatArray) -> FloatArray:
         """Rates of all constraints (rows, n) per joint velocity, in block order."""
-        ordered = [self.constraints[c] for block in self.blocks for c in block.constraints]
         poses = self.tree.poses(q)
-        return np.vstack([jacobian(poses, c) for c in ordered])
+        return np.vstack([jacobian(poses, c) for c, _ in self.ordered()])
 
     def home_tangent(self, independent: list[int]) -> FloatArray:
         """Joint velocities (n, k) at home per velocity of each independent joint."""
@@ -88,11 +98,7 @@ class Structure:
 
     def extent(self) -> float:
         """Size of the mechanism at home, m: the yardstick for steps of sliding joints."""
-        poses = self.tree.poses(self.home)
-        points = [*poses.origins]
-        for constraint in self.constraints:
-            points += _points(poses, constraint)
-        return float(np.ptp(points, axis=0).max()) or 1.0
+        return extent(self.tree, list(self.constraints), self.home)
 
 
 def analyse(description: MechanismDescription) -> Structure:
@@ -106,7 +112,8 @@ def analyse(description: MechanismDescription) -> Structure:
     """
     tree = spanning_tree(description.tree)
     home = np.array([description.home.get(joint.name, 0.0) for joint in tree.joints])
-    constraints = tuple(_constraints(description, tree, home))
+    found = _independent(description, tree, home)
+    constraints = found.constraints
     independent = {i for i, j in enumerate(tree.joints) if j.name in description.independent}
     dependent = [i for i in range(len(tree.joints)) if i not in independent]
     blocks = _blocks(description, tree, constraints, dependent, home)
@@ -117,78 +124,50 @@ def analyse(description: MechanismDescription) -> Structure:
     moved = {-1: -1, **new}
     return Structure(
         tree.reordered(order),
-        tuple(
-            dataclasses.replace(c, body_a=moved[c.body_a], body_b=moved[c.body_b])
-            for c in constraints
-        ),
+        tuple(c.moved(moved) for c in constraints),
         tuple(Block(b.constraints, tuple(new[j] for j in b.joints)) for b in blocks),
         tuple(stages[i] for i in order),
         home[order],
+        tuple(c.moved(moved) for c in found.described),
+        found.redundant,
+        found.shared,
+        found.least_norm,
     )
 
 
-def moving_joints(tree: SpanningTree, constraint: Constraint) -> dict[int, float]:
-    """Joints that move one side of a constraint only: +1 its point b, -1 its point a."""
-    side_a, side_b = tree.supports(constraint.body_a), tree.supports(constraint.body_b)
-    return {j: 1.0 for j in side_b - side_a} | {j: -1.0 for j in side_a - side_b}
-
-
-def jacobian(poses: TreePoses, constraint: Constraint) -> FloatArray:
-    """Rate (size, n) of a constraint's residual per joint velocity."""
-    a, b = _points(poses, constraint)
-    rates = poses.point_jacobian(constraint.body_b, b) - poses.point_jacobian(constraint.body_a, a)
-    return constraint.rows @ rates
-
-
-def residual(poses: TreePoses, constraint: Constraint) -> FloatArray:
-    """Gap (size,) of a constraint, m."""
-    a, b = _points(poses, constraint)
-    return constraint.rows @ (b - a) + constraint.offset
-
-
-def _points(poses: TreePoses, constraint: Constraint) -> tuple[FloatArray, FloatArray]:
-    return (
-        poses.point(constraint.body_a, constraint.point_a),
-        poses.point(constraint.body_b, constraint.point_b),
+def _independent(
+    description: MechanismDescription, tree: SpanningTree, home: FloatArray
+) -> Independent:
+    """Equations of which none follows from others, closed at home."""
+    described = all_constraints(description, tree)
+    check_home(description, tree, described, home, ROUNDED_HOME)
+    size = extent(tree, described, home)
+    found = without_redundancy(
+        Loops(tree, tuple(described), size),
+        Loops(tree, tuple(without_sideways(described, tree, home)), size),
+        home,
     )
-
-
-def _constraints(description: MechanismDescription, tree: SpanningTree, home: FloatArray):
-    """Closures, reduced to the directions in which they can open, then contacts."""
-    rng = np.random.default_rng(0)
-    nearby = [tree.poses(home + rng.uniform(-0.3, 0.3, len(home))) for _ in range(4)]
-    at_home = tree.poses(home)
-    for index, closure in enumerate(description.closures):
-        a, b = (tree.frames[name] for name in closure.frames)
-        full = Constraint(
-            closure.name, a.body, b.body, a.position, b.position, np.eye(3), np.zeros(3)
-        )
-        gap = float(np.abs(residual(at_home, full)).max())
-        if gap > HOME_TOLERANCE:
-            raise DescriptionError(
-                description.file, f'closures[{index}] ({closure.name})',
-                f'the loop does not close at home: gap {gap * 1e3:.6g} mm between '
-                f'{closure.frames[0]!r} and {closure.frames[1]!r}',
-            )  # fmt: skip
-        rates = np.hstack([jacobian(poses, full) for poses in nearby])
-        directions, strengths, _ = np.linalg.svd(rates)
-        rows = directions[:, strengths > _NULL * max(strengths[0], 1e-300)].T
-        if len(rows) < 3:
-            full = dataclasses.replace(full, rows=rows, offset=np.zeros(len(rows)))
-        yield full
+    rounded = {left_out.name for left_out in found.redundant if left_out.gap > _EXACT}
+    exact = [constraint for constraint in found.constraints if constraint.name not in rounded]
+    check_home(description, tree, exact, home, HOME_TOLERANCE)
+    unknown = {left_out.name for left_out in found.redundant} | found.shared
     for index, contact in enumerate(description.contacts):
-        frame = tree.frames[contact.frame]
-        touch = Constraint(
-            contact.name, -1, frame.body, np.zeros(3), frame.position,
-            np.array([contact.normal]), np.array([contact.offset]),
-        )  # fmt: skip
-        gap = abs(float(residual(at_home, touch)[0])) / float(np.linalg.norm(contact.normal))
-        if gap > HOME_TOLERANCE:
+        if contact.name in unknown:
             raise DescriptionError(
                 description.file, f'contacts[{index}] ({contact.name})',
-                f'{contact.frame!r} is {gap * 1e3:.6g} mm off its plane at home',
+                'what it says follows from other contacts or closures, so its force is not unique; '
+                'leave one of them out',
             )  # fmt: skip
-        yield touch
+    for left_out in found.redundant:
+        if left_out.name in rounded:
+            warnings.warn(
+                f'{description.file}: {left_out.name}: {left_out.equations - left_out.independent} '
+                f'of {left_out.equations} equations follow from others but for rounding: '
+                f'{left_out.gap:.2g} m or rad stay open nearby',
+                DescriptionWarning,
+                stacklevel=2,
+            )
+    return found
 
 
 def _blocks(
@@ -200,10 +179,12 @@ def _blocks(
 ) -> tuple[Block, ...]:
     """Block-triangular form of the constraints over the dependent joints."""
     owner = [c for c, constraint in enumerate(constraints) for _ in constraint.rows]
-    incidence = np.zeros((len(owner), len(tree.joints)), dtype=bool)
+    incidence = np.zeros((2, len(owner), len(tree.joints)), dtype=bool)
     for row, c in enumerate(owner):
-        incidence[row, list(moving_joints(tree, constraints[c]))] = True
-    incidence = incidence[:, dependent]
+        incidence[0, row, list(moving_joints(tree, constraints[c]))] = True
+        incidence[1, row, list(supporting_joints(tree, constraints[c]))] = True
+    # A joint that carries both sides opens no gap, but both must be placed to see theirs.
+    incidence, supported = incidence[:, :, dependent]
     match = _perfect_matching(incidence)
     unmatched = [j for k, j in enumerate(dependent) if k not in match.values()]
     if unmatched or len(match) < len(owner):
@@ -218,7 +199,7 @@ def _blocks(
     reach = np.eye(len(owner), dtype=bool)
     for row, c in enumerate(owner):
         for other, d in enumerate(owner):
-            reach[row, other] |= incidence[row, match[other]] or c == d
+            reach[row, other] |= supported[row, match[other]] or c == d
     for _ in range(max(len(owner), 1).bit_length()):
         reach = reach.astype(int) @ reach.astype(int) > 0
     order = sorted(range(len(owner)), key=lambda r: (reach[r].sum(), r))

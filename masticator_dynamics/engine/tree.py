@@ -67,7 +67,7 @@ class SpanningTree:
                 c, s = np.cos(q[i]), np.sin(q[i])
                 x, y = rotations[i, :, 0].copy(), rotations[i, :, 1].copy()
                 rotations[i, :, 0], rotations[i, :, 1] = c * x + s * y, c * y - s * x
-        return TreePoses(self, rotations, origins)
+        return TreePoses(self, q, rotations, origins)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +75,7 @@ class TreePoses:
     """Rotations (n + 1, 3, 3) and origins (n + 1, 3) of the bodies in the base; the base last."""
 
     tree: SpanningTree
+    q: FloatArray  # (n,) that they belong to
     rotations: FloatArray
     origins: FloatArray
 

@@ -110,7 +110,8 @@ def limb_of(
     """
     tree = structure.tree
     constraint = structure.constraints[block.constraints[0]]
-    if len(block.joints) != 3 or len(block.constraints) != 1 or len(constraint.rows) != 3:
+    plain = constraint.kind == 'point' and constraint.size == 3
+    if len(block.joints) != 3 or len(block.constraints) != 1 or not plain:
         return {}
     first, middle, last = block.joints
     chain = tree.placements[middle].body == first and tree.placements[last].body == middle

@@ -106,14 +106,6 @@ def test_too_few_independent_joints(tmp_path: pathlib.Path) -> None:
     assert 'undetermined: y;' in error.reason
 
 
-def test_too_many_closures(tmp_path: pathlib.Path) -> None:
-    """An overconstrained loop, although it would close: nothing can share out its force."""
-    again = {'name': 'twice', 'frames': ['rod_1_tip', 'rod_2_tip']}
-    error = refused(tmp_path, 'five_bar', lambda data: data['closures'].append(again))
-    assert '6 constraint equations for 4 dependent joints' in error.reason
-    assert 'left over: ' in error.reason and 'none' not in error.reason.split('left over')[1]
-
-
 def test_too_many_independent_joints(tmp_path: pathlib.Path) -> None:
     error = refused(
         tmp_path, 'five_bar', lambda data: data.update(independent=['x', 'y', 'motor_1'])

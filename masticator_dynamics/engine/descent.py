@@ -1,0 +1,80 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Closing all loops at once by moving every joint of the tree: slow, and content with any start.
+
+It serves while a mechanism is built: to look at its neighbourhood, and to find a home.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.constraint import Constraint, jacobian, residual
+from masticator_dynamics.engine.tree import SpanningTree
+
+LARGEST_STEP = 0.3  # rad, or of the mechanism's size for sliding joints
+_DAMPING = 0.1  # of the gap: little where a loop is nearly closed, more far from it
+
+
+@dataclasses.dataclass(frozen=True)
+class Loops:
+    """Constraints of a tree, free of units: gaps and steps of sliding joints per ``extent`` m."""
+
+    tree: SpanningTree
+    constraints: tuple[Constraint, ...]
+    extent: float
+
+    @property
+    def joint_units(self) -> FloatArray:
+        """What counts as 1 (n,): 1 rad for turning joints, the extent (m) for sliding ones."""
+        slides = [joint.type == 'prismatic' for joint in self.tree.joints]
+        return np.where(slides, self.extent, 1.0)
+
+    def gaps(self, q: FloatArray) -> FloatArray:
+        """Gaps of all equations, as described: m or rad."""
+        poses = self.tree.poses(q)
+        return _stacked([residual(poses, c) for c in self.constraints])
+
+    def units(self) -> FloatArray:
+        """What counts as a gap of 1, per equation: the extent (m), or 1 rad."""
+        return _stacked([np.full(c.size, c.unit(self.tree, self.extent)) for c in self.constraints])
+
+    def jacobian(self, q: FloatArray) -> FloatArray:
+        """Rates (rows, n) of the gaps per joint velocity, both free of units."""
+        poses = self.tree.poses(q)
+        rates = [np.zeros((0, len(q))), *(jacobian(poses, c) for c in self.constraints)]
+        return np.vstack(rates) * self.joint_units / self.units()[:, None]
+
+
+def descend(loops: Loops, q: FloatArray, iterations: int, rank: float = 1e-6) -> FloatArray:
+    """Positions (n,) with smaller gaps, by damped Gauss-Newton steps of least length.
+
+    Parameters
+    ----------
+    q : array, shape (n,)
+        Where to start, rad or m.
+    rank : float
+        Directions are left alone in which gaps change less than this, relative to the largest:
+        equations that follow from others but for rounding must not move joints far.
+    """
+    q, units, joint_units = q.copy(), loops.units(), loops.joint_units
+    gap = loops.gaps(q) / units
+    for _ in range(iterations):
+        rates = loops.jacobian(q)
+        left, strength, right = np.linalg.svd(rates, full_matrices=False)
+        if not len(strength) or not strength[0] > 0.0:
+            break
+        damping = _DAMPING * min(1.0, float(np.linalg.norm(gap))) ** 2
+        weight = np.where(strength > rank * strength[0], strength / (strength**2 + damping), 0.0)
+        step = -right.T @ (weight * (left.T @ gap))
+        longest = float(np.abs(step).max())
+        q += joint_units * step * min(1.0, LARGEST_STEP / max(longest, 1e-300))
+        gap = loops.gaps(q) / units
+        if longest < 1e-14:
+            break
+    return q
+
+
+def _stacked(parts: list[FloatArray]) -> FloatArray:
+    return np.concatenate([np.zeros(0), *parts])

@@ -1,0 +1,242 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Equations that follow from others: found over neighbouring closed configurations, left out.
+
+A planar loop cannot open sideways, a second rod of a parallelogram repeats the first, a weld in a
+planar loop says thrice what the hinges say. Such equations must go before equations and joints
+can be counted. At home alone a rank is no proof: a singular home loses rank as well. And data of a
+drawing program are rounded, so that no rank is exact: an equation counts as following from others
+where all of its neighbourhood agrees to within :data:`ROUNDING`.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.descent import Loops, descend
+from masticator_dynamics.engine.tree import TreePoses
+
+ROUNDING = 3e-4  # of the closure's own rates: 1e-5 rad and 1e-5 m in 0.1 m, with levers
+NEGLIGIBLE_GAP = 1e-4  # rad, or of the size: neighbours that close worse are no neighbours
+_CANCELS = 1e-2  # part of a closure in forces that cancel, above which it is no rounding
+_NEIGHBOURS, _AWAY = 6, 0.15  # rad, or of the size
+
+
+@dataclasses.dataclass(frozen=True)
+class Redundancy:
+    """A closure of which some equations follow from others."""
+
+    name: str
+    equations: int
+    independent: int
+    gap: float  # that rounding leaves in it nearby where all others close, m or rad
+
+
+@dataclasses.dataclass(frozen=True)
+class Independent:
+    """Equations of which none follows from others, and what was left out."""
+
+    constraints: tuple[Constraint, ...]
+    described: tuple[Constraint, ...]  # all equations
+    redundant: tuple[Redundancy, ...]
+    shared: frozenset[str]  # closures whose forces the motion does not determine
+    least_norm: bool  # what is kept bears forces of least norm
+
+
+def without_redundancy(described: Loops, reduced: Loops, home: FloatArray) -> Independent:
+    """The constraints without the equations that follow from others.
+
+    Parameters
+    ----------
+    described : Loops
+        All equations, in the order in which they are kept.
+    reduced : Loops
+        The same, less what plainly follows: where the rest is independent, that is the answer.
+    home : array, shape (n,)
+        A configuration closed but for rounding.
+    """
+    if _regular(reduced, home):
+        pairs = zip(described.constraints, reduced.constraints, strict=True)
+        left_out = tuple(
+            Redundancy(full.name, full.size, part.size, 0.0)
+            for full, part in pairs
+            if part.size < full.size
+        )
+        shared = frozenset(redundancy.name for redundancy in left_out)
+        return Independent(reduced.constraints, described.constraints, left_out, shared, True)
+    return _searched(described, home)
+
+
+def _searched(loops: Loops, home: FloatArray) -> Independent:
+    """What is independent in the neighbourhood of home; closures give way to contacts."""
+    ordered = sorted(loops.constraints, key=lambda constraint: not constraint.contact)
+    loops = dataclasses.replace(loops, constraints=tuple(ordered))
+    nearby = neighbours(loops, home)
+    rates = [loops.jacobian(q) for q in nearby]
+    poses = [loops.tree.poses(q) for q in nearby]
+    bases = [np.zeros((0, len(home))) for _ in nearby]  # of what is kept, orthonormal rows
+    kept: list[Constraint] = []
+    counts: dict[str, list[int]] = {}
+    first = 0
+    for constraint in loops.constraints:
+        own = slice(first, first + constraint.size)
+        first = own.stop
+        left = _independent_rows(constraint, [r[own] for r in rates], bases, poses)
+        count = counts.setdefault(constraint.name, [0, 0])
+        count[0] += constraint.size
+        if left is None:
+            continue
+        count[1] += left.size
+        kept.append(left)
+        alone = dataclasses.replace(loops, constraints=(left,))
+        bases = [
+            _extended(basis, alone.jacobian(q)) for basis, q in zip(bases, nearby, strict=True)
+        ]
+    redundant = tuple(
+        Redundancy(name, total, left, _largest_gap(loops, nearby, name))
+        for name, (total, left) in counts.items()
+        if left < total
+    )
+    ranks = [len(basis) for basis in bases]
+    shared = [_shared(loops, r) for r, rank in zip(rates, ranks, strict=True) if rank == max(ranks)]
+    return Independent(tuple(kept), loops.constraints, redundant, frozenset().union(*shared), False)
+
+
+def neighbours(loops: Loops, home: FloatArray) -> list[FloatArray]:
+    """Closed configurations (n,) about home, in all directions in which it moves; home first."""
+    _, strength, right = np.linalg.svd(loops.jacobian(home))
+    rank = int((strength > ROUNDING * strength.max(initial=0.0)).sum())
+    motions, rng = right[rank:], np.random.default_rng(0)
+    found = [home]
+    for _ in range(_NEIGHBOURS if len(motions) else 0):
+        step = rng.normal(size=len(motions)) @ motions
+        step *= _AWAY / np.abs(step).max()
+        for shorter in (1.0, 0.3, 0.1):
+            start = home + shorter * step * loops.joint_units
+            q = descend(loops, start, 12, ROUNDING)
+            if np.abs(loops.gaps(q) / loops.units()).max(initial=0.0) < NEGLIGIBLE_GAP:
+                found.append(q)
+                break
+    return found
+
+
+def _regular(loops: Loops, home: FloatArray) -> bool:
+    """Whether all equations are independent at home already, and plainly so."""
+    rates = loops.jacobian(home)
+    if len(rates) > rates.shape[1]:
+        return False
+    scale = np.repeat(
+        [_strength(part) for part in _parts(loops, rates)], [c.size for c in loops.constraints]
+    )
+    strength = np.linalg.svd(rates / scale[:, None], compute_uv=False)
+    return not len(strength) or bool(strength[-1] > 10.0 * ROUNDING)
+
+
+def _parts(loops: Loops, rates: FloatArray) -> list[FloatArray]:
+    ends = np.cumsum([c.size for c in loops.constraints])
+    return np.split(rates, ends[:-1]) if len(ends) else []
+
+
+def _strength(rates: FloatArray) -> float:
+    """How fast the gaps of a closure grow at most: its own yardstick."""
+    return float(np.linalg.norm(rates, axis=1).max()) or 1.0
+
+
+def _independent_rows(
+    constraint: Constraint,
+    rates: list[FloatArray],
+    bases: list[FloatArray],
+    poses: list[TreePoses],
+) -> Constraint | None:
+    """What a constraint demands beyond those kept before it; None where it is nothing.
+
+    The combinations of its rows that are independent are sought in base axes, in those of body a
+    and in those of body b: for a planar loop and for a parallelogram they are constant in one of
+    them. Where they are in none, single rows are picked.
+    """
+    scale = max(_strength(rate) for rate in rates)
+    beyond = [
+        (rate - rate @ basis.T @ basis) / scale for rate, basis in zip(rates, bases, strict=True)
+    ]
+    strengths = [np.linalg.svd(part, compute_uv=False) for part in beyond]
+    rank = max(int((s > ROUNDING).sum()) for s in strengths)
+    if rank == constraint.size:
+        return constraint
+    if rank == 0:
+        return None
+    if constraint.kind == 'point' and constraint.size == 3:
+        return _turned_rows(constraint, beyond, poses, rank)
+    return _picked_rows(constraint, beyond, rank)
+
+
+def _turned_rows(
+    constraint: Constraint, beyond: list[FloatArray], poses: list[TreePoses], rank: int
+) -> Constraint:
+    """As many rows as are independent, in axes in which they are so everywhere nearby."""
+    now = [pose.rotations[constraint.body_a] if constraint.carried else np.eye(3) for pose in poses]
+    # Rates of the three components in base axes.
+    in_base = [turn @ constraint.rows.T @ part for turn, part in zip(now, beyond, strict=True)]
+    for carrier in (-1, constraint.body_a, constraint.body_b):
+        turned = [p.rotations[carrier].T @ part for p, part in zip(poses, in_base, strict=True)]
+        directions, strength, _ = np.linalg.svd(np.hstack(turned))
+        if strength[rank] < ROUNDING * np.sqrt(len(turned)):
+            return _with_rows(constraint, directions[:, :rank].T, carrier)
+    turned = [
+        p.rotations[constraint.body_a].T @ part for p, part in zip(poses, in_base, strict=True)
+    ]
+    return _picked_rows(_with_rows(constraint, np.eye(3), constraint.body_a), turned, rank)
+
+
+def _with_rows(constraint: Constraint, rows: FloatArray, carrier: int) -> Constraint:
+    """A constraint of three components with other rows, in axes of base, body a or body b."""
+    if carrier == constraint.body_b != -1:
+        constraint = dataclasses.replace(
+            constraint, body_a=constraint.body_b, body_b=constraint.body_a,
+            point_a=constraint.point_b, point_b=constraint.point_a,
+        )  # fmt: skip
+        rows = -rows
+    return dataclasses.replace(
+        constraint, rows=rows, offset=np.zeros(len(rows)), carried=carrier >= 0
+    )
+
+
+def _picked_rows(constraint: Constraint, beyond: list[FloatArray], rank: int) -> Constraint:
+    """The rows that are the most independent of one another."""
+    picked: list[int] = []
+    left = [part.copy() for part in beyond]
+    for _ in range(rank):
+        lengths = np.array([np.linalg.norm(part, axis=1) for part in left]).max(axis=0)
+        picked.append(int(np.argmax(lengths)))
+        for part in left:
+            length = np.linalg.norm(part[picked[-1]])
+            if length > ROUNDING:
+                unit = part[picked[-1]] / length
+                part -= np.outer(part @ unit, unit)
+    picked.sort()
+    return dataclasses.replace(
+        constraint, rows=constraint.rows[picked], offset=constraint.offset[picked]
+    )
+
+
+def _shared(loops: Loops, rates: FloatArray) -> set[str]:
+    """Closures that take part in forces which cancel in all joints."""
+    left, strength, _ = np.linalg.svd(rates)
+    rank = int((strength > ROUNDING * strength.max(initial=0.0)).sum())
+    parts = zip(loops.constraints, _parts(loops, left[:, rank:]), strict=True)
+    return {c.name for c, part in parts if np.abs(part).max(initial=0.0) > _CANCELS}
+
+
+def _extended(basis: FloatArray, rates: FloatArray) -> FloatArray:
+    """An orthonormal basis with more rows, as far as they lie outside it."""
+    scale = _strength(rates)
+    beyond = (rates - rates @ basis.T @ basis) / scale
+    _, strength, right = np.linalg.svd(beyond, full_matrices=False)
+    return np.vstack([basis, right[strength > ROUNDING]])
+
+
+def _largest_gap(loops: Loops, nearby: list[FloatArray], name: str) -> float:
+    """Largest gap of a closure over configurations, m or rad."""
+    own = np.concatenate([np.full(c.size, c.name == name) for c in loops.constraints])
+    return max(float(np.abs(loops.gaps(q)[own]).max()) for q in nearby)

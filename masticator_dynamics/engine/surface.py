@@ -1,0 +1,59 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Curved surfaces as heights over a plane: polynomials, and splines through a grid of heights."""
+
+import dataclasses
+import math
+
+import numpy as np
+import numpy.typing as npt
+import scipy.interpolate
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.seen import surface_height
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Surface:
+    """Height h(x, y) over a plane, m, with two continuous derivatives.
+
+    Attributes
+    ----------
+    numbers : array
+        Piecewise polynomials, as ``seen.surface_height`` reads them.
+    """
+
+    numbers: FloatArray
+
+    @classmethod
+    def polynomial(cls, coefficients: npt.ArrayLike, x: FloatArray, y: FloatArray) -> 'Surface':
+        """The polynomial with ``coefficients[i][j]`` x^i y^j between the ends ``x`` and ``y``."""
+        table = np.array(coefficients, dtype=float)
+        # Coordinates of a cell count from its lower end, where it has one.
+        for axis, (lower, _) in enumerate((x, y)):
+            if math.isfinite(lower):
+                table = np.apply_along_axis(_shifted, axis, table, lower)
+        return cls(np.concatenate([[1, 1, *table.shape], x, y, table.ravel()]))
+
+    @classmethod
+    def spline(cls, x: npt.ArrayLike, y: npt.ArrayLike, heights: npt.ArrayLike) -> 'Surface':
+        """The bicubic spline through ``heights[i][j]`` at ``x[i]``, ``y[j]``."""
+        x, y = np.array(x, dtype=float), np.array(y, dtype=float)
+        along_y = scipy.interpolate.CubicSpline(y, np.array(heights, dtype=float), axis=1)
+        # (4, cells of y, points of x), then each of these a spline along x.
+        along_x = scipy.interpolate.CubicSpline(x, along_y.c, axis=2)
+        table = along_x.c[::-1, :, ::-1]  # (power of x, cell of x, power of y, cell of y)
+        cells = np.transpose(table, (1, 3, 0, 2))
+        return cls(np.concatenate([[len(x) - 1, len(y) - 1, 4, 4], x, y, cells.ravel()]))
+
+    def height(self, x: float, y: float) -> tuple[float, float, float, float, float, float]:
+        """Height, slopes h_x, h_y and curvatures h_xx, h_xy, h_yy; NaN outside."""
+        values: tuple[float, float, float, float, float, float]
+        values = surface_height(self.numbers, 0, x, y)
+        return values
+
+
+def _shifted(coefficients: FloatArray, origin: float) -> FloatArray:
+    """Coefficients of the same polynomial in x - origin."""
+    series = np.polynomial.Polynomial(coefficients)(np.polynomial.Polynomial([origin, 1.0]))
+    return np.concatenate([series.coef, np.zeros(len(coefficients) - len(series.coef))])
