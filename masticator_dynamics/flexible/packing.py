@@ -8,7 +8,9 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.flexible.kernels import Arrays
 from masticator_dynamics.flexible.links import Beam
 from masticator_dynamics.flexible.nodes import NodeTree, pseudo_inertia
@@ -132,6 +134,18 @@ def _bodies(
     return nodes, points, gram, coordinate, column, direction
 
 
+def _in_base(description: MechanismDescription, structure: Structure, name: str) -> Constraint:
+    """A closure or contact that looks along directions constant in the base."""
+    parts = [constraint for constraint in structure.constraints if constraint.name == name]
+    if len(parts) == 1 and parts[0].kind == 'point' and not parts[0].carried:
+        return parts[0]
+    raise DescriptionError(
+        description.file, name,
+        'with flexible links only points on points and planes in the base are supported, '
+        'none of whose equations follow from others',
+    )  # fmt: skip
+
+
 def _constraint_arrays(
     description: MechanismDescription, structure: Structure, tree: NodeTree
 ) -> tuple[np.ndarray, ...]:
@@ -141,7 +155,7 @@ def _constraint_arrays(
     rows: list[tuple[int, int, FloatArray, float]] = []
     for name, pair in frames.items():
         a, b = (tree.of_link[frame] for frame in pair)
-        constraint = structure.constraint(name)
+        constraint = _in_base(description, structure, name)
         rows += [
             (a, b, row, float(offset))
             for row, offset in zip(constraint.rows, constraint.offset, strict=True)
