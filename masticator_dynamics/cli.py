@@ -30,6 +30,7 @@ SUMMARIES = {
     'track-tool': 'Five-axis motion whose tool follows tips and axes.',
     'build-estimator': 'Estimator of load inertia, fitted to a mechanism.',
     'check': 'Validate a description and show what it describes.',
+    'new': 'A description to begin with: a delta, a palletiser, an excavator, ...',
     'import': 'A description from URDF, MJCF, SDF or other files of other tools.',
     'check-drives': 'Validate a drives file and show what follows from it.',
     'simulate-drives': 'CiA 402 servo drives on a CAN bus, without motors.',

@@ -4,6 +4,7 @@
 
 from masticator_dynamics.description.loader import (
     MechanismDescription,
+    archetypes,
     description_from_text,
     load_description,
     shipped_mechanisms,
@@ -11,6 +12,7 @@ from masticator_dynamics.description.loader import (
 
 __all__ = [
     'MechanismDescription',
+    'archetypes',
     'description_from_text',
     'load_description',
     'shipped_mechanisms',

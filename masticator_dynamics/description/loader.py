@@ -59,8 +59,17 @@ class MechanismDescription:
 
 
 def shipped_mechanisms() -> tuple[str, ...]:
-    """Names of the mechanisms that come with the package."""
-    return tuple(sorted(p.stem for p in (share_directory() / 'config/mechanisms').glob('*.yaml')))
+    """Names of the papers' mechanisms that come with the package."""
+    return _names_in('mechanisms')
+
+
+def archetypes() -> tuple[str, ...]:
+    """Names of the common mechanisms that come with the package to begin with."""
+    return _names_in('archetypes')
+
+
+def _names_in(folder: str) -> tuple[str, ...]:
+    return tuple(sorted(p.stem for p in (share_directory() / 'config' / folder).glob('*.yaml')))
 
 
 def load_description(
@@ -131,13 +140,13 @@ def _find(name_or_path: str | pathlib.Path) -> pathlib.Path:
     path = pathlib.Path(name_or_path)
     if path.suffix in ('.yaml', '.yml') or len(path.parts) > 1:
         return path
-    names = shipped_mechanisms()
-    if str(name_or_path) not in names:
-        known = ', '.join(names)
-        raise DescriptionError(
-            name_or_path, '', f'no such mechanism; shipped are {known}; or give a path to a .yaml'
-        )
-    return share_directory() / 'config/mechanisms' / f'{name_or_path}.yaml'
+    for folder in ('mechanisms', 'archetypes'):
+        if str(name_or_path) in _names_in(folder):
+            return share_directory() / 'config' / folder / f'{name_or_path}.yaml'
+    known = ', '.join((*shipped_mechanisms(), *archetypes()))
+    raise DescriptionError(
+        name_or_path, '', f'no such mechanism; shipped are {known}; or give a path to a .yaml'
+    )
 
 
 def _read(file: pathlib.Path) -> schema.MechanismFile:
