@@ -18,8 +18,8 @@ from masticator_dynamics.tables import write_text
 @click.argument('name')
 @click.option(
     '--like', 'archetype', metavar='ARCHETYPE', required=True,
-    help='What to begin with: delta, stewart, five_bar, slider_crank, scissor_lift, cable_planar '
-    'or jaw_6pus.',
+    help='What to begin with: delta, stewart, five_bar, slider_crank, palletiser, excavator, '
+    'scissor_lift, cable_planar or jaw_6pus.',
 )  # fmt: skip
 def new(name: str, archetype: str) -> None:
     """Begin a description of your own with a common mechanism.

@@ -22,8 +22,10 @@ FOLDER = share_directory() / 'config/archetypes'
 REACH = {
     'cable_planar': [0.4, 0.3, 0.3],
     'delta': [0.1, 0.1, 0.05],
+    'excavator': [1.0, 0.2, 0.2, 0.1],
     'five_bar': [0.08, 0.04],
     'jaw_6pus': [0.004, 0.003, 0.03, 0.1],
+    'palletiser': [1.0, 0.3, 0.3, 1.0],
     'scissor_lift': [0.15],
     'slider_crank': [3.0],
     'stewart': [0.1, 0.1, 0.1, 0.2, 0.2, 0.2],
@@ -132,6 +134,13 @@ def test_scissors() -> None:
     assert table.rotation == pytest.approx(np.eye(3), abs=1e-13)
     span = 2.0 * np.cos(np.pi / 6) + slide
     assert table.position == pytest.approx([0.0, 0.0, np.sqrt(4.0 - span**2)], abs=1e-13)
+
+
+def test_the_palletisers_hand_stays_level() -> None:
+    mech = mechanism('palletiser')
+    for seed in range(3):
+        motion = mech.solve(random_state('palletiser', seed)[0])
+        assert mech.frame_pose(motion, 'hand').rotation[2] == pytest.approx([0, 0, 1], abs=1e-12)
 
 
 def test_new_begins_with_one(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
