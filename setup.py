@@ -92,6 +92,9 @@ EXTRAS = {
         'pytest-timeout>=2.2,<3',
         'pytest-xdist>=3.5,<4',
     ],
+    'view': [
+        'viser>=1.0,<2',
+    ],
     'docs': [
         'furo>=2024.8',
         'myst-parser>=4,<6',

@@ -35,6 +35,7 @@ SUMMARIES = {
     'check-drives': 'Validate a drives file and show what follows from it.',
     'simulate-drives': 'CiA 402 servo drives on a CAN bus, without motors.',
     'study-feedforward': 'Tracking errors of simulated drives, with and without feedforward.',
+    'view': 'A mechanism, recordings, or the robot itself, in the browser.',
     'experiment': 'Mouthfuls chewed by a protocol, and their texture.',
     'fit-food': 'A food for the twin from a measured compression.',
     'demo': 'The main job, end to end, with no robot.',

@@ -1,0 +1,217 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in the browser: live with a scrub bar and curves, or as one HTML file."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.frames import frame_poses
+from masticator_dynamics.view.run import FRAME_RATE, Run
+from masticator_dynamics.view.scene import LENGTH, TORQUE, Scene
+
+if TYPE_CHECKING:
+    import viser
+
+    from masticator_dynamics.mechanism import Mechanism
+
+_STEPS = 400  # of a slider over its range
+
+
+class Player:
+    """Runs side by side in one scene, moved together.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    runs : sequence of Run
+    """
+
+    def __init__(self, server: viser.ViserServer, runs: Sequence[Run]):
+        self.runs = tuple(runs)
+        self._server = server
+        widest = max(run.mechanism.structure.extent() for run in runs)
+        self._scenes = [
+            Scene(server.scene, run.mechanism, f'run_{k}', np.array([0.0, -1.4 * widest * k, 0.0]))
+            for k, run in enumerate(runs)
+        ]
+        self._scales = [
+            _newton_per_length(run, scene) for run, scene in zip(runs, self._scenes, strict=True)
+        ]
+        for run, scene in zip(runs, self._scenes, strict=True):
+            if 'incisor' in run.mechanism.frames:
+                scene.path('incisor', frame_poses(run.mechanism, run.q, 'incisor')[0])
+        look_at(server, runs[0].mechanism)
+        self.end = max(run.time[-1] for run in runs)
+        self.show(0.0)
+
+    @property
+    def missing(self) -> list[str]:
+        """Shapes that are not shown."""
+        return self._scenes[0].missing
+
+    def show(self, now: float) -> None:
+        """Move all runs to a time, s."""
+        for run, scene, scale in zip(self.runs, self._scenes, self._scales, strict=True):
+            k = min(int(np.searchsorted(run.time, now - 1e-9)), len(run.time) - 1)
+            scene.pose(run.q[k])
+            for name, forces in run.forces.items():
+                scene.arrow(name, forces.points[k], forces.vectors[k] / scale[0])
+            if run.efforts.shape[1]:
+                _show_efforts(run, scene, k, scale[1])
+
+    def html(self) -> str:
+        """All of it as one page that needs nothing else."""
+        serializer = self._server.get_scene_serializer()
+        for now in np.arange(0.0, self.end + 1e-9, 1.0 / FRAME_RATE):
+            self.show(float(now))
+            serializer.insert_sleep(1.0 / FRAME_RATE)
+        return serializer.as_html()
+
+    def controls(self) -> None:
+        """Play button, scrub bar and curves in the browser's panel."""
+        from viser import uplot
+
+        gui = self._server.gui
+        playing = gui.add_checkbox('play', True)
+        speed = gui.add_slider('speed', 0.1, 2.0, 0.1, 1.0)
+        bar: Any = gui.add_slider('time, s', 0.0, float(self.end), 1.0 / FRAME_RATE, 0.0)
+        for run in self.runs:
+            if run.efforts.shape[1]:
+                _curves(
+                    gui, uplot, run, f'{run.name}: efforts', run.efforts, run.mechanism.actuated
+                )
+            if run.forces:
+                sizes = [np.linalg.norm(f.vectors, axis=1) for f in run.forces.values()]
+                _curves(
+                    gui,
+                    uplot,
+                    run,
+                    f'{run.name}: forces, N',
+                    np.stack(sizes, axis=1),
+                    tuple(run.forces),
+                )
+
+        @bar.on_update
+        def _(event: object) -> None:
+            self.show(bar.value)
+
+        self._playing, self._speed, self._bar = playing, speed, bar
+
+    def play(self) -> None:
+        """Go on for ever, from the start again after the end."""
+        before = time.monotonic()
+        while True:
+            time.sleep(1.0 / FRAME_RATE)
+            now = time.monotonic()
+            if self._playing.value:
+                ahead = self._bar.value + self._speed.value * (now - before)
+                self._bar.value = 0.0 if ahead > self.end else ahead
+            before = now
+
+
+def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
+    """Sliders over the independent coordinates; all loops stay closed."""
+    scene = Scene(server.scene, mechanism)
+    look_at(server, mechanism)
+    told = server.gui.add_markdown('')
+    found = []
+    for name, home in zip(mechanism.independent, mechanism.home.y.tolist(), strict=True):
+        j = mechanism.tree_joints.index(name)
+        low, high = mechanism.limits.lower[j], mechanism.limits.upper[j]
+        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+            half = (
+                0.2 * scene.extent
+                if mechanism.structure.tree.joints[j].type == 'prismatic'
+                else 1.0
+            )
+            low, high = home - half, home + half
+        found.append(server.gui.add_slider(name, low, high, (high - low) / _STEPS, home))
+
+    def move(event: object) -> None:
+        try:
+            effort = mechanism.feedforward([slider.value for slider in found])
+        except MasticatorError as error:
+            told.content = f'**{error}**'
+            return
+        scene.pose(effort.q)
+        names = zip(
+            mechanism.actuated, effort.actuated.tolist(), mechanism.effort_units, strict=True
+        )
+        told.content = '\n'.join(f'- {name}: {value:.4g} {unit}' for name, value, unit in names)
+
+    for slider in found:
+        slider.on_update(move)
+    move(None)
+    return scene
+
+
+def start_server(host: str, port: int) -> viser.ViserServer:
+    """A server for this computer's browser.
+
+    Raises
+    ------
+    InputError
+        When viser is not installed, or the port is in use.
+    """
+    import socket
+
+    try:
+        import viser
+    except ImportError as error:
+        raise InputError("view needs viser: pip install 'masticator_dynamics[view]'") from error
+    with socket.socket() as probe:
+        if probe.connect_ex((host, port)) == 0:
+            raise InputError(f'port {port} of {host} is in use; choose another with --port')
+    with contextlib.redirect_stdout(io.StringIO()):  # its own greeting
+        return viser.ViserServer(host=host, port=port, verbose=False)
+
+
+def look_at(server: viser.ViserServer, mechanism: Mechanism) -> None:
+    """Let new browsers look at a mechanism from the front, a little from above."""
+    poses = mechanism.structure.tree.poses(mechanism.home.q)
+    middle = 0.5 * (poses.origins.max(axis=0) + poses.origins.min(axis=0))
+    extent = mechanism.structure.extent()
+    server.scene.set_up_direction('+z')
+    server.initial_camera.position = tuple(middle + extent * np.array([0.8, 1.0, 0.4]))
+    server.initial_camera.look_at = tuple(middle)
+
+
+def _newton_per_length(run: Run, scene: Scene) -> tuple[float, float]:
+    """N and N m for a metre of arrow: the largest of the run has a third of the robot's size."""
+    largest = max((np.abs(f.vectors).max(initial=0.0) for f in run.forces.values()), default=0.0)
+    efforts = np.abs(run.efforts).max(initial=0.0)
+    length = LENGTH * scene.extent
+    return max(largest, 1e-9) / length, max(efforts, 1e-9) / length
+
+
+def _show_efforts(run: Run, scene: Scene, k: int, scale: float) -> None:
+    """Efforts as arrows along the axes of their joints."""
+    poses = run.mechanism.structure.tree.poses(run.q[k])
+    for name, joint, effort in zip(
+        run.mechanism.actuated, run.mechanism.actuated_rows, run.efforts[k], strict=True
+    ):
+        axis = poses.rotations[joint, :, 2]
+        scene.arrow(f'effort_{name}', poses.origins[joint], axis * effort / scale, TORQUE)
+
+
+def _curves(gui, uplot, run, title, values, names):  # type: ignore[no-untyped-def]
+    """Curves over time in the panel, some thousand points each."""
+    every = max(1, len(run.time) // 1000)
+    data = (run.time[::every], *np.ascontiguousarray(values[::every].T))
+    palette = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2')
+    series = [uplot.Series(label='s')]
+    series += [
+        uplot.Series(label=name, stroke=palette[k % len(palette)], width=1)
+        for k, name in enumerate(names)
+    ]
+    # The abscissa is seconds of the run, no date.
+    scales = {'x': uplot.Scale(time=False)}
+    gui.add_uplot(data, tuple(series), title=title, scales=scales, aspect=1.6)

@@ -1,0 +1,195 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is played: positions of all joints over time, forces at points, and curves beside them."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.description.loader import shipped_mechanisms
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.frames import frame_poses
+from masticator_dynamics.mechanism import Mechanism
+
+FRAME_RATE = 25.0  # Hz, of what is shown
+
+
+@dataclasses.dataclass(frozen=True)
+class Forces:
+    """A force at a moving point: ``points`` (N, 3) in m and ``vectors`` (N, 3) in N, base axes."""
+
+    points: FloatArray
+    vectors: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A motion with its loads.
+
+    Attributes
+    ----------
+    name : str
+    mechanism : Mechanism
+    time : array, shape (N,)
+        s, increasing, from 0.
+    q : array, shape (N, n_q)
+        Tree positions.
+    forces : dict of Forces
+    efforts : array, shape (N, n_u)
+        N m or N; no columns where unknown.
+    """
+
+    name: str
+    mechanism: Mechanism
+    time: FloatArray
+    q: FloatArray
+    forces: dict[str, Forces]
+    efforts: FloatArray
+
+    def frames(self) -> FloatArray:
+        """Indices of the rows that are shown, some 25 for a second."""
+        count = max(2, int(np.ceil(FRAME_RATE * self.time[-1])) + 1)
+        wanted = np.linspace(0.0, self.time[-1], count)
+        return np.unique(np.searchsorted(self.time, wanted - 1e-9).clip(0, len(self.time) - 1))
+
+
+def load_run(file: pathlib.Path, mechanism: str | None) -> Run:
+    """Read a motion (CSV, as ``inverse-dynamics`` takes it) or a recording (MCAP).
+
+    Parameters
+    ----------
+    mechanism : str, optional
+        Name or path; found out by the names of the joints unless told.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, or no shipped mechanism has its joints.
+    """
+    read = _read_mcap if file.suffix == '.mcap' else _read_csv
+    return read(file, mechanism)
+
+
+def _read_csv(file: pathlib.Path, mechanism: str | None) -> Run:
+    from masticator_dynamics.commands.motion_file import read_motion
+    from masticator_dynamics.tables import read_table
+
+    columns = set(read_table(str(file)).columns)
+    found = _mechanism(file, mechanism, lambda m: set(m.independent) <= columns)
+    motion = read_motion(str(file), found)
+    effort = found.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
+    time = motion.time - motion.time[0]
+    forces = _contacts(found, effort.q, effort.contact)
+    if motion.wrench is not None:
+        where, _ = frame_poses(found, effort.q, found.description.platform)
+        forces['load'] = Forces(where, motion.wrench[:, :3])
+    return Run(file.stem, found, time, effort.q, forces, effort.actuated)
+
+
+def _contacts(mechanism: Mechanism, q: FloatArray, multipliers: FloatArray) -> dict[str, Forces]:
+    found = {}
+    for k, contact in enumerate(mechanism.description.contacts):
+        points, _ = frame_poses(mechanism, q, contact.frame)
+        found[contact.name] = Forces(points, multipliers[:, k, None] * np.array(contact.normal))
+    return found
+
+
+def _mechanism(
+    file: pathlib.Path, given: str | None, fits: Callable[[Mechanism], bool]
+) -> Mechanism:
+    if given is not None:
+        return Mechanism.load(given)
+    names = ['masticator', *(n for n in shipped_mechanisms() if n != 'masticator')]
+    for name in names:
+        mechanism = Mechanism.load(name)
+        if fits(mechanism):
+            return mechanism
+    raise InputError(f'{file}: no shipped mechanism has these joints; name one with --mechanism')
+
+
+def _read_mcap(file: pathlib.Path, mechanism: str | None) -> Run:
+    times, messages = _messages(file)
+    if 'joint_states' not in messages:
+        raise InputError(f'{file}: nothing was recorded on joint_states')
+    names = list(messages['joint_states'][0].name)
+    found = _mechanism(file, mechanism, lambda m: set(m.tree_joints) == set(names))
+    order = [names.index(joint) for joint in found.tree_joints]
+    time = times['joint_states']
+    q = np.array([message.position for message in messages['joint_states']])[:, order]
+    start, forces = time[0], {}
+    for topic, series in messages.items():
+        if not hasattr(series[0], 'wrench') or not series[0].header.frame_id:
+            continue
+        points, turns = frame_poses(found, q, series[0].header.frame_id)
+        given = np.array([[getattr(m.wrench.force, a) for a in 'xyz'] for m in series])
+        local = _resampled(time, times[topic], given)
+        forces[topic.replace('/', '_')] = Forces(points, np.einsum('nij,nj->ni', turns, local))
+    if 'contacts' in messages:
+        given = np.array([message.effort for message in messages['contacts']])
+        forces |= _contacts(found, q, _resampled(time, times['contacts'], given))
+    if 'food' in messages:
+        forces['food'] = _food(found, q, messages['food'], file)
+    efforts = np.zeros((len(time), 0))
+    for topic in ('drive_states', 'feedforward_state'):
+        if topic in messages and len(messages[topic][0].effort):
+            joints = list(messages[topic][0].name)
+            columns = [joints.index(joint) for joint in found.actuated]
+            given = np.array([message.effort for message in messages[topic]])[:, columns]
+            efforts = _resampled(time, times[topic], given)
+            break
+    return Run(file.stem, found, time - start, q, forces, efforts)
+
+
+def _messages(file: pathlib.Path) -> tuple[dict[str, FloatArray], dict[str, list[Any]]]:
+    """Times (s) and messages of every topic; a file that ends early is read as far as it goes."""
+    from mcap.exceptions import McapError
+    from mcap.records import Channel, Message, Schema
+    from mcap.stream_reader import StreamReader
+    from mcap_ros2.decoder import DecoderFactory
+
+    factory = DecoderFactory()
+    schemas: dict[int, Schema] = {}
+    channels: dict[int, tuple[str, Any]] = {}
+    times: dict[str, list[float]] = {}
+    found: dict[str, list[Any]] = {}
+    try:
+        with open(file, 'rb') as stream:
+            for record in StreamReader(stream).records:
+                if isinstance(record, Schema):
+                    schemas[record.id] = record
+                elif isinstance(record, Channel):
+                    schema = schemas.get(record.schema_id)
+                    decode = factory.decoder_for(record.message_encoding, schema)
+                    channels[record.id] = (record.topic.lstrip('/'), decode)
+                elif isinstance(record, Message) and channels[record.channel_id][1]:
+                    topic, decode = channels[record.channel_id]
+                    found.setdefault(topic, []).append(decode(record.data))
+                    times.setdefault(topic, []).append(1e-9 * record.log_time)
+    except (McapError, OSError, EOFError, ValueError) as error:
+        if not found:
+            raise InputError(f'{file}: not a recording: {error}') from error
+    if not found:
+        raise InputError(f'{file}: there are no messages in it')
+    return {topic: np.array(rows) for topic, rows in times.items()}, found
+
+
+def _resampled(time: FloatArray, times: FloatArray, values: FloatArray) -> FloatArray:
+    """Values (M, k) at other times (N,): linear between them, zero before the first."""
+    columns = [np.interp(time, times, column, left=0.0) for column in values.T]
+    return np.stack(columns, axis=1)
+
+
+def _food(mechanism: Mechanism, q: FloatArray, series: list[Any], file: pathlib.Path) -> Forces:
+    """Force of the food on the tooth: down, at the molar of the side that it was chewed on."""
+    from masticator_dynamics.laboratory.recording import read_settings
+
+    side = read_settings(file)['motion']['side']
+    points, _ = frame_poses(mechanism, q, f'molar_{side}')
+    force = np.array([message.effort[0] for message in series])
+    return Forces(points, -force[: len(points), None] * np.array([0.0, 0.0, 1.0]))

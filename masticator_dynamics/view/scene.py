@@ -1,0 +1,126 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A mechanism in a viser scene: links that move, forces as arrows, paths of points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.view.shapes import Shape, shapes
+
+if TYPE_CHECKING:
+    import viser
+
+    from masticator_dynamics.mechanism import Mechanism
+
+FORCE, TORQUE, PATH = (214, 39, 40), (31, 119, 180), (44, 160, 44)
+LENGTH = 0.35  # of the longest arrow, in sizes of the mechanism
+
+
+class Scene:
+    """A mechanism, drawn.
+
+    Parameters
+    ----------
+    scene : viser.SceneApi
+        Of a server, or of one that is only recorded.
+    mechanism : Mechanism
+    name : str
+        Of its node, where several are side by side.
+    shift : array, shape (3,)
+        m, base axes: where its base is in the scene.
+
+    Attributes
+    ----------
+    missing : list of str
+        A sentence for each shape that is not shown.
+    """
+
+    def __init__(
+        self,
+        scene: viser.SceneApi,
+        mechanism: Mechanism,
+        name: str = 'robot',
+        shift: FloatArray | None = None,
+    ):
+        self.mechanism = mechanism
+        self._tree = mechanism.structure.tree
+        self._scene, self._name = scene, name
+        self.extent = mechanism.structure.extent()
+        scene.add_frame(f'/{name}', show_axes=False, position=_triple(shift, (0.0, 0.0, 0.0)))
+        self._bodies = [
+            scene.add_frame(f'/{name}/{joint.name}', show_axes=False) for joint in self._tree.joints
+        ]
+        description = mechanism.description
+        found, self.missing = shapes(description.urdf_xml, description.urdf_file.parent)
+        for number, shape in enumerate(found):
+            self._draw(shape, number)
+        if not found:
+            self._draw_skeleton()
+        self._arrows: dict[str, Any] = {}
+        self.pose(mechanism.home.q)
+
+    def pose(self, q: FloatArray) -> None:
+        """Move all links to tree positions (n_q,)."""
+        poses = self._tree.poses(q)
+        turns = Rotation.from_matrix(poses.rotations[:-1]).as_quat()[:, [3, 0, 1, 2]]
+        for body, turn, origin in zip(self._bodies, turns, poses.origins[:-1], strict=True):
+            body.wxyz, body.position = turn, origin
+
+    def arrow(self, name: str, start: FloatArray, vector: FloatArray, colour: Any = FORCE) -> None:
+        """Draw a vector (3,), in m as it shall be seen, from a point (3,); base axes."""
+        ends = np.stack([start, start + vector])[None]
+        if name in self._arrows:
+            self._arrows[name].points = ends
+            return
+        thick = 0.012 * self.extent
+        self._arrows[name] = self._scene.add_arrows(
+            f'/{self._name}/arrows/{name}', ends, colour,
+            shaft_radius=thick, head_radius=2.2 * thick, head_length=4.0 * thick,
+        )  # fmt: skip
+
+    def path(self, name: str, points: FloatArray) -> None:
+        """Draw a line through points (N, 3), m, base axes."""
+        segments = np.stack([points[:-1], points[1:]], axis=1)
+        self._scene.add_line_segments(f'/{self._name}/paths/{name}', segments, PATH)
+
+    def _draw(self, shape: Shape, number: int) -> None:
+        placement = self._tree.frames[shape.link]
+        parent = f'/{self._name}' if placement.body < 0 else self._bodies[placement.body].name
+        where = f'{parent}/{shape.link}_{number}'
+        turn = placement.rotation @ shape.rotation
+        pose: dict[str, Any] = {
+            'wxyz': Rotation.from_matrix(turn).as_quat()[[3, 0, 1, 2]],
+            'position': placement.position + placement.rotation @ shape.position,
+        }
+        size: Any = shape.size
+        if shape.kind == 'box':
+            self._scene.add_box(where, shape.colour, size, **pose)
+        elif shape.kind == 'cylinder':
+            self._scene.add_cylinder(where, size[0], size[1], shape.colour, **pose)
+        elif shape.kind == 'sphere':
+            self._scene.add_icosphere(where, size[0], shape.colour, **pose)
+        else:
+            import trimesh
+
+            mesh = trimesh.load_mesh(shape.file)
+            self._scene.add_mesh_trimesh(where, mesh, scale=size, **pose)
+
+    def _draw_skeleton(self) -> None:
+        """Lines from joint to joint, and a ball at each: for descriptions without shapes."""
+        radius = 0.015 * self.extent
+        for joint, placement in zip(self._tree.joints, self._tree.placements, strict=True):
+            parent = f'/{self._name}' if placement.body < 0 else self._bodies[placement.body].name
+            ends = np.stack([np.zeros(3), placement.position])[None]
+            self._scene.add_line_segments(f'{parent}/to_{joint.name}', ends, PATH)
+            self._scene.add_icosphere(
+                f'/{self._name}/{joint.name}/ball', radius, (90, 90, 90), subdivisions=2
+            )
+
+
+def _triple(given: FloatArray | None, default: tuple[float, float, float]) -> Any:
+    return default if given is None else np.asarray(given)

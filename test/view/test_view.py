@@ -1,0 +1,153 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is sent to the browser: poses against Pinocchio, forces at their points, offline pages."""
+
+import base64
+import pathlib
+import re
+import socket
+
+import numpy as np
+import pytest
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.cli import main
+from masticator_dynamics.motion import chewing_stroke
+from masticator_dynamics.view.run import load_run
+from masticator_dynamics.view.shapes import shapes
+
+pytest.importorskip('viser', reason='viser is not installed (pip extra "view")')
+
+POSE = [0.002, 0.001, 0.01, 0.09]
+
+
+@pytest.fixture(scope='module')
+def jaw():
+    return Mechanism.load('masticator')
+
+
+@pytest.fixture(scope='module')
+def server():
+    from masticator_dynamics.view.player import start_server
+
+    made = start_server('127.0.0.1', 0)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def motion(tmp_path):
+    """Half a second of chewing with 30 N on the jaw."""
+    path = chewing_stroke(strokes=1, period=0.5)
+    time = np.linspace(0.0, 0.5, 101)
+    rows = np.column_stack(
+        [time, *path.sample(time), np.tile([0.0, 0.0, -30.0, 0, 0, 0], (101, 1))]
+    )
+    names = [
+        f'{c}{suffix}' for suffix in ('', '_dot', '_ddot') for c in ('x', 'y', 'alpha', 'beta')
+    ]
+    file = tmp_path / 'motion.csv'
+    header = ','.join(['time', *names, 'fx', 'fy', 'fz', 'tx', 'ty', 'tz'])
+    np.savetxt(file, rows, delimiter=',', header=header, comments='')
+    return file
+
+
+def placed(scene):
+    """Pose of each link's frame in the browser, as a homogeneous matrix."""
+    from scipy.spatial.transform import Rotation
+
+    found = {}
+    for handle in scene._bodies:
+        matrix = np.eye(4)
+        matrix[:3, :3] = Rotation.from_quat(np.roll(handle.wxyz, -1)).as_matrix()
+        matrix[:3, 3] = handle.position
+        found[handle.name.split('/')[-1]] = matrix
+    return found
+
+
+def test_links_stand_where_pinocchio_puts_them(jaw, server) -> None:
+    pin = pytest.importorskip('pinocchio')
+    from masticator_dynamics.view.scene import Scene
+
+    scene = Scene(server.scene, jaw, 'checked')
+    assert not scene.missing
+    motion = jaw.solve(POSE)
+    scene.pose(motion.q)
+    model = pin.buildModelFromXML(jaw.description.urdf_xml)
+    q = pin.neutral(model)
+    for name, value in zip(jaw.tree_joints, motion.q, strict=True):
+        joint = model.joints[model.getJointId(name)]
+        q[joint.idx_q : joint.idx_q + joint.nq] = (
+            value if joint.nq == 1 else [np.cos(value), np.sin(value)]
+        )
+    data = model.createData()
+    pin.forwardKinematics(model, data, q)
+    # Frames here are turned so that z is the joint's axis; shapes make up for it.
+    for name, matrix in placed(scene).items():
+        expected = data.oMi[model.getJointId(name)]
+        assert np.allclose(matrix[:3, 3], expected.translation, atol=1e-9), name
+
+
+def test_every_visual_of_the_jaw_is_a_shape(jaw) -> None:
+    found, missing = shapes(jaw.description.urdf_xml, jaw.description.urdf_file.parent)
+    assert len(found) == jaw.description.urdf_xml.count('<visual>') > 20 and not missing
+    assert len({shape.colour for shape in found}) > 3
+
+
+def test_a_mesh_that_is_not_there_is_told(tmp_path) -> None:
+    text = (
+        '<robot name="r"><link name="a"><visual><geometry><mesh filename="package://x/y.stl"/>'
+        '</geometry></visual></link></robot>'
+    )
+    found, (sentence,) = shapes(text, tmp_path)
+    assert not found and 'link a' in sentence and 'package://x/y.stl' in sentence
+
+
+def test_a_motion_is_loaded_with_its_forces(jaw, motion) -> None:
+    run = load_run(motion, None)
+    assert run.mechanism.name == 'masticator' and run.q.shape == (101, 24)
+    assert set(run.forces) == {*jaw.contacts, 'load'}
+    platform = jaw.frame_pose(jaw.solve(jaw.home.y), jaw.description.platform).position
+    assert np.allclose(run.forces['load'].points[0], platform, atol=1e-9)
+    assert np.allclose(run.forces['load'].vectors, [0.0, 0.0, -30.0])
+    shown = run.time[run.frames()]
+    assert np.allclose(np.diff(shown), 0.04, atol=0.0051) and shown[-1] == 0.5
+
+
+def test_one_page_holds_it_all_and_asks_for_nothing(motion, tmp_path) -> None:
+    page = tmp_path / 'view.html'
+    assert main(['view', str(motion), '--html', str(page)]) == 0
+    text = page.read_text()
+    assert len(text) < 5e6
+    recorded = base64.b64decode(re.search(r'EMBED_DATA__="([^"]+)"', text).group(1))
+    assert len(recorded) > 10_000
+    head = text.split('<script', 1)[0]
+    assert not re.findall(r'(?:src|href)="https?:', text[: len(head) + 2000])
+
+
+@pytest.mark.parametrize(
+    ('content', 'name', 'message'),
+    [
+        (b'time,theta\n0,1\n', 'other.csv', 'no shipped mechanism has these joints'),
+        (b'no recording', 'cut.mcap', 'not a recording'),
+    ],
+)
+def test_files_that_are_no_runs_are_named(tmp_path, capsys, content, name, message) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    assert main(['view', str(file)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_words_that_contradict_each_other_are_refused(motion, tmp_path, capsys) -> None:
+    page = str(tmp_path / 'x.html')
+    assert main(['view', 'masticator', '--html', page]) == 2
+    assert main(['view', 'masticator', 'rss6']) == 2
+    assert main(['view', 'masticator', str(motion)]) == 2
+    assert not pathlib.Path(page).exists()
+    with socket.socket() as taken:
+        taken.bind(('127.0.0.1', 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        assert main(['view', 'masticator', '--port', port]) == 2
+    assert f'port {port} of 127.0.0.1 is in use' in capsys.readouterr().err
