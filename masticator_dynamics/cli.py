@@ -32,6 +32,7 @@ SUMMARIES = {
     'check': 'Validate a description and show what it describes.',
     'new': 'A description to begin with: a delta, a palletiser, an excavator, ...',
     'import': 'A description from URDF, MJCF, SDF or other files of other tools.',
+    'export-mjcf': 'A mechanism for MuJoCo.',
     'check-drives': 'Validate a drives file and show what follows from it.',
     'simulate-drives': 'CiA 402 servo drives on a CAN bus, without motors.',
     'study-feedforward': 'Tracking errors of simulated drives, with and without feedforward.',

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,8 @@ import numpy as np
 
 from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.importing.kinematics import Kinematics
+from masticator_dynamics.importing.freedoms import freedoms
+from masticator_dynamics.importing.kinematics import Kinematics, close
 from masticator_dynamics.importing.model import Model, Motor
 
 _LIGHT = 1e-6  # kg; placeholders and frames have at most this mass
@@ -42,11 +44,32 @@ def choose_motors(model: Model, names: Sequence[str]) -> None:
 
 
 def hold_stiff_springs(model: Model) -> None:
-    """Hold joints without motors whose springs rest near the pose that the search begins at."""
+    """Hold joints without motors whose springs rest near the pose that the search begins at.
+
+    One whose spring alone lets another joint move stays free.
+    """
+    stuck = _immobile(model) if model.springs else set()
     for name, spring in list(model.springs.items()):
         start = model.guess.get(name, 0.0)
-        if name not in model.motors and abs(spring.reference - start) < _NEAR_REST:
+        if name in model.motors or abs(spring.reference - start) >= _NEAR_REST:
+            continue
+        trial = copy.deepcopy(model)
+        trial.lock(name, spring.reference)
+        blocked = _immobile(trial) - stuck
+        if blocked:
+            reason = f'stays free: held, it would block {", ".join(sorted(blocked))}'
+            model.notes.append(f'joint {name} with its spring {reason}')
+        else:
             lock(model, name, {name: spring.reference}, 'it has a spring and no motor')
+
+
+def _immobile(model: Model) -> set[str]:
+    """Joints that the loops do not let move."""
+    kinematics = Kinematics(model)
+    q, _ = close(kinematics, kinematics.guess())
+    motions, _ = freedoms(kinematics, q)
+    rows = np.linalg.norm(motions, axis=1)
+    return {name for name, row in zip(kinematics.names, rows, strict=True) if row < 1e-5}
 
 
 def lock(model: Model, name: str, positions: Mapping[str, float], reason: str) -> None:

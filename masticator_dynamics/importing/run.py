@@ -26,7 +26,7 @@ from masticator_dynamics.importing.freedoms import coordinates, freedoms, idle_j
 from masticator_dynamics.importing.gepetto import read_gepetto
 from masticator_dynamics.importing.kinematics import ROUNDING, Kinematics, closed_pose
 from masticator_dynamics.importing.mjcf import read_mjcf
-from masticator_dynamics.importing.model import Model
+from masticator_dynamics.importing.model import Coupling, Model
 from masticator_dynamics.importing.sdf import read_sdf
 from masticator_dynamics.importing.urdf_file import read_urdf
 from masticator_dynamics.importing.welds import join_rods
@@ -236,14 +236,22 @@ def _described(
             name: value for name, value in positions.items() if model.has_moving(name) and value
         },
     }
-    if loops:
-        content['closures'] = [
-            {'name': name, 'type': kind, 'frames': list(frames)} for name, kind, frames in loops
-        ]
+    closures: list[dict[str, Any]] = [
+        {'name': name, 'type': kind, 'frames': list(frames)} for name, kind, frames in loops
+    ]
+    closures += [_coupling(coupling) for coupling in model.couplings]
+    if closures:
+        content['closures'] = closures
     actuators = {name: _actuator(model, name) for name in model.motors}
     if any(actuators.values()):
         content['actuators'] = {name: value for name, value in actuators.items() if value}
     return Imported(urdf_text(model), yaml_text(model, content), tuple(model.notes))
+
+
+def _coupling(coupling: Coupling) -> dict[str, Any]:
+    offset, *powers = coupling.coefficients
+    made = {'name': coupling.name, 'type': 'coupling', 'joint': coupling.joint}
+    return {**made, 'of': {coupling.other: powers}, 'offset': offset}
 
 
 def _actuator(model: Model, name: str) -> dict[str, Any]:

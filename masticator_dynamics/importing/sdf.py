@@ -36,6 +36,8 @@ _TYPES = {
     'universal': 'universal', 'ball': 'point',
 }  # fmt: skip
 _READ = {'link', 'joint', 'pose', 'static', 'self_collide', 'frame', 'gripper', 'enable_wind'}
+_EIGHTH = 0.25 * np.pi
+_ROUNDED = 1e-5  # rad; 1.5708 is 3.7e-6 off a right angle
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +92,7 @@ class _Reader:
     """Takes a ``<model>`` apart."""
 
     def __init__(self, element: ElementTree.Element, root: ElementTree.Element, file: pathlib.Path):
-        self.element, self.file = element, file
+        self.element, self.file, self.straightened = element, file, 0.0
         name = str(element.get('name') or file.stem)
         self.model = Model(file, name, '', {}, [])
         gravity = root.findtext('world/gravity')
@@ -108,6 +110,11 @@ class _Reader:
             self._link(link)
         edges = [self._edge(joint) for joint in element.findall('joint')]
         self._other_elements()
+        if self.straightened > 1e-12:
+            self.model.notes.append(
+                f'angles up to {self.straightened:.2g} rad off a multiple of 45 degrees are taken '
+                'for it: planar loops need axes that are parallel'
+            )
         self._grow([edge for edge in edges if edge is not None])
 
     # Numbers and poses
@@ -134,7 +141,14 @@ class _Reader:
         numbers = np.array(self._floats(str(pose.text), 6, f'{place} pose'))
         if pose.get('degrees') == 'true':
             numbers[3:] = np.radians(numbers[3:])
-        return numbers[:3], Rotation.from_euler('xyz', numbers[3:]).as_matrix()
+        angles = numbers[3:]
+        whole = np.round(angles / _EIGHTH) * _EIGHTH
+        near = np.abs(angles - whole) < _ROUNDED
+        self.straightened = max(
+            self.straightened, float(np.abs(angles - whole)[near].max(initial=0))
+        )
+        turned = Rotation.from_euler('xyz', np.where(near, whole, angles)).as_matrix()
+        return numbers[:3], turned
 
     def _pose(self, name: str, seen: tuple[str, ...] = ()) -> tuple[Array, Array]:
         """Pose of a link, joint or frame in the model."""

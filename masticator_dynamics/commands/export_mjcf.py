@@ -1,0 +1,29 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""``masticator export-mjcf``: a mechanism for MuJoCo."""
+
+from __future__ import annotations
+
+import click
+
+from masticator_dynamics.commands.options import mechanism_argument
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.mjcf_export import export_mjcf as exported
+from masticator_dynamics.tables import write_text
+
+
+@click.command('export-mjcf')
+@mechanism_argument
+@click.option(
+    '--output', 'output_file', metavar='FILE', required=True, help='File to write (MJCF).'
+)
+def export_mjcf(mechanism: str, output_file: str) -> None:
+    """Write a mechanism as MJCF, for MuJoCo: a second simulator and an outside check.
+
+    Loops become stiff equalities, contacts balls between plates, motors <motor>. What MuJoCo has
+    no equal of is said on standard error and in the file.
+    """
+    made = exported(Mechanism.load(mechanism).description)
+    write_text(output_file, made.text)
+    for sentence in made.left_out:
+        click.echo(f'masticator: warning: left out: {sentence}', err=True)

@@ -1,0 +1,226 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A mechanism as MJCF, for MuJoCo: bodies, loops as stiff equalities, contacts, motors, home.
+
+MuJoCo's equalities are soft: with the settings written here a loop opens by some micrometres
+under load. Bodies need inertia there: what has none gets a little, too little to feel.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from xml.etree import ElementTree
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.schema import Contact
+from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
+
+LEAST_MASS = 1e-6  # kg, of a body that has none
+LEAST_MOMENT = 1e-9  # kg m^2, likewise
+_HINGE_ARM = 0.05  # m between the two points that make a hinge
+_BALL = 0.002  # m, radius of a ball that touches a plane
+_PRESSED = 1e-6  # m that it is squeezed, so that both sides are in touch
+_STIFF = {'solref': '0.002 1', 'solimp': '0.9999 0.9999 0.001'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """The text of an MJCF file, and what MuJoCo has no equal of, a sentence each."""
+
+    text: str
+    left_out: tuple[str, ...]
+
+
+def export_mjcf(description: MechanismDescription) -> Exported:
+    """Write a mechanism as MJCF.
+
+    Joint names, positions and signs are those of the description. Efforts of ``<motor>`` are the
+    motors', as in :class:`masticator_dynamics.results.Effort`. A contact is a ball between two
+    plates: two-sided, as in the engine.
+    """
+    return _Writer(description).exported()
+
+
+class _Writer:
+    def __init__(self, description: MechanismDescription):
+        self.description, self.left_out = description, list[str]()
+        self.root = ElementTree.Element('mujoco', model=description.name)
+        ElementTree.SubElement(
+            self.root, 'compiler', angle='radian', autolimits='true', balanceinertia='true'
+        )
+        ElementTree.SubElement(
+            self.root, 'option', gravity=_text(description.gravity), timestep='0.0005',
+            integrator='implicitfast',
+        )  # fmt: skip
+        self.world = ElementTree.SubElement(self.root, 'worldbody')
+        self.equality = ElementTree.Element('equality')
+
+    def exported(self) -> Exported:
+        tree = self.description.tree
+        bodies = {tree.root: self.world}
+        self._site(self.world, tree.root)
+        for joint in tree.joints:
+            bodies[joint.child] = self._body(bodies[joint.parent], joint)
+        for contact in self.description.contacts:
+            self._contact(contact)
+        for closure in self.description.closures:
+            self._closure(closure)
+        self.root.append(self.equality)
+        self._actuators()
+        self._home()
+        ElementTree.indent(self.root)
+        comments = [f'<!-- Made by `masticator export-mjcf` from {self.description.file.name}. -->']
+        comments += [f'<!-- Left out: {sentence} -->' for sentence in self.left_out]
+        text = ElementTree.tostring(self.root, encoding='unicode')
+        return Exported('\n'.join([*comments, text, '']), tuple(self.left_out))
+
+    # Bodies
+
+    def _body(self, parent: ElementTree.Element, joint: Joint) -> ElementTree.Element:
+        body = ElementTree.SubElement(
+            parent, 'body', name=joint.child, pos=_text(joint.position), quat=_quat(joint.rotation)
+        )
+        moves = joint.type in MOVING_TYPES
+        inertia = self.description.tree.links[joint.child]
+        if moves or inertia.mass > 0.0 or inertia.about_center.any():
+            body.append(_inertial(inertia))
+        if moves:
+            body.append(self._joint(joint))
+        self._site(body, joint.child)
+        return body
+
+    def _joint(self, joint: Joint) -> ElementTree.Element:
+        element = ElementTree.Element(
+            'joint', name=joint.name, type='slide' if joint.type == 'prismatic' else 'hinge',
+            axis=_text(joint.axis),
+        )  # fmt: skip
+        if np.isfinite([joint.lower, joint.upper]).all():
+            element.set('range', _text([joint.lower, joint.upper]))
+        actuator = self.description.actuators.get(joint.name)
+        if actuator is not None:
+            element.set('armature', _text([actuator.joint_inertia]))
+            friction = actuator.friction
+            if friction.viscous:
+                element.set('damping', _text([friction.viscous]))
+            if friction.coulomb:
+                self.left_out.append(
+                    f'Coulomb friction of joint {joint.name}, which grows with the bearing force'
+                )
+        return element
+
+    def _site(self, body: ElementTree.Element, link: str) -> None:
+        """Every link's frame, so that loops can refer to it."""
+        ElementTree.SubElement(body, 'site', name=f'{link}:origin', size='0.002')
+
+    # Loops and contacts
+
+    def _connect(self, kind: str, name: str, first: str, second: str) -> None:
+        ElementTree.SubElement(self.equality, kind, _STIFF, name=name, site1=first, site2=second)
+
+    def _closure(self, closure: object) -> None:
+        name, kind = getattr(closure, 'name', ''), getattr(closure, 'type', '')
+        frames = [f'{link}:origin' for link in getattr(closure, 'frames', None) or ()]
+        if kind in ('point', 'weld'):
+            self._connect('connect' if kind == 'point' else 'weld', name, frames[0], frames[1])
+        elif kind == 'hinge':
+            self._connect('connect', name, frames[0], frames[1])
+            ends = [self._along_axis(frame) for frame in frames]
+            self._connect('connect', f'{name}:axis', ends[0], ends[1])
+        elif kind == 'coupling' and self._coupling(name, closure):
+            pass
+        else:
+            self.left_out.append(f'closure {name}: MuJoCo has no equality for type {kind}')
+
+    def _along_axis(self, origin: str) -> str:
+        """A second point on the axis of a hinge."""
+        name = f'{origin}:axis'
+        for parent in self.root.iter():
+            if any(site.get('name') == origin for site in parent.findall('site')):
+                if not any(site.get('name') == name for site in parent.findall('site')):
+                    position = _text([0.0, 0.0, _HINGE_ARM])
+                    ElementTree.SubElement(parent, 'site', name=name, pos=position, size='0.002')
+                break
+        return name
+
+    def _coupling(self, name: str, closure: object) -> bool:
+        others: dict[str, list[float]] = dict(getattr(closure, 'of', {}))
+        if len(others) != 1:
+            return False
+        ((other, coefficients),) = others.items()
+        polynomial = [getattr(closure, 'offset', 0.0), *coefficients]
+        if len(polynomial) > 5:
+            return False
+        polynomial += [0.0] * (5 - len(polynomial))
+        ElementTree.SubElement(
+            self.equality, 'joint', _STIFF, name=name, joint1=str(getattr(closure, 'joint', '')),
+            joint2=other, polycoef=_text(polynomial),
+        )  # fmt: skip
+        return True
+
+    def _contact(self, contact: Contact) -> None:
+        """A small ball between two plates: two-sided, as in the engine, and without friction."""
+        carrier = getattr(contact, 'carrier', None) or self.description.base
+        if contact.type != 'plane' or carrier != self.description.base:
+            self.left_out.append(
+                f'contact {contact.name}: only planes fixed to the base are written'
+            )
+            return
+        length = float(np.linalg.norm(contact.normal))
+        normal = np.array(contact.normal) / length
+        bit = str(2 << self.description.contacts.index(contact) % 29)
+        touch = {'condim': '1', 'contype': bit, 'conaffinity': bit, **_STIFF}
+        for side, name in ((1.0, 'under'), (-1.0, 'over')):
+            place = (-contact.offset / length - side * (_BALL - _PRESSED)) * normal
+            ElementTree.SubElement(
+                self.world, 'geom', touch, name=f'{contact.name}:{name}', type='plane',
+                pos=_text(place), zaxis=_text(side * normal), size='0.01 0.01 0.001',
+            )  # fmt: skip
+        body = next(b for b in self.root.iter('body') if b.get('name') == contact.frame)
+        ElementTree.SubElement(
+            body, 'geom', touch, name=contact.name, type='sphere', size=_text([_BALL])
+        )
+        if contact.friction.coulomb or contact.friction.viscous:
+            self.left_out.append(f'friction of contact {contact.name}')
+
+    # Motors and home
+
+    def _actuators(self) -> None:
+        element = ElementTree.SubElement(self.root, 'actuator')
+        efforts = {joint.name: joint.effort for joint in self.description.tree.joints}
+        for name, actuator in self.description.actuators.items():
+            motor = ElementTree.SubElement(
+                element, 'motor', name=name, joint=name, gear=_text([actuator.ratio])
+            )
+            bound = efforts[name] / abs(actuator.ratio)
+            if np.isfinite(bound) and bound > 0.0:
+                motor.set('ctrlrange', _text([-bound, bound]))
+
+    def _home(self) -> None:
+        """A keyframe in the order in which MuJoCo numbers joints: depth first."""
+        names = [str(joint.get('name')) for joint in self.world.iter('joint')]
+        positions = [self.description.home.get(name, 0.0) for name in names]
+        frame = ElementTree.SubElement(self.root, 'keyframe')
+        ElementTree.SubElement(frame, 'key', name='home', qpos=_text(positions))
+
+
+def _inertial(inertia: Inertia) -> ElementTree.Element:
+    moments, axes = np.linalg.eigh(inertia.about_center)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] *= -1.0
+    moments = np.maximum(moments, LEAST_MOMENT)
+    return ElementTree.Element(
+        'inertial', pos=_text(inertia.center_of_mass), quat=_quat(axes),
+        mass=_text([max(inertia.mass, LEAST_MASS)]), diaginertia=_text(moments),
+    )  # fmt: skip
+
+
+def _quat(rotation: Array) -> str:
+    x, y, z, w = Rotation.from_matrix(rotation).as_quat()
+    return _text([w, x, y, z])
+
+
+def _text(values: Array | list[float] | tuple[float, ...]) -> str:
+    return ' '.join(repr(float(value) + 0.0) for value in values)
