@@ -5,7 +5,9 @@
 Two ways, because they can fail differently. The *expectation* evaluates the played motion and the
 bite forces sent at the stamps that came back: it sees a node that interpolates, times, transforms
 or forwards wrongly. The *energy balance* does not use the engine's dynamics but the masses in the
-URDF: what the motors and the food put in must be what the links hold.
+URDF: what the motors and the food put in must be what the links hold. It is drawn up as a balance
+of powers in every cycle. Summing work over cycles would miss what torques do between them: at tooth
+contact they rise and fall within a few milliseconds.
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid, trapezoid
+from scipy.integrate import trapezoid
 
 from masticator_dynamics.demo.link_motion import LinkMotion
+from masticator_dynamics.demo.peaks import Peaks, peaks_between_cycles, wrench_of_bite
 from masticator_dynamics.demo.record import ForceSeries, JointSeries, Record
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.frames import wrenches_on_platform
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Effort
 
@@ -27,6 +29,7 @@ from masticator_dynamics.results import Effort
 _OLDEST_BITE = 0.1
 _LEAST_WORK = 1e-6  # J; a recording may be one of a jaw that does not move
 _CHUNK = 2000  # rows whose links are held in memory at once
+_STEP = 1e-6  # s, to either side, for the rate of energy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Evaluation:
         the played motion, rad (m) and rad/s (m/s).
     effort_error : float
         Largest difference from the expected effort, N m or N.
+    contact_error : float
+        Largest difference from the expected contact multipliers, N.
     bite : (N, 3) array
         Force that each row's efforts fit best, of those sent around then; axes of the bite frame.
     bite_age : (N,) array
@@ -49,9 +54,12 @@ class Evaluation:
     gap : (K,) array
         Largest gap of a loop or contact, m.
     contacts : dict of (N,) arrays
-        Multiplier of each contact's normal as written in the description, N, between messages.
-    energy, work : (N,) array
-        Held by the links, and put in by motors and food, since the first row, J.
+        Multiplier of each contact's normal as written in the description, N.
+    peaks : Peaks
+        Those between cycles included.
+    unaccounted : float
+        Integral of the absolute difference between the power that motors and food put in and the
+        rate at which the links' energy changes, J.
     throughput : float
         Integral of the absolute power of the motors, J.
     """
@@ -59,20 +67,20 @@ class Evaluation:
     position_error: float
     velocity_error: float
     effort_error: float
+    contact_error: float
     bite: FloatArray
     bite_age: FloatArray
     links: LinkMotion
     gap: FloatArray
     contacts: dict[str, FloatArray]
-    energy: FloatArray
-    work: FloatArray
+    peaks: Peaks
+    unaccounted: float
     throughput: float
 
     @property
     def energy_error(self) -> float:
-        """Largest energy that is unaccounted for, relative to what went through the motors."""
-        unaccounted = float(np.abs(self.energy - self.work).max())
-        return unaccounted / max(self.throughput, _LEAST_WORK)
+        """Energy that is unaccounted for, relative to what went through the motors."""
+        return self.unaccounted / max(self.throughput, _LEAST_WORK)
 
 
 def evaluate(mechanism: Mechanism, script: Script, record: Record) -> Evaluation:
@@ -82,20 +90,32 @@ def evaluate(mechanism: Mechanism, script: Script, record: Record) -> Evaluation
     expected = mechanism.feedforward_batch(*rows)
     position, velocity = _motion_errors(mechanism, script, record, expected)
     error, bite, age = fit_bite(mechanism, state, record.bite, rows, expected)
-    energy, bite_power = _energy_and_bite_power(mechanism, record.bite.frame, expected, bite)
+    wrench = wrench_of_bite(mechanism, expected.q, record.bite, bite)
+    loaded = mechanism.feedforward_batch(*rows, wrench).contact
+    multipliers = _multipliers(mechanism, record)
+    known = np.isin(state.stamps, record.multipliers.stamps)
+    bite_power = _bite_power(mechanism, record.bite.frame, expected, bite)
     motor_power = np.einsum('ni,ni->n', state.effort, state.velocity)
     links = LinkMotion(mechanism.description, joints.names, joints.position, joints.velocity)
     return Evaluation(
         position_error=position,
         velocity_error=velocity,
         effort_error=float(error.max()),
+        contact_error=float(np.abs(multipliers - loaded)[known].max(initial=0.0)),
         bite=bite,
         bite_age=age,
         links=links,
         gap=links.largest_gap(),
-        contacts=_multipliers(mechanism, record, links),
-        energy=energy - energy[0],
-        work=cumulative_trapezoid(motor_power + bite_power, state.stamps, initial=0.0),
+        contacts=dict(zip(mechanism.contacts, multipliers.T, strict=True)),
+        peaks=peaks_between_cycles(mechanism, script, record.bite).including(
+            state.effort[:, state.columns(mechanism.actuated)], multipliers
+        ),
+        unaccounted=float(
+            trapezoid(
+                np.abs(_energy_rate(mechanism, script, state.stamps) - motor_power - bite_power),
+                state.stamps,
+            )
+        ),
         throughput=float(trapezoid(np.abs(motor_power), state.stamps)),
     )
 
@@ -138,11 +158,9 @@ def fit_bite(
     measured = state.effort[:, state.columns(mechanism.actuated)]
     per_newton = np.empty((len(free), 3, free.shape[1]))
     for axis in range(3):
-        unit = np.zeros((len(free), 6))
+        unit = np.zeros((len(free), 3))
         unit[:, axis] = 1.0
-        wrenches = wrenches_on_platform(
-            mechanism, expected.q, unit, axes=sent.frame, point=sent.frame
-        )
+        wrenches = wrench_of_bite(mechanism, expected.q, sent, unit)
         per_newton[:, axis] = _efforts(mechanism, rows, wrenches) - free
     error = np.full(len(free), np.inf)
     bite, age = np.zeros((len(free), 3)), np.zeros(len(free))
@@ -163,16 +181,12 @@ def fit_bite(
     return error, bite, age
 
 
-def _multipliers(mechanism: Mechanism, record: Record, links: LinkMotion) -> dict[str, FloatArray]:
-    """Contact forces along the plane's normal, at the stamps of `feedforward_state`."""
-    multipliers = {}
-    for contact in mechanism.description.contacts:
-        series, normal = record.contacts[contact.name], np.array(contact.normal)
-        nearest = np.abs(series.stamps[:, None] - record.joints.stamps).argmin(axis=1)
-        force = np.einsum('kij,kj->ki', links.rotation[series.frame][nearest], series.force)
-        along = force @ normal / (normal @ normal)
-        multipliers[contact.name] = np.interp(record.state.stamps, series.stamps, along)
-    return multipliers
+def _multipliers(mechanism: Mechanism, record: Record) -> FloatArray:
+    """Contact multipliers (N, n_c) at the stamps of `feedforward_state`."""
+    series, stamps = record.multipliers, record.state.stamps
+    effort = series.effort[:, series.columns(mechanism.contacts)]
+    # The same stamps, but recording may have begun and ended between two messages of a cycle.
+    return np.column_stack([np.interp(stamps, series.stamps, column) for column in effort.T])
 
 
 def _efforts(
@@ -182,11 +196,9 @@ def _efforts(
     return mechanism.feedforward_batch(position, velocity, acceleration, wrenches).actuated
 
 
-def _energy_and_bite_power(
-    mechanism: Mechanism, frame: str, expected: Effort, bite: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Energy of the links (J) and power of forces at a frame, in its axes (W), (N,) each."""
-    energy, power = [], []
+def _bite_power(mechanism: Mechanism, frame: str, expected: Effort, bite: FloatArray) -> FloatArray:
+    """Power (N,) of forces at a frame, in its axes, W."""
+    power = []
     for start in range(0, len(bite), _CHUNK):
         part = slice(start, start + _CHUNK)
         links = LinkMotion(
@@ -194,5 +206,21 @@ def _energy_and_bite_power(
         )
         force = np.einsum('nij,nj->ni', links.rotation[frame], bite[part])
         power.append(np.einsum('ni,ni->n', force, links.velocity[frame]))
-        energy.append(links.energy())
-    return np.concatenate(energy), np.concatenate(power)
+    return np.concatenate(power)
+
+
+def _energy_rate(mechanism: Mechanism, script: Script, times: FloatArray) -> FloatArray:
+    """Rate (N,) at which the links' energy changes along the played motion, W."""
+    rates = []
+    for start in range(0, len(times), _CHUNK):
+        part = times[start : start + _CHUNK]
+        before, after = (_energy(mechanism, script, part + side * _STEP) for side in (-1.0, 1.0))
+        rates.append((after - before) / (2.0 * _STEP))
+    return np.concatenate(rates)
+
+
+def _energy(mechanism: Mechanism, script: Script, times: FloatArray) -> FloatArray:
+    position, velocity, _ = script.path.sample(times)
+    moving = mechanism.feedforward_batch(position, velocity)
+    links = LinkMotion(mechanism.description, mechanism.tree_joints, moving.q, moving.v)
+    return links.energy()

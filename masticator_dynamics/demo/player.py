@@ -35,7 +35,7 @@ from masticator_dynamics.demo.recorder import (
 from masticator_dynamics.demo.script import BITE_STEP, Script
 
 TAIL = 0.5  # s, recorded after the end of the motion
-_AWAITED = (topics.EFFORT, topics.JOINT_STATES, topics.STATE)
+_AWAITED = (topics.EFFORT, topics.JOINT_STATES, topics.STATE, topics.CONTACTS)
 
 
 class Player(Recorder):

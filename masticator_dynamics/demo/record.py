@@ -57,14 +57,12 @@ class Record:
     ----------
     start : float
         Start of the motion, s since 1970.
-    state, joints : JointSeries
-        `feedforward_state` and `joint_states`.
+    state, joints, multipliers : JointSeries
+        `feedforward_state`, `joint_states` and `contact_multipliers`.
     effort : (K, n_u) array
         `feedforward_effort`, and `effort_sequence` (K,), its publisher's count.
     bite : ForceSeries
         As sent; `stamps` are when.
-    contacts : dict
-        Force on the mandible by contact.
     actuated_trajectory : list
         The `feedforward_trajectory` messages.
     faults : tuple of str
@@ -74,10 +72,10 @@ class Record:
     start: float
     state: JointSeries
     joints: JointSeries
+    multipliers: JointSeries
     effort: FloatArray
     effort_sequence: FloatArray
     bite: ForceSeries
-    contacts: dict[str, ForceSeries]
     actuated_trajectory: list[Any]
     faults: tuple[str, ...]
 
@@ -103,12 +101,10 @@ def read_record(file: pathlib.Path, contacts: Sequence[str]) -> Record:
         start=start * 1e-9,
         state=joint_series(events[topics.STATE], since),
         joints=joint_series(events[topics.JOINT_STATES], since),
+        multipliers=joint_series(events[topics.CONTACTS], since),
         effort=np.array([event.content.data for event in effort]),
         effort_sequence=_sequence(effort),
         bite=force_series(events[topics.BITE_FORCE], since),
-        contacts={
-            name: force_series(events[topics.contact_topic(name)], since) for name in contacts
-        },
         actuated_trajectory=[e.content for e in events.get(topics.ACTUATED_TRAJECTORY, [])],
         faults=faults_in(events[topics.DIAGNOSTICS]),
     )  # fmt: skip

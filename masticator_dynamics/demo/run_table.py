@@ -18,8 +18,8 @@ def run_table(
     ``time`` (s from the start of the motion) and, as received at that stamp, ``position_j
     velocity_j effort_j`` of every actuated joint; ``bite_fx bite_fy bite_fz``: the last force
     sent before (N, axes of the bite frame); ``contact_k``: multiplier of the contact's normal (N)
-    and ``closure_residual``: largest gap of the loops (m), both published less often, the former
-    interpolated, the latter of the last message.
+    and ``closure_residual``: largest gap of the loops (m) in the last message of all joints, which
+    is published less often.
     """
     state = record.state
     columns, values = ['time'], [state.stamps]

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.demo.checks import Check, publish_rate
+from masticator_dynamics.demo.checks import Check, publish_rate, reception_rate
 from masticator_dynamics.demo.evaluation import Evaluation
 from masticator_dynamics.demo.record import Record
 from masticator_dynamics.demo.script import Script
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 
 LATENCY = 'from the stamp of a cycle to its reception by the middleware of the player'
@@ -50,16 +51,20 @@ class Summary(Judged):
     cycles: int
     rate_requested_hz: float
     rate_achieved_hz: float
+    rate_received_hz: float
     longest_cycle_ms: float
     latency_definition: str
     latency_median_ms: float
     latency_p99_ms: float
     latency_largest_ms: float
     torque_peak_nm: dict[str, float]
+    torque_peak_between_cycles_nm: dict[str, float]
     torque_rms_nm: dict[str, float]
     bite_frame: str
     bite_force_peak_n: float
     contact_force_peak_n: dict[str, float]
+    contact_force_range_n: dict[str, tuple[float, float]]
+    contact_force_range_between_cycles_n: dict[str, tuple[float, float]]
     largest_closure_residual_m: float
     largest_torque_error_nm: float
     bite_force_age_median_ms: float
@@ -70,6 +75,7 @@ class Summary(Judged):
         rows = [
             ('motion', f'{self.motion}, {self.duration_s:.2f} s, mechanism {self.mechanism}'),
             ('publish rate', f'{self.rate_achieved_hz:.1f} Hz of {self.rate_requested_hz:g} Hz, '
+                             f'received at {self.rate_received_hz:.1f} Hz, '
                              f'longest cycle {self.longest_cycle_ms:.1f} ms'),
             ('latency', f'median {self.latency_median_ms:.2f} ms, p99 {self.latency_p99_ms:.2f} ms,'
                         f' largest {self.latency_largest_ms:.1f} ms'),
@@ -77,10 +83,14 @@ class Summary(Judged):
             ('closure residual', f'{self.largest_closure_residual_m:.1e} m at most'),
             ('bite force', f'{self.bite_force_peak_n:.1f} N peak on {self.bite_frame}, '
  f'median age when used {self.bite_force_age_median_ms:.1f} ms'),
-            *((f'contact {name}', f'{force:.1f} N peak')
-              for name, force in self.contact_force_peak_n.items()),
+            *((f'contact {name}',
+               f'{_range(extent)} N along its normal, '
+               f'{_range(self.contact_force_range_between_cycles_n[name])} N between cycles')
+              for name, extent in self.contact_force_range_n.items()),
         ]  # fmt: skip
-        torques = torque_table(self.torque_peak_nm, self.torque_rms_nm)
+        torques = torque_table(
+            self.torque_peak_nm, self.torque_rms_nm, self.torque_peak_between_cycles_nm
+        )
         return '\n'.join([*aligned(rows), '', *torques, '', *verdicts(self.checks)]) + '\n'
 
 
@@ -90,11 +100,29 @@ def aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
     return [f'{name:{width}}{value}' for name, value in rows]
 
 
-def torque_table(peak: Mapping[str, float], rms: Mapping[str, float]) -> list[str]:
-    """Lines of all motors' torques, N m, with a title."""
+def torque_table(
+    peak: Mapping[str, float],
+    rms: Mapping[str, float],
+    between: Mapping[str, float] | None = None,
+) -> list[str]:
+    """Lines of all motors' torques, N m, with a title; peaks between cycles where given."""
     joint = max(len(name) for name in ('motor', *peak)) + 2
     title = f'{"motor":{joint}}{"peak N m":>10}{"RMS N m":>10}'
-    return [title, *(f'{name:{joint}}{peak[name]:10.4f}{rms[name]:10.4f}' for name in peak)]
+    lines = [f'{name:{joint}}{peak[name]:10.4f}{rms[name]:10.4f}' for name in peak]
+    if between is not None:
+        title += f'{"peak between cycles":>22}'
+        lines = [f'{line}{between[name]:22.4f}' for line, name in zip(lines, peak, strict=True)]
+    return [title, *lines]
+
+
+def _ranges(
+    names: Sequence[str], lowest: FloatArray, highest: FloatArray
+) -> dict[str, tuple[float, float]]:
+    return dict(zip(names, zip(lowest.tolist(), highest.tolist(), strict=True), strict=True))
+
+
+def _range(extent: tuple[float, float]) -> str:
+    return f'{extent[0]:.2f} to {extent[1]:.2f}'
 
 
 def verdicts(checks: Sequence[Check]) -> list[str]:
@@ -121,6 +149,10 @@ def summarise(
     effort = state.effort[moving][:, state.columns(mechanism.actuated)]
     latency = (state.received - state.stamps) * 1e3
     peaks, means = np.abs(effort).max(axis=0), np.sqrt((effort**2).mean(axis=0))
+    lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
+    contacts = np.column_stack(list(evaluation.contacts.values()))[moving] * lengths
+    ranges = _ranges(mechanism.contacts, contacts.min(axis=0), contacts.max(axis=0))
+    largest = evaluation.peaks
     biting = np.linalg.norm(evaluation.bite, axis=1) > 0.0
     return Summary(
         mechanism=mechanism.name,
@@ -131,20 +163,25 @@ def summarise(
         duration_s=script.duration,
         cycles=len(state.stamps),
         rate_requested_hz=rate,
-        rate_achieved_hz=publish_rate(script, state),
+        rate_achieved_hz=publish_rate(state),
+        rate_received_hz=reception_rate(state),
         longest_cycle_ms=float(np.diff(state.stamps).max() * 1e3),
         latency_definition=LATENCY,
         latency_median_ms=float(np.median(latency)),
         latency_p99_ms=float(np.percentile(latency, 99.0)),
         latency_largest_ms=float(latency.max()),
         torque_peak_nm=dict(zip(mechanism.actuated, peaks.tolist(), strict=True)),
+        torque_peak_between_cycles_nm=dict(
+            zip(mechanism.actuated, largest.torque.tolist(), strict=True)
+        ),
         torque_rms_nm=dict(zip(mechanism.actuated, means.tolist(), strict=True)),
         bite_frame=record.bite.frame,
         bite_force_peak_n=float(np.linalg.norm(record.bite.force, axis=1).max()),
-        contact_force_peak_n={
-            name: float(np.linalg.norm(series.force, axis=1).max())
-            for name, series in record.contacts.items()
-        },
+        contact_force_peak_n={name: max(map(abs, extent)) for name, extent in ranges.items()},
+        contact_force_range_n=ranges,
+        contact_force_range_between_cycles_n=_ranges(
+            mechanism.contacts, largest.lowest * lengths, largest.highest * lengths
+        ),
         largest_closure_residual_m=float(evaluation.gap.max()),
         largest_torque_error_nm=evaluation.effort_error,
         bite_force_age_median_ms=float(np.median(evaluation.bite_age[biting]) * 1e3)

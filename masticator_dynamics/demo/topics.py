@@ -10,6 +10,7 @@ EFFORT = '/feedforward_effort'
 STATE = '/feedforward_state'
 ACTUATED_TRAJECTORY = '/feedforward_trajectory'
 JOINT_STATES = '/joint_states'
+CONTACTS = '/contact_multipliers'
 DIAGNOSTICS = '/diagnostics'
 
 SENT = {
@@ -30,6 +31,7 @@ def received_topics(contacts: Sequence[str]) -> dict[str, str]:
         STATE: 'sensor_msgs/msg/JointState',
         ACTUATED_TRAJECTORY: 'trajectory_msgs/msg/JointTrajectory',
         JOINT_STATES: 'sensor_msgs/msg/JointState',
+        CONTACTS: 'sensor_msgs/msg/JointState',
         DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
         **{contact_topic(name): 'geometry_msgs/msg/WrenchStamped' for name in contacts},
     }

@@ -70,6 +70,8 @@ class Publishers:
         self._effort_message = Float64MultiArray()
         self._state_message = JointState(name=list(mechanism.actuated))
         self._joints_message = JointState(name=list(mechanism.tree_joints))
+        self._multipliers = publisher(JointState, 'contact_multipliers')
+        self._multipliers_message = JointState(name=list(mechanism.contacts))
 
         def wrench(topic: str, frame: str) -> tuple[Any, WrenchStamped]:
             message = WrenchStamped()
@@ -85,6 +87,7 @@ class Publishers:
             for joint, frame in zip(mechanism.actuated, joint_frames, strict=True)
         ]
         self._all = [self._effort, self._state, self._trajectory, self._joint_states]
+        self._all.append(self._multipliers)
         self._all += [publisher for publisher, _ in (*self._contacts, *self._joint_forces)]
 
     def destroy(self, node: LifecycleNode) -> None:
@@ -93,7 +96,7 @@ class Publishers:
             node.destroy_lifecycle_publisher(publisher)
 
     def cycle(self, time: int, answer: Answer) -> None:
-        """Efforts and the state of the actuated joints at a time (ns)."""
+        """Efforts, state of the actuated joints and, if wanted, contacts at a time (ns)."""
         effort, message = doubles(answer.actuated), self._state_message
         self._effort_message.data = effort
         self._effort.publish(self._effort_message)
@@ -102,6 +105,11 @@ class Publishers:
         message.velocity = doubles(answer.effort.velocity)
         message.effort = effort
         self._state.publish(message)
+        if self._multipliers.get_subscription_count():
+            message = self._multipliers_message
+            _stamp(message.header.stamp, time)
+            message.effort = doubles(answer.effort.contact)
+            self._multipliers.publish(message)
 
     def joint_states(self, time: int, effort: Effort) -> None:
         """All joints of the tree at a time (ns)."""

@@ -9,7 +9,7 @@ import numpy as np
 from masticator_dynamics import Mechanism
 from masticator_dynamics.demo.record import ForceSeries, JointSeries, Record
 from masticator_dynamics.demo.script import Script
-from masticator_dynamics.frames import frame_poses, wrenches_on_platform
+from masticator_dynamics.frames import wrenches_on_platform
 
 RATE = 500.0
 DELAY = 0.001  # s, between stamp and reception
@@ -44,23 +44,16 @@ def perfect_record(mechanism: Mechanism, script: Script) -> Record:
             mechanism.tree_joints, stamps[visual], stamps[visual] + DELAY, count[visual],
             effort.q[visual].copy(), effort.v[visual].copy(), np.zeros((len(stamps[visual]), 0)),
         ),
+        multipliers=JointSeries(
+            mechanism.contacts, stamps, stamps + DELAY, count,
+            np.zeros((len(stamps), 0)), np.zeros((len(stamps), 0)), effort.contact.copy(),
+        ),
         effort=effort.actuated.copy(),
         effort_sequence=count.copy(),
         bite=ForceSeries(frame, sent, force),
-        contacts=_contacts(mechanism, effort, stamps, visual),
         actuated_trajectory=[_controller_message(mechanism, script)],
         faults=(),
     )  # fmt: skip
-
-
-def _contacts(mechanism, effort, stamps, visual):
-    series = {}
-    for index, contact in enumerate(mechanism.description.contacts):
-        _, rotation = frame_poses(mechanism, effort.q[visual], contact.frame)
-        force = effort.contact[visual][:, index, None] * np.array(contact.normal)
-        local = np.einsum('kji,kj->ki', rotation, force)
-        series[contact.name] = ForceSeries(contact.frame, stamps[visual], local)
-    return series
 
 
 def _controller_message(mechanism, script):

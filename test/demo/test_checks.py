@@ -10,10 +10,10 @@ import pytest
 
 from demo.perfect_run import RATE, perfect_record
 from masticator_dynamics import Mechanism
-from masticator_dynamics.demo.checks import run_checks, skipped
+from masticator_dynamics.demo.checks import publish_rate, run_checks, skipped
 from masticator_dynamics.demo.evaluation import evaluate
 from masticator_dynamics.demo.run_table import run_table
-from masticator_dynamics.demo.script import built_in_script
+from masticator_dynamics.demo.script import Script, built_in_script
 from masticator_dynamics.demo.summary import summarise
 
 
@@ -58,9 +58,70 @@ def test_faultless_run_passes(mechanism, script, record):
     assert failed(mechanism, script, record) == set()
 
 
+@pytest.fixture(scope='module')
+def snap(mechanism):
+    """The jaw opens, snaps shut within 5 ms and stays: torques rise and fall within cycles."""
+    times = np.array([0.0, 0.3, 0.305, 0.6])
+    positions = np.zeros((4, 4))
+    positions[1, 3] = 2e-3
+    rest = np.zeros((4, 4))
+    bite_times = np.arange(0.0, 0.6, 0.005)
+    force = np.zeros((len(bite_times), 3))
+    return Script(
+        'snap', mechanism.independent, times, mechanism.home.y + positions, rest, rest,
+        'molar_left', bite_times, force,
+    )  # fmt: skip
+
+
+def test_a_snap_of_milliseconds_balances(mechanism, snap):
+    record = perfect_record(mechanism, snap)
+    checks = run_checks(mechanism, snap, record, evaluate(mechanism, snap, record), RATE)
+    assert [check.detail for check in checks if not check.passed] == []
+
+
+def test_a_tenth_more_mass_does_not_balance(mechanism, snap):
+    record = perfect_record(mechanism, snap)
+    tree = mechanism.description.tree
+    links = {k: dataclasses.replace(v, mass=1.1 * v.mass) for k, v in tree.links.items()}
+    tree = dataclasses.replace(tree, links=links)
+    heavy = Mechanism(dataclasses.replace(mechanism.description, tree=tree))
+    assert 'energy balance' in failed(heavy, snap, record)
+
+
+def test_peaks_between_cycles_are_told(mechanism, snap):
+    """Against a node of 20 kHz; that of 500 Hz sees them two or three times, or not."""
+    record = perfect_record(mechanism, snap)
+    evaluation = evaluate(mechanism, snap, record)
+    checks = run_checks(mechanism, snap, record, evaluation, RATE)
+    summary = summarise(mechanism, snap, record, evaluation, checks, RATE)
+    fine = np.arange(0.299, 0.306, 5e-5)
+    effort = mechanism.feedforward_batch(*snap.path.sample(fine))
+    true = np.abs(effort.actuated).max(axis=0)
+    found = list(summary.torque_peak_between_cycles_nm.values())
+    assert found == pytest.approx(true, rel=0.01)
+    assert max(np.array(found) / list(summary.torque_peak_nm.values())) > 1.05
+    force = effort.contact * [np.linalg.norm(c.normal) for c in mechanism.description.contacts]
+    for name, column in zip(mechanism.contacts, force.T, strict=True):
+        low, high = summary.contact_force_range_between_cycles_n[name]
+        assert (low, high) == pytest.approx((column.min(), column.max()), rel=0.01)
+        seen = summary.contact_force_range_n[name]
+        assert low <= seen[0] < seen[1] <= high
+        assert (low, high) != seen
+    assert 'between cycles' in summary.as_text()
+
+
+def test_contact_forces_of_every_cycle_are_judged(mechanism, script, record):
+    effort = record.multipliers.effort.copy()
+    effort[301, 1] += 0.01
+    series = dataclasses.replace(record.multipliers, effort=effort)
+    changed = dataclasses.replace(record, multipliers=series)
+    assert failed(mechanism, script, changed) == {'contact forces as expected'}
+
+
 def test_scaled_torques_break_expectation_and_energy(mechanism, script, record):
     scaled = with_state(record, effort=record.state.effort * 1.05)
-    assert failed(mechanism, script, scaled) == {'torques as expected', 'energy balance'}
+    expected = {'torques as expected', 'contact forces as expected', 'energy balance'}
+    assert failed(mechanism, script, scaled) == expected
 
 
 def test_ignored_bite_force_is_noticed(mechanism, script, record):
@@ -105,6 +166,13 @@ def test_lost_message_is_noticed(mechanism, script, record):
     assert failed(mechanism, script, keep(record, rows)) == {'no cycle lost'}
 
 
+def test_a_lost_contact_message_is_noticed(mechanism, script, record):
+    rows = np.arange(len(record.multipliers.stamps)) != 300
+    series = dataclasses.replace(record.multipliers, sequence=record.multipliers.sequence[rows])
+    changed = dataclasses.replace(record, multipliers=series)
+    assert failed(mechanism, script, changed) == {'no cycle lost'}
+
+
 @pytest.mark.parametrize(('every', 'expected'), [(400, set()), (20, {'publish rate'})])
 def test_skipped_cycles_are_counted(mechanism, script, record, every, expected):
     rows = np.arange(len(record.state.stamps)) % every != every - 1
@@ -127,7 +195,31 @@ def test_slow_reception_is_noticed(mechanism, script, record):
     received = record.state.received[0] + (record.state.received - record.state.received[0]) * 1.02
     state = dataclasses.replace(record.state, received=received)
     changed = dataclasses.replace(record, state=state)
-    assert failed(mechanism, script, changed) == {'publish rate'}
+    assert failed(mechanism, script, changed) == {'reception rate'}
+
+
+def test_messages_that_wait_before_they_come_are_no_matter_of_rate(mechanism, script, record):
+    """60 ms about the end of the motion came together: stamps are perfect, nothing is lost."""
+    received, stamps = record.state.received.copy(), record.state.stamps
+    waited = np.abs(stamps - script.duration) < 0.03
+    received[waited] = script.duration + 0.031
+    state = dataclasses.replace(record.state, received=received)
+    changed = dataclasses.replace(record, state=state)
+    assert failed(mechanism, script, changed) == set()
+    assert publish_rate(state) == pytest.approx(RATE)
+
+
+def test_a_pause_is_noticed_though_messages_came_at_the_rate_during_the_motion(
+    mechanism, script, record
+):
+    """Fifty cycles are left out before the motion begins."""
+    stamps = record.state.stamps
+    rows = (stamps < -0.099) | (stamps > 0.0)
+    kept = keep(record, rows)
+    count = np.arange(1.0, rows.sum() + 1.0)
+    state = dataclasses.replace(kept.state, sequence=count)
+    changed = dataclasses.replace(kept, state=state, effort_sequence=count)
+    assert 'publish rate' in failed(mechanism, script, changed)
 
 
 def test_incomplete_record_is_noticed(mechanism, script, record):
@@ -162,11 +254,7 @@ def test_table_has_what_the_record_has(mechanism, script, record):
     peak = int(np.argmin(record.bite.force[:, 2]))
     row = int(np.searchsorted(record.state.stamps, record.bite.stamps[peak]))
     assert table['bite_fz'][row] == record.bite.force[peak, 2]
-    # At a visual instant the multiplier must push as hard as the message said, in its direction.
-    series = record.contacts['condyle_left']
-    normal = np.array(mechanism.description.contacts[0].normal)
-    sizes = np.abs(table['contact_condyle_left'][::5]) * np.linalg.norm(normal)
-    assert sizes == pytest.approx(np.linalg.norm(series.force, axis=1), abs=1e-9)
+    assert np.array_equal(table['contact_condyle_left'], record.multipliers.effort[:, 0])
 
 
 def test_summary_counts_torques_of_the_motion(mechanism, script, record):

@@ -9,6 +9,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from rcl_interfaces.srv import DescribeParameters  # noqa: E402
 from rclpy.qos import ReliabilityPolicy  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 
 from nodes.harness import NodeProcess, nanoseconds, rows, wait_for  # noqa: E402
 from nodes.urdf_loops import gaps  # noqa: E402
@@ -127,6 +128,19 @@ def test_contact_forces_are_those_of_the_sockets_in_condyle_axes(at_home, mechan
         assert (torque.x, torque.y, torque.z) == (0.0, 0.0, 0.0)
         stamps = [nanoseconds(m.header.stamp) for m in at_home.contacts[contact.name]]
         assert np.median(np.diff(stamps)) == 20_000_000
+
+
+def test_contact_multipliers_come_with_every_state(at_home, mechanism):
+    opened(at_home, mechanism)
+    messages = at_home.record(JointState, 'contact_multipliers')
+    wait_for(lambda: len(messages) > 50, 'contact_multipliers')
+    last = messages[-1]
+    assert last.name == list(mechanism.contacts)
+    assert last.effort == pytest.approx(mechanism.feedforward(OPEN).contact, abs=1e-9)
+    stamps = [nanoseconds(m.header.stamp) for m in messages[:50]]
+    wait_for(lambda: nanoseconds(at_home.states[-1].header.stamp) >= stamps[-1], 'states')
+    states = [nanoseconds(m.header.stamp) for m in at_home.states]
+    assert stamps == [stamp for stamp in states if stamps[0] <= stamp <= stamps[-1]]
 
 
 def test_joint_states_show_all_joints_of_the_closed_mechanism(at_home, mechanism):
