@@ -53,6 +53,12 @@ class RangeViolation:
     upper: float
     unit: str
 
+    @property
+    def excess(self) -> float:
+        """How far outside, as a part of the range's half width."""
+        width = half_width(np.array(self.lower), np.array(self.upper))
+        return float(max(self.lower - self.value, self.value - self.upper) / width)
+
     def __str__(self) -> str:
         """E.g. ``crank_3 position 1.9 rad is outside [-1.7, 1.7] rad``."""
         return (

@@ -9,7 +9,7 @@ import numpy as np
 
 from masticator_dynamics.commands.motion_file import motion_columns
 from masticator_dynamics.commands.options import mechanism_argument, output_option
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.frames import check_frame
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.incisor import RECORDING_STEP
@@ -41,7 +41,8 @@ from masticator_dynamics.tables import check_writable, read_table, write_table
     metavar='M',
     default=RECORDING_STEP,
     show_default=True,
-    help='How far smoothing may move a recorded coordinate, m.',
+    help='How far smoothing may move a recorded coordinate, m; the recording is also left by up to '
+    'this, or 0.2 mm, where ranges or speeds of joints ask for it.',
 )
 @click.option(
     '--criterion',
@@ -63,8 +64,9 @@ def track_incisor(
 
     Columns of the recording: time (increasing), incisor_x, incisor_y, incisor_z. Writes a motion
     with consistent derivatives at the recorded times, and the tracking error to standard error.
-    Acceleration is continuous; a motion that leaves a range is refused. Freedom that is left is
-    used by a criterion and to stay inside the sockets.
+    Acceleration is continuous. Freedom that is left is used by a criterion and to stay inside the
+    sockets; where that is not enough, the motion leaves the recording by as little as it takes, and
+    is refused where that is too much.
     """
     check_writable(output_file)
     loaded = Mechanism.load(mechanism)
@@ -76,13 +78,25 @@ def track_incisor(
         answer = track(
             loaded, time, displacement, frame=frame, tolerance=tolerance, criterion=criterion
         )
+    except LimitError as error:
+        raise LimitError(
+            f'{table.source}: {error}; --tolerance, now {tolerance:g} m, lets the motion leave the '
+            'recording further'
+        ) from error
     except MasticatorError as error:
         raise type(error)(f'{table.source}: {error}') from error
+    off = int(np.argmax(answer.deviation))
+    kept = ''
+    if answer.deviation[off] > 0.0:
+        kept = (
+            f'; ranges keep it up to {answer.deviation[off] * 1e3:.2g} mm off the recording, most '
+            f'at t = {time[off]:.6g} s'
+        )
     values = np.stack(answer.path.sample(time), axis=-1).reshape(len(time), -1)
     write_table(output_file, motion_columns(loaded), np.column_stack([time, values]))
     click.echo(
         f'masticator: {len(time)} samples; tracking error of {frame}: '
         f'max {answer.error_max * 1e3:.4g} mm, rms {answer.error_rms * 1e3:.4g} mm; '
-        f'socket margin {answer.socket_margin * 1e3:.4g} mm',
+        f'socket margin {answer.socket_margin * 1e3:.4g} mm{kept}',
         err=True,
     )

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.errors import InputError, LimitError
+from masticator_dynamics.limits import range_room
 from masticator_dynamics.motion.checks import checked_rows, checked_times
+from masticator_dynamics.motion.inside_ranges import moved_inside
 from masticator_dynamics.motion.least_contact_motion import LeastContactMotion
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.smoothing import smooth_within
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 RECORDING_STEP = 1e-5  # m; jaw trackers resolve about a hundredth of a millimetre
-LARGEST_DEVIATION = 2e-4  # m; where joints would be too fast otherwise
+LARGEST_DEVIATION = 2e-4  # m; where joints would be too fast or ranges would be left otherwise
 _AROUND = 0.005  # s before and after a joint is too fast
 _BISECTIONS = 7
 
@@ -41,6 +43,9 @@ class IncisorTrack:
         Smallest distance of a contact to the ends of its range, m (inf without ranges).
     tolerance : (N,) array
         How far smoothing was allowed to move a coordinate of each sample, m.
+    deviation : (N,) array
+        How far the frame stays away from each smoothed sample to keep ranges, m; 0 where it need
+        not.
     """
 
     path: MotionPath
@@ -49,6 +54,7 @@ class IncisorTrack:
     error_rms: float
     socket_margin: float
     tolerance: FloatArray
+    deviation: FloatArray
 
 
 def track_incisor(
@@ -69,7 +75,10 @@ def track_incisor(
     and one C4 spline of degree five goes through the poses: unlike position, velocity and
     acceleration solved one after the other (S1 Eqs. 56, 60, 62), its derivatives belong
     together. Where a joint would be faster than its limit, as at tooth contact, the tolerance
-    is raised nearby to the least that slows it down enough, up to `largest_deviation`. Where the
+    is raised nearby to the least that slows it down enough, up to `largest_deviation`. Where a
+    pose leaves the range of a contact or a joint, the nearest one inside takes its place, on the
+    recording if there is one, and off it by no more than `largest_deviation` (or `tolerance`,
+    where that is larger) otherwise; its neighbours follow smoothly. Where the
     recording changes by no more than the tolerance over its first (last) interval, the motion
     starts (ends) at rest.
 
@@ -87,7 +96,8 @@ def track_incisor(
         How far smoothing may move a coordinate of a sample, m; the step to which the recording
         is rounded suits. A larger one softens sudden stops such as tooth contact.
     largest_deviation : float
-        How far the tolerance may be raised for the sake of joint velocity limits, m.
+        How far the tolerance may be raised for the sake of joint velocity limits, and the frame
+        stay away from the recording for the sake of ranges, m.
     criterion : 'contacts', 'lateral' or 'coordinates'
         What the coordinates that the frame leaves free keep least.
 
@@ -98,7 +108,8 @@ def track_incisor(
     ReachError
         When the mechanism cannot follow, naming time and amount.
     LimitError
-        When a contact or a joint leaves its range, naming it, the time and the amount.
+        When a contact or a joint leaves its range all the same, naming the worst, its time and
+        the amount.
     """
     t = checked_times(times)
     axes = tuple(f'{frame}_{axis}' for axis in 'xyz')
@@ -106,8 +117,9 @@ def track_incisor(
     if not (np.isfinite(tolerance) and tolerance >= 0.0):
         raise InputError(f'tolerance is {tolerance} m, expected a number that is not negative')
     follower = LeastContactMotion(mechanism, frame, criterion)
-    path, allowed = _slow_enough(follower, t, recorded, tolerance, largest_deviation)
-    return _judged(follower, path, recorded, allowed)
+    largest = max(largest_deviation, tolerance)
+    (path, deviation), allowed = _slow_enough(follower, t, recorded, tolerance, largest)
+    return _judged(follower, path, recorded, allowed, deviation)
 
 
 def _slow_enough(
@@ -116,28 +128,28 @@ def _slow_enough(
     recorded: FloatArray,
     tolerance: float,
     largest: float,
-) -> tuple[MotionPath, FloatArray]:
-    """Path that keeps joint velocity limits if it can, and the tolerances (N,) it took."""
+) -> tuple[tuple[MotionPath, FloatArray], FloatArray]:
+    """Path that keeps joint velocity limits if it can, with its deviations and tolerances (N,)."""
     rests = _rests(recorded, tolerance)
     allowed = np.full(len(times), tolerance)
-    path = _smooth_path(follower, times, recorded, allowed, rests)
-    fast = _too_fast(follower, path)
+    found = _smooth_path(follower, times, recorded, allowed, rests, largest)
+    fast = _too_fast(follower, found[0])
     near = (np.abs(times[:, None] - fast) <= _AROUND).any(axis=1)
     if not near.any():
-        return path, allowed
+        return found, allowed
     low, high = max(tolerance, 1e-7), largest
     trial = high
     for _ in range(_BISECTIONS):
         tried = np.where(near, trial, tolerance)
-        candidate = _smooth_path(follower, times, recorded, tried, rests)
-        if _too_fast(follower, candidate).size == 0:
-            path, allowed, high = candidate, tried, trial
+        candidate = _smooth_path(follower, times, recorded, tried, rests, largest)
+        if _too_fast(follower, candidate[0]).size == 0:
+            found, allowed, high = candidate, tried, trial
         elif trial == largest:
             break  # no use; the limits will refuse the path
         else:
             low = trial
         trial = float(np.sqrt(low * high))
-    return path, allowed
+    return found, allowed
 
 
 def _smooth_path(
@@ -146,17 +158,46 @@ def _smooth_path(
     recorded: FloatArray,
     allowed: FloatArray,
     rests: tuple[bool, bool],
-) -> MotionPath:
-    """Spline through the poses of the smoothed recording, at rest where it rests."""
+    largest: float,
+) -> tuple[MotionPath, FloatArray]:
+    """Spline through the poses of the smoothed recording, at rest where it rests; deviations."""
     smoothed = smooth_within(times, recorded, allowed, rest_start=rests[0], rest_end=rests[1])
-    poses = follower.solve(follower.home_position + smoothed, times)
+    targets = follower.home_position + smoothed
+    poses, deviation = _inside(follower, times, targets, largest)
     still = (np.zeros(poses.shape[1]), np.zeros(poses.shape[1]))
-    return MotionPath.through(
+    path = MotionPath.through(
         times,
         poses,
         start=still if rests[0] else None,
         end=still if rests[1] else None,
         names=follower.mechanism.independent,
+    )
+    return path, deviation
+
+
+def _inside(
+    follower: LeastContactMotion, times: FloatArray, targets: FloatArray, largest: float
+) -> tuple[FloatArray, FloatArray]:
+    """Poses (N, n) inside all ranges, and how far they are off their targets (N,), m."""
+    mechanism = follower.mechanism
+    poses = follower.solve(targets, times)
+    before = range_room(mechanism, mechanism.feedforward_batch(poses))
+    if not before.outside.any():
+        return poses, np.zeros(len(times))
+    moved = moved_inside(follower, poses, targets, times)
+    deviation = follower.distances(moved, targets)
+    after = range_room(mechanism, mechanism.feedforward_batch(moved))
+    if not after.outside.any() and deviation.max() <= largest:
+        return moved, deviation
+    k = int(np.argmin(before.room))
+    worst = max(mechanism.range_violations(mechanism.solve(poses[k])), key=lambda v: v.excess)
+    what = f'at t = {times[k]:.6g} s: {worst}, the worst of {before.outside.sum()} samples'
+    if after.outside.any():
+        raise LimitError(f'{what}; no motion inside was found nearby')
+    k = int(np.argmax(deviation))
+    raise LimitError(
+        f'{what}; the nearest motion inside stays {deviation[k] * 1e3:.3g} mm away from the '
+        f'recording at t = {times[k]:.6g} s, {largest * 1e3:.3g} mm are allowed'
     )
 
 
@@ -177,19 +218,23 @@ def _rests(recorded: FloatArray, tolerance: float) -> tuple[bool, bool]:
 
 
 def _judged(
-    follower: LeastContactMotion, path: MotionPath, recorded: FloatArray, allowed: FloatArray
+    follower: LeastContactMotion,
+    path: MotionPath,
+    recorded: FloatArray,
+    allowed: FloatArray,
+    deviation: FloatArray,
 ) -> IncisorTrack:
     """Measure the track sample by sample; refuse it where something leaves its range."""
     mechanism, times = follower.mechanism, path.knots
-    outside: list[str] = []
+    worst = []
     for time, *state in zip(times, *path.sample(times), strict=True):
         violations = mechanism.range_violations(mechanism.solve(*state))
         if violations:
-            outside.append(f'at t = {time:.6g} s: ' + '; '.join(str(v) for v in violations))
-    if outside:
-        further = f' (and at {len(outside) - 1} more samples)' if len(outside) > 1 else ''
-        raise LimitError(outside[0] + further)
+            worst.append((time, max(violations, key=lambda v: v.excess)))
+    if worst:
+        time, violation = max(worst, key=lambda found: found[1].excess)
+        raise LimitError(f'at t = {time:.6g} s: {violation}, the worst of {len(worst)} samples')
     q, tangent = follower.tree_motion(path.sample(times)[0], times)
     distance, margin = follower.judge(q, tangent, follower.home_position + recorded)
     rms = float(np.sqrt(np.mean(distance**2)))
-    return IncisorTrack(path, times, float(distance.max()), rms, margin, allowed)
+    return IncisorTrack(path, times, float(distance.max()), rms, margin, allowed, deviation)

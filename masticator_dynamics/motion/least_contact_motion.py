@@ -75,7 +75,7 @@ class LeastContactMotion:
         self._axes = np.array(axes)
         if not contacts:
             self._weight = 1.0
-        self._scale = self._metres_per_unit()
+        self.scale = self._metres_per_unit()
 
     def _metres_per_unit(self) -> FloatArray:
         """How far a unit of each coordinate moves the platform, turning included, m per unit."""
@@ -113,7 +113,7 @@ class LeastContactMotion:
             step, missing = self._step(q, tangent, poses[open_rows], targets[open_rows])
             size = np.linalg.norm(step, axis=1)
             limited = step * np.minimum(1.0, _LARGEST_STEP / np.maximum(size, 1e-300))[:, None]
-            poses[open_rows] += limited / self._scale
+            poses[open_rows] += limited / self.scale
             still = (size >= _CONVERGED) | (missing >= _UNRESOLVED)
             if not still.any():
                 return poses
@@ -139,7 +139,7 @@ class LeastContactMotion:
     ) -> tuple[FloatArray, FloatArray]:
         """Gauss-Newton steps (N, n) in metres, and errors (N,) that no coordinate acts on, m."""
         position, jacobian = self._chain.jacobians(q, tangent)
-        jacobian = jacobian / self._scale
+        jacobian = jacobian / self.scale
         inverse = _inverse(jacobian)
         error = targets - position
         step = _times(inverse, error)
@@ -154,12 +154,12 @@ class LeastContactMotion:
         self, q: FloatArray, tangent: FloatArray, poses: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Residuals of the criterion (N, r), m, and their derivatives by scaled coordinates."""
-        residuals = [self._weight * self._scale * (poses - self.home)]
+        residuals = [self._weight * self.scale * (poses - self.home)]
         slopes = [np.tile(self._weight * np.eye(len(self.home)), (len(q), 1, 1))]
         contacts = zip(self._contacts, self._contact_homes, self._ranges, strict=True)
         for chain, home_position, (lower, upper) in contacts:
             position, jacobian = chain.jacobians(q, tangent)
-            jacobian = jacobian / self._scale
+            jacobian = jacobian / self.scale
             margin = _MARGIN * (upper - lower)  # infinite where there is no range
             with np.errstate(invalid='ignore'):  # fmax and fmin take 0 where there is no range
                 above = np.fmax(position - upper + margin, 0.0)
@@ -172,6 +172,37 @@ class LeastContactMotion:
                 2.0 * _STIFFNESS * ratio[:, :, None] * jacobian,
             ]
         return np.concatenate(residuals, axis=1), np.concatenate(slopes, axis=1)
+
+    def distances(self, poses: FloatArray, targets: FloatArray) -> FloatArray:
+        """Distances (N,) of the frame at poses (N, n) from targets (N, 3), m."""
+        q = self.mechanism.feedforward_batch(poses).q
+        return np.asarray(np.linalg.norm(self._chain.poses(q)[0] - targets, axis=1))
+
+    def placed(self, pose: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Position (3,) of the frame at a pose (n,), and its derivatives by scaled coordinates."""
+        motion = self.mechanism.solve(pose)
+        position, jacobian = self._chain.jacobians(motion.q[None], motion.tangent[None])
+        return position[0], jacobian[0] / self.scale
+
+    def room(self, pose: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Room (r,) to every end of a range at a pose (n,), m or rad, and its derivatives.
+
+        Derivatives are by scaled coordinates. Ranges are those of contacts and tree joints.
+        """
+        motion, limits = self.mechanism.solve(pose), self.mechanism.limits
+        values, slopes = [motion.q], [motion.tangent / self.scale]
+        for chain in self._contacts:
+            position, jacobian = chain.jacobians(motion.q[None], motion.tangent[None])
+            values.append(position[0])
+            slopes.append(jacobian[0] / self.scale)
+        lower, upper = (
+            np.concatenate([joints, *(ends[side] for ends in self._ranges)])
+            for side, joints in enumerate((limits.lower, limits.upper))
+        )
+        value, slope = np.concatenate(values), np.concatenate(slopes)
+        room, slope = np.concatenate([value - lower, upper - value]), np.vstack([slope, -slope])
+        ends = np.isfinite(room)
+        return room[ends], slope[ends]
 
     def joint_velocities(self, path: MotionPath, times: FloatArray) -> FloatArray:
         """Velocities (N, n_q) of the tree joints along a path, rad/s or m/s."""

@@ -89,6 +89,23 @@ def test_what_cannot_be_followed_is_refused(follow, write, recording, shift, mes
     assert not out.exists()
 
 
+def test_a_larger_tolerance_is_the_remedy_named(follow, write, recording) -> None:
+    recording[:, 1:] *= [-4.8, 7.2, 0.9]  # the right condyle leaves its socket by 0.2 mm
+    file = write(columns_of('incisor'), recording)
+    refused, out = follow(file)
+    assert refused.status == 2 and not out.exists()
+    assert 'the worst of' in refused.err and '--tolerance' in refused.err
+    assert follow(file, '--tolerance', '4e-4')[0].status == 0
+
+
+def test_a_deviation_for_the_sake_of_ranges_is_told(follow, write, recording) -> None:
+    recording[:, 1:] *= [-4.75, 7.125, 0.890625]
+    answer, _ = follow(write(columns_of('incisor'), recording))
+    assert answer.status == 0
+    found = re.search(r'up to (0\.\d+) mm off the recording, most at t = (\S+) s', answer.err)
+    assert 0.05 < float(found[1]) < 0.2 and float(found[2]) == pytest.approx(0.25, abs=0.01)
+
+
 def test_bad_files_and_frames_are_refused(follow, write, recording) -> None:
     file = write(columns_of('incisor'), recording)
     assert "no frame 'jaw'" in follow(file, '--frame', 'jaw')[0].err

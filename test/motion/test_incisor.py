@@ -3,9 +3,11 @@
 """Following a recorded incisor."""
 
 import pathlib
+import re
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError, LimitError, ReachError
@@ -192,8 +194,75 @@ def ramp_to(point, count=41):
 
 
 def test_leaving_the_socket_is_refused_with_time_and_condyle(masticator):
-    with pytest.raises(LimitError, match=r'at t = 0\.[23]\d* s.*condyle_(left|right)'):
+    with pytest.raises(LimitError, match=r'at t = 0\.4 s.*condyle_(left|right) x'):
         track_incisor(masticator, *ramp_to([0.014, 0.0, -0.002]))
+
+
+def stroke_to(point, count=501):
+    """There and back within a second, rounded like a recording."""
+    times = np.linspace(0.0, 1.0, count)
+    course = np.sin(np.pi * times)[:, None] ** 4
+    return times, np.round(course * np.array(point) / STEP) * STEP
+
+
+def in_sockets(mechanism, pose):
+    """Smallest distance of a condyle to the ends of its ranges in x and y, m."""
+    margins = []
+    for condyle in CONDYLES:
+        x, y, _ = mechanism.frame_pose(mechanism.solve(pose), condyle).position
+        margins += [x + 0.010, 0.005 - x, abs(y) - 0.069, 0.075 - abs(y)]
+    return min(margins)
+
+
+def test_a_pose_inside_is_taken_where_there_is_one(masticator, follower):
+    """The criterion alone leaves a socket by some micrometres; the free coordinate need not."""
+    point = (0.00909, 0.00374, -0.00385)
+    assert -2e-5 < in_sockets(masticator, place(follower, point)) < 0.0
+    track = track_incisor(masticator, *stroke_to(point))
+    assert 0.0 < track.deviation.max() < 2e-7
+    assert min(in_sockets(masticator, y) for y in track.path.sample(track.times)[0]) > 0.0
+    assert track.error_max < 2 * STEP
+    test_acceleration_is_continuous(track)
+
+
+def test_the_smallest_deviation_is_taken_where_no_pose_is_inside(masticator):
+    times, points = stroke_to((0.00475, 0.007125, -0.007125))
+    track = track_incisor(masticator, times, points)
+    assert min(in_sockets(masticator, y) for y in track.path.sample(times)[0]) > 0.0
+    test_acceleration_is_continuous(track)
+    # A second search at the middle, from elsewhere and without derivatives.
+    home = masticator.frame_pose(masticator.home, 'incisor').position
+
+    def distance(y):
+        return 1e3 * np.linalg.norm(incisor_of(masticator, y) - home - points[250])
+
+    scale, start = np.array([1e-3, 1e-3, 1e-2, 1e-2]), track.path(0.45)[0]
+    found = minimize(
+        lambda z: distance(start + z * scale) ** 2, np.zeros(4), method='SLSQP',
+        constraints={
+            'type': 'ineq', 'fun': lambda z: 1e3 * in_sockets(masticator, start + z * scale)
+        },
+        options={'ftol': 1e-10, 'maxiter': 300},
+    )  # fmt: skip
+    least = 1e-3 * np.sqrt(found.fun)
+    assert 5e-5 < least < 2e-4
+    assert track.deviation.max() == pytest.approx(least, abs=1.5 * STEP)
+
+
+def incisor_of(mechanism, y):
+    return mechanism.frame_pose(mechanism.solve(y), 'incisor').position
+
+
+def test_the_worst_is_named_with_what_it_would_take(masticator):
+    times, points = stroke_to((0.0048, 0.0072, -0.0072))
+    message = (
+        r'at t = 0\.5 s: condyle_right x .* the worst of \d\d samples; the nearest .* (0\.2\d+) mm'
+    )
+    with pytest.raises(LimitError, match=message) as refused:
+        track_incisor(masticator, times, points)
+    needed = float(re.search(message, str(refused.value))[1]) * 1e-3
+    track = track_incisor(masticator, times, points, largest_deviation=1.01 * needed)
+    assert track.deviation.max() == pytest.approx(needed, rel=0.01)
 
 
 def test_out_of_reach_is_refused_with_the_time(masticator):
