@@ -26,3 +26,9 @@ def test_the_batch_study_finds_both_molars_alike_and_the_closed_mouth_strongest(
         assert abs(left - right) <= 0.005 * right  # the inertia of S0's jaw is not quite symmetric
         assert incisor > right  # which both sides of the robot carry
     assert forces == sorted(forces, reverse=True)
+
+
+def test_the_motors_of_the_own_mechanism_do_the_work_that_its_weights_gain() -> None:
+    lines = output_of('own_mechanism.py').splitlines()
+    work, gain = (float(line.split()[-2]) for line in lines[-2:])
+    assert abs(work - gain) < 1e-3 * abs(gain) and abs(gain) > 10.0
