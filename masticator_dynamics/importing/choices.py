@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import scipy.linalg
 
 from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError
@@ -18,6 +19,7 @@ from masticator_dynamics.importing.kinematics import Kinematics, close
 from masticator_dynamics.importing.model import Model, Motor
 
 _LIGHT = 1e-6  # kg; placeholders and frames have at most this mass
+_AT_STOP = 1e-3  # rad or m
 _NEAR_REST = 0.3  # rad or m: a spring that rests farther from the closed pose is soft
 _TOOL = re.compile(
     r'(?:^|[^a-z])(?:foot|end_?effector|effector|eff|ee|tool\d?|tcp|platform|hand|pad|bucket|jaw)'
@@ -61,6 +63,31 @@ def hold_stiff_springs(model: Model) -> None:
             model.notes.append(f'joint {name} with its spring {reason}')
         else:
             lock(model, name, {name: spring.reference}, 'it has a spring and no motor')
+
+
+def hold_pressed_joints(model: Model, positions: Mapping[str, float]) -> None:
+    """Hold joints without motors that stand at a stop which springs press them against."""
+    while True:
+        kinematics = Kinematics(model)
+        q = np.array([positions[name] for name in kinematics.names])
+        driven = [kinematics.names.index(name) for name in model.motors]
+        if not driven or not model.springs:
+            return
+        motions, _ = freedoms(kinematics, q)
+        idle = motions @ scipy.linalg.null_space(motions[driven], rcond=1e-6)
+        effort = np.zeros(len(q))
+        for name, spring in model.springs.items():
+            joint = kinematics.names.index(name)
+            effort[joint] = spring.stiffness * (spring.reference - q[joint])
+        # Where the springs would move what no motor holds.
+        yields = idle @ (idle.T @ effort)
+        pressed = (yields > 0.0) & (q > kinematics.upper - _AT_STOP)
+        pressed |= (yields < 0.0) & (q < kinematics.lower + _AT_STOP)
+        pressed &= np.abs(yields) > 1e-6 * np.abs(effort).max(initial=0.0)
+        if not pressed.any():
+            return
+        name = kinematics.names[int(np.argmax(np.where(pressed, np.abs(yields), 0.0)))]
+        lock(model, name, positions, 'a spring presses it against its stop')
 
 
 def _immobile(model: Model) -> set[str]:

@@ -7,6 +7,7 @@ Joint positions count from the pose in which the file draws the robot: MuJoCo's 
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 from typing import Any
 
@@ -93,6 +94,7 @@ class _Reader:
             self._equality(equality)
         for actuator in range(compiled.nu):
             self._actuator(actuator)
+        self._undriven_rotors()
         self._keyframe()
 
     def _name(self, kind: str, index: int, default: str) -> str:
@@ -243,6 +245,23 @@ class _Reader:
         if bounds:
             effort = min(float(np.abs(bound).max()) for bound in bounds) * abs(gear)
             self.model.limit_effort(joint, effort)
+
+    def _undriven_rotors(self) -> None:
+        """Armature of joints without motors counts with the motor that they are coupled to."""
+        for number, name in enumerate(self.joints):
+            armature = float(self.compiled.dof_armature[self.compiled.jnt_dofadr[number]])
+            if not armature or name in self.model.motors or not self.model.has_moving(name):
+                continue
+            for motor, driven in self.model.motors.items():
+                ratio = self._follows(name, motor)
+                if ratio:
+                    inertia = driven.joint_inertia + armature * ratio**2
+                    self.model.motors[motor] = dataclasses.replace(driven, joint_inertia=inertia)
+                    break
+            else:
+                self.model.notes.append(
+                    f'joint {name} has no motor: its armature of {armature:.6g} is left out'
+                )
 
     def _tendon_joints(self, tendon: int) -> list[tuple[str, float]]:
         """Joints and coefficients of a fixed tendon; none for one in space."""

@@ -18,6 +18,7 @@ from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing.choices import (
     choose_motors,
     farthest_link,
+    hold_pressed_joints,
     hold_stiff_springs,
     lock,
     require_moving,
@@ -96,6 +97,7 @@ def import_robot(
     positions = _closed(model)
     for joint in locked:
         lock(model, joint, positions, 'as asked')
+    hold_pressed_joints(model, positions)
     chosen = platform or farthest_link(model, positions)
     if chosen not in model.links:
         raise DescriptionError(path, 'platform', f'link {chosen!r} does not exist')
