@@ -12,6 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.comparison.flexible_course import Course, courses
+from masticator_dynamics.comparison.flexible_segments import (
+    PIECES,
+    JointMotion,
+    against_pieces,
+    run_in_pieces,
+)
 from masticator_dynamics.comparison.inputs import Inputs
 from masticator_dynamics.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.description import MechanismDescription, load_description
@@ -31,6 +38,8 @@ HALF_SIDE = 0.120  # m, as shipped
 HALF_SIDES = (0.105, HALF_SIDE, 0.135)
 # Ample for ratios; soft rods do not need an implicit method.
 SAMPLES, METHOD, RTOL = 401, 'dop853', 1e-6
+FINE_SAMPLES = 2001  # of courses in time: rods vibrate at some 860 Hz
+IN_PIECES = f'{PIECES} pieces'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +66,8 @@ class Figures:
         Of the energy balance.
     rms : array, shape (3,)
         Root mean squares of the driven rods' deflections and of the same deviations.
+    course : Course, optional
+        What happens in time, on S3's spiral.
     """
 
     tips: FloatArray
@@ -64,19 +75,36 @@ class Figures:
     end_point_error: float
     energy_gap: float
     rms: FloatArray
+    course: Course | None = None
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
     """Frequencies, the three drive modes on the spiral, and claims over layouts and paths."""
-    figures = inputs.results(run, CASES, 'flexible rods')
-    return [_frequencies(load_description('rrr4')), _drive_modes(figures), _claims(figures)]
+    found = inputs.results(run, CASES, 'flexible rods')
+    pieces = found[PIECES_CASE]
+    figures = {case: value for case, value in found.items() if isinstance(value, Figures)}
+    on_spiral = {case: course for case in ON_SPIRAL if (course := figures[case].course) is not None}
+    by_mode = {case.mode: on_spiral[case] for case in ON_SPIRAL if case.shapes == S3_SHAPES}
+    models = {f'{case.shapes}, mode {case.mode}': on_spiral[case] for case in AGAINST_PIECES}
+    return [
+        _frequencies(load_description('rrr4')),
+        _drive_modes(figures),
+        *courses(by_mode),
+        against_pieces(pieces, models),
+        _claims(figures),
+    ]
 
 
-def run(case: Case) -> Figures:
-    """Drive rrr4 along a path."""
+def run(case: Case) -> Figures | JointMotion:
+    """Drive rrr4 along a path; of rods in pieces, the motion of joints."""
+    if case.shapes == IN_PIECES:
+        path = _paths()[case.path]
+        return run_in_pieces(_layout(SHIPPED, case.half_side), path, case.mode, SAMPLES)
+    told = case in ON_SPIRAL
+    fine = told and case.shapes == S3_SHAPES
     made = run_flexible(
         _layout(case.shapes, case.half_side), _paths()[case.path], case.mode,
-        samples=SAMPLES, method=METHOD, rtol=RTOL,
+        samples=FINE_SAMPLES if fine else SAMPLES, method=METHOD, rtol=RTOL,
     )  # fmt: skip
     tips, rates = made.tip_deflection, made.rate_error[:, :DRIVEN]
     return Figures(
@@ -85,6 +113,7 @@ def run(case: Case) -> Figures:
         end_point_error=float(made.end_point_error.max()),
         energy_gap=made.energy_balance(),
         rms=np.array([_rms(values) for values in (tips[:, :DRIVEN], rates, made.end_point_error)]),
+        course=Course.of(made) if told else None,
     )
 
 
@@ -269,4 +298,7 @@ ON_SPIRAL = [
     Case(shapes, HALF_SIDE, S3_SPIRAL, mode) for shapes in (S3_SHAPES, SHIPPED) for mode in MODES
 ]
 ELSEWHERE = itertools.starmap(Case, itertools.product([S3_SHAPES], HALF_SIDES, PATHS, MODES))
-CASES = list(dict.fromkeys([*reversed(ON_SPIRAL), *ELSEWHERE]))  # the longest first
+AGAINST_PIECES = [case for case in ON_SPIRAL if case.mode == 'b']
+PIECES_CASE = Case(IN_PIECES, HALF_SIDE, S3_SPIRAL, 'b')
+# The longest first.
+CASES = list(dict.fromkeys([PIECES_CASE, *reversed(ON_SPIRAL), *ELSEWHERE]))
