@@ -73,13 +73,16 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 def average(inputs: Inputs, poses: FloatArray) -> Pair:
     """Averages of the indices over poses (N, 4), where both mandibles are alike."""
+    constrained, free = indices(inputs, poses)
+    return Pair(constrained.mean(axis=0), free.mean(axis=0))
+
+
+def indices(inputs: Inputs, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Indices (N, 6) of the masticator and of rss6 at poses (N, 4) of the same mandible."""
     masticator, free = inputs.masticator, inputs.rss6
     motions = masticator.feedforward_batch(poses)
     free_motions = free.feedforward_batch(motions.q[:, masticator.tree_indices(POSE)])
-    return Pair(
-        masticator.inertia_coupling(motions).mean(axis=0),
-        free.inertia_coupling(free_motions).mean(axis=0),
-    )
+    return masticator.inertia_coupling(motions), free.inertia_coupling(free_motions)
 
 
 def _home_table(pair: Pair) -> ComparisonTable:

@@ -171,7 +171,7 @@ def _claims(constrained: Figures, free: Figures) -> ComparisonTable:
     def of_constraint(method: str) -> float:
         return _ratio(constrained.seconds[method], free.seconds[method])
 
-    columns = ('', 'source', 'masticator, printed', 'here', 'rss6, printed', 'here')
+    columns = ('', 'source', 'masticator, printed', 'masticator', 'rss6, printed', 'rss6')
     rows: list[tuple[str | float | None, ...]] = []
 
     def add(

@@ -46,6 +46,39 @@ def mean_indices(
     return np.asarray(np.mean(rows, axis=0))
 
 
+@dataclasses.dataclass(frozen=True)
+class ConstraintForces:
+    """Forces of one sample, N and N m, base axes; rows are cranks 1 to 6.
+
+    Attributes
+    ----------
+    torque : array, shape (6,)
+        Of the cranks.
+    foot : array, shape (6, 3)
+        F_S, on the couplers at S_i.
+    bearing : array, shape (6, 3)
+        F_G, on the cranks at G_i.
+    moment : array, shape (6, 3)
+        M^C, on the cranks at G_i, across their shafts.
+    """
+
+    torque: FloatArray
+    foot: FloatArray
+    bearing: FloatArray
+    moment: FloatArray
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, effort: Effort) -> ConstraintForces:
+        """Those of a single answer."""
+        reaction = effort.joint_reaction
+        feet = mechanism.tree_indices(mechanism.description.force_joints)
+        cranks = mechanism.tree_indices(mechanism.actuated)
+        axes = mechanism.structure.tree.poses(effort.q).rotations[cranks, :, 2]
+        moments = reaction[cranks, 3:]
+        across = moments - axes * np.sum(axes * moments, axis=1)[:, None]
+        return cls(effort.actuated, reaction[feet, :3], reaction[cranks, :3], across)
+
+
 def norms(mechanism: Mechanism, effort: Effort) -> FloatArray:
     """Norms (7,) of one sample, each over all cranks, limbs or contacts together.
 
@@ -53,15 +86,10 @@ def norms(mechanism: Mechanism, effort: Effort) -> FloatArray:
     the cranks M^C, friction torques tau_f, forces of the cranks' bearings F_G, friction forces of
     the condyles f_T; N and N m.
     """
-    reaction = effort.joint_reaction
-    feet = mechanism.tree_indices(mechanism.description.force_joints)
-    cranks = mechanism.tree_indices(mechanism.actuated)
-    axes = mechanism.structure.tree.poses(effort.q).rotations[cranks, :, 2]
-    moments = reaction[cranks, 3:]
-    across = moments - axes * np.sum(axes * moments, axis=1)[:, None]
+    forces = ConstraintForces.of(mechanism, effort)
     vectors = (
-        effort.actuated, reaction[feet, :3], effort.contact, across, effort.friction,
-        reaction[cranks, :3], effort.contact_friction,
+        forces.torque, forces.foot, effort.contact, forces.moment, effort.friction,
+        forces.bearing, effort.contact_friction,
     )  # fmt: skip
     return np.array([np.linalg.norm(vector) for vector in vectors])
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -47,6 +48,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     columns = ('', *MODES.values())
     return [
         _path(Spiral()),
+        _freedoms(),
         ComparisonTable('Motor torques, mN m', 'S3 Fig. 7', columns, tuple(torque), (layout,)),
         ComparisonTable(
             'Motor powers, mW',
@@ -77,6 +79,9 @@ def drive_modes(path: Spiral, samples: int = SAMPLES) -> dict[str, Drive]:
 def _path(path: Spiral) -> ComparisonTable:
     position, velocity, acceleration = path.sample(np.array([0.0, path.duration]))
     ends = position[:, :2] * 1e3
+    along = path.sample(np.linspace(0.0, path.duration, SAMPLES))
+    growth = [float(size.max() / size[-1]) for size in (np.hypot(*rows[:, :2].T)
+                                                         for rows in along[1:])]  # fmt: skip
     rows: tuple[tuple[Cell, ...], ...] = (
         ('start, x, mm', '0', float(ends[0, 0])),
         ('start, y, mm', '0', float(ends[0, 1])),
@@ -86,6 +91,8 @@ def _path(path: Spiral) -> ComparisonTable:
         ('duration, s', '0.4', path.duration),
         ('speed at the end, m/s', None, float(np.hypot(*velocity[1, :2]))),
         ('acceleration at the end, m/s²', None, float(np.hypot(*acceleration[1, :2]))),
+        ('largest speed / speed at the end', None, growth[0]),
+        ('largest acceleration / acceleration at the end', None, growth[1]),
     )
     note = (
         'S3 prints the ends and says that speed and acceleration grow; radius and turns in '
@@ -93,6 +100,22 @@ def _path(path: Spiral) -> ComparisonTable:
     )
     return ComparisonTable(
         'Spiral path of P', 'S3 Sec. 4, Figs. 4-6', ('', 'printed', 'ours'), rows, (note,)
+    )
+
+
+def _freedoms() -> ComparisonTable:
+    """What any three of the four motors drive."""
+    motors = Mechanism.load('rrr4').actuated
+    ranks = [
+        Mechanism.load('rrr4', actuators=three).actuation_rank()
+        for three in itertools.combinations(motors, 3)
+    ]
+    rows = (
+        ('freedoms', '3', len(Mechanism.load('rrr4').independent)),
+        ('any three motors, least freedoms driven', '3', min(ranks)),
+    )
+    return ComparisonTable(
+        'Degrees of freedom and motors at home', 'S3 Sec. 4', ('', 'printed', 'ours'), rows
     )
 
 

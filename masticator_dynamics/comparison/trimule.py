@@ -8,8 +8,10 @@ import numpy as np
 
 from masticator_dynamics.analysis.grid import Axis, make_grid
 from masticator_dynamics.analysis.load_inertia import PoseNet, load_inertia
+from masticator_dynamics.comparison.inertia_shape import gradients, shape
 from masticator_dynamics.comparison.inputs import Inputs
 from masticator_dynamics.comparison.table import Cell, ComparisonTable
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 
 # S4 Table 3, 1e-3 kg m^2: limb, what it is, P in the map plane (m), figure as printed.
@@ -32,7 +34,19 @@ RINGS, SPOKES = 30, 72
 def compare(inputs: Inputs) -> list[ComparisonTable]:
     """Points of Table 3, then what the map says of least, mean and largest."""
     trimule = Mechanism.load('trimule')
-    return [_points(trimule), _map(trimule, inputs)]
+    net = disc(trimule)
+    values = np.vstack(
+        [
+            load_inertia(trimule, net.poses[ring * SPOKES : (ring + 1) * SPOKES])
+            for ring in inputs.progress(range(RINGS), 'map')
+        ]
+    )
+    return [
+        _points(trimule),
+        _map(net.poses, 1e3 * values),
+        shape(net.poses, values),
+        gradients(trimule),
+    ]
 
 
 def disc(trimule: Mechanism) -> PoseNet:
@@ -65,15 +79,7 @@ def _points(trimule: Mechanism) -> ComparisonTable:
     )
 
 
-def _map(trimule: Mechanism, inputs: Inputs) -> ComparisonTable:
-    poses = disc(trimule).poses
-    values = np.vstack(
-        [
-            load_inertia(trimule, poses[ring * SPOKES : (ring + 1) * SPOKES])
-            for ring in inputs.progress(range(RINGS), 'map')
-        ]
-    )
-    values *= 1e3
+def _map(poses: FloatArray, values: FloatArray) -> ComparisonTable:
     printed = {(limb, what): figure for limb, what, _, figure in TABLE_3}
     rows: list[tuple[Cell, ...]] = []
     for what, ours in (
