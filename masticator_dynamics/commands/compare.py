@@ -14,6 +14,7 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.motion_file import read_motion
+from masticator_dynamics.comparison.claims import as_section
 from masticator_dynamics.comparison.inputs import ChewingMotion, Inputs
 from masticator_dynamics.comparison.render import FORMATS, as_text
 from masticator_dynamics.comparison.run import run_sections
@@ -57,7 +58,8 @@ def compare(
 ) -> None:
     """Printed figures of the papers next to ours, and why they differ.
 
-    All sections unless some are named.
+    All sections unless some are named. Claims of the papers that they answer come first, each with
+    its verdict, on the built-in motion.
     """
     rendered = as_text
     if output_file != STANDARD_STREAM:
@@ -75,6 +77,8 @@ def compare(
     report = run_sections(
         inputs, sections or list(SECTIONS), processes or len(os.sched_getaffinity(0))
     )
+    if not motion_file:  # verdicts are on built-in chewing
+        report = as_section(report) | report
     write_text(output_file, rendered(report))
 
 

@@ -11,6 +11,7 @@ import json
 import textwrap
 from collections.abc import Mapping, Sequence
 
+from masticator_dynamics.comparison.claims import CLAIMS_SECTION as CLAIMS
 from masticator_dynamics.comparison.sections import PAPERS, SECTIONS
 from masticator_dynamics.comparison.table import ComparisonTable
 
@@ -21,20 +22,27 @@ _INTRODUCTION = (
     'they differ. Printed figures stand as printed, ours with a few digits; times are of one '
     'machine on one day.'
 )
+_ABOUT_CLAIMS = (
+    'Every table, figure and number of the papers. Reproduced: our numbers keep the rule '
+    'beside them. Refuted: they do not, whatever is unpublished; the proof follows. Cannot be '
+    'known: it depends on what is not published, or on the machine of the authors. Given: a '
+    'drawing, or an input that is used.'
+)
 
 
 def as_text(report: Report) -> str:
     """Aligned tables for a terminal."""
     blocks = []
     for name, tables in report.items():
-        blocks.append(f'{name}: {SECTIONS[name]}')
+        blocks.append(textwrap.fill(f'{name}: {_about(name)}', WIDTH))
         for table in tables:
             heading = textwrap.wrap(table.title, WIDTH)
             notes = [
                 textwrap.fill(note, WIDTH, initial_indent='  * ', subsequent_indent='    ')
                 for note in table.notes
             ]
-            lines = [*heading, f'[{table.source}]', *_grid(table), *notes]
+            body = _sentences(table) if name == CLAIMS else _grid(table)
+            lines = [*heading, f'[{table.source}]', *body, *notes]
             blocks.append('\n'.join(lines))
     return '\n\n'.join(blocks) + '\n'
 
@@ -46,7 +54,7 @@ def as_markdown(report: Report) -> str:
     )
     blocks = ['# Printed and computed', textwrap.fill(_INTRODUCTION, WIDTH), papers]
     for name, tables in report.items():
-        blocks += [f'## {name}', SECTIONS[name]]
+        blocks += [f'## {name}', textwrap.fill(_about(name), WIDTH)]
         for table in tables:
             rule = ['---', *['---:'] * (len(table.columns) - 1)]
             rows = [table.columns, rule, *(map(table.shown, row) for row in table.rows)]
@@ -84,6 +92,27 @@ def as_json(report: Report) -> str:
 
 # By the ending of the file.
 FORMATS = {'.txt': as_text, '.md': as_markdown, '.csv': as_csv, '.json': as_json}
+
+
+def _about(name: str) -> str:
+    return _ABOUT_CLAIMS if name == CLAIMS else SECTIONS[name]
+
+
+def _sentences(table: ComparisonTable) -> list[str]:
+    """Rows that are too wide for columns, each as text: 'heading: cell' but for the first."""
+    return [
+        textwrap.fill(
+            '; '.join(
+                f'{heading}: {cell}' if heading else str(cell)
+                for heading, cell in zip(table.columns, row, strict=True)
+                if cell is not None
+            ),
+            WIDTH,
+            initial_indent='  ',
+            subsequent_indent='    ',
+        )
+        for row in table.rows
+    ]
 
 
 def _grid(table: ComparisonTable) -> list[str]:
