@@ -22,7 +22,7 @@ from masticator_dynamics.analysis.inertia_coupling import (
 )
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine import evaluate as engine
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.packing import pack, transmission_ratios
 from masticator_dynamics.engine.reactions import joint_reactions
 from masticator_dynamics.engine.structure import Structure, analyse
@@ -33,10 +33,22 @@ from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
 from masticator_dynamics.limits import Limits, RangeViolation, find_violations
 from masticator_dynamics.load_limits import LoadLimits, binding_loads, limits_for
 from masticator_dynamics.loop_forces import LoopForces
-from masticator_dynamics.results import Attempts, Effort, Motion
+from masticator_dynamics.results import (
+    Attempts,
+    Effort,
+    Motion,
+    QuickEffort,
+    SolvedMotion,
+)
+from masticator_dynamics.traced import kernels
 from masticator_dynamics.within_limits import keep_limits
 
 Goal = str | Mapping[str, float]
+
+
+def _plain(goal: Goal, friction: bool, limits: LoadLimits | bool, nearest: bool) -> bool:
+    """Whether efforts are the frictionless ones of least norm, without limits."""
+    return goal == 'torque' and not friction and limits is False and not nearest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +114,7 @@ class Mechanism:
         self._distributions: dict[object, Distribution] = {}
         self._width = self.slices['tangent'].stop
         self._freedoms = len(self.independent)
-        self.home = self.solve(self._structure.home[self.tree_indices(self.independent)])
+        self.kernels = kernels.Kernels(description, self._structure, self.driving)
 
     @classmethod
     def load(
@@ -117,6 +129,11 @@ class Mechanism:
         if importing.is_foreign(path):
             return cls(importing.import_description(path), actuators)
         return cls(load_description(path), actuators)
+
+    @functools.cached_property
+    def home(self) -> Motion:
+        """The mechanism at home, at rest."""
+        return self.solve(self._structure.home[self.tree_indices(self.independent)])
 
     def tree_indices(self, joints: Sequence[str]) -> list[int]:
         """Positions of joints in tree vectors."""
@@ -176,7 +193,11 @@ class Mechanism:
             When the loops do not determine the velocities at ``y``.
         """
         given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
-        return Motion(self, given, self._evaluate(engine.MOTION, given), self.slices)
+        if self.kernels.available:
+            told = self.kernels.everything(given)[self.kernels.asked :]
+            if told[0] == 1.0:
+                return SolvedMotion(self, given, told[1:], self.slices)
+        return SolvedMotion(self, given, self._evaluate(engine.MOTION, given), self.slices)
 
     def attempt(self, Y: npt.ArrayLike) -> Attempts:
         """:meth:`solve` for many poses at rest, of which any may fail: none is refused.
@@ -252,6 +273,11 @@ class Mechanism:
         if motion.mechanism.tree_joints != self.tree_joints:
             raise InputError(f'the motion is of {motion.mechanism.name}, not of {self.name}')
         given = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
+        # A solved motion is on home's branch; others may be on a branch of their own.
+        if isinstance(motion, SolvedMotion) and _plain(goal, friction, limits, nearest):
+            table = self.kernels.evaluate(given) if self.kernels.available else None
+            if table is not None and table[self.kernels.asked] == 1.0:
+                return QuickEffort(self, table)
         return self._effort(engine.EFFORT, given, goal, friction, limits, nearest, motion)
 
     def feedforward(
@@ -267,19 +293,36 @@ class Mechanism:
         nearest: bool = False,
     ) -> Effort:
         """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path."""
-        # Kept free of everything that a single call can do without.
+        # From the first call on, machine code answers in place of this method, and calls
+        # `_feedforward` with what it does not cover.
+        if '_quick' not in self.__dict__:
+            entry = self.kernels.entry(QuickEffort, self, self._feedforward)
+            self._quick = entry or self._feedforward
+            if entry is not None:
+                self.feedforward = entry  # type: ignore[method-assign]
+        return self._quick(
+            y, y_dot, y_ddot, wrench, goal=goal, friction=friction, limits=limits, nearest=nearest
+        )
+
+    def _feedforward(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike | None = None,
+        y_ddot: npt.ArrayLike | None = None,
+        wrench: npt.ArrayLike | None = None,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+        limits: LoadLimits | bool = False,
+        nearest: bool = False,
+    ) -> Effort:
+        """:meth:`feedforward` of what the generated function does not take."""
         given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
-        if limits is not False or nearest:
-            return self._effort(engine.FEEDFORWARD, given, goal, friction, limits, nearest)
-        if goal == 'torque' and not friction:
-            run, width, slices = self._run, self._width, self.slices
-        else:
-            run, width, slices, *_ = self._distribution(goal, friction)
-        row = np.empty(width)
-        run(engine.FEEDFORWARD, given, row)
-        if row.item(0):
-            raise failure(self, row, given)
-        return Effort(self, given, row, slices)
+        if _plain(goal, friction, limits, nearest) and self.kernels.available:
+            table = self.kernels.evaluate(given)
+            if table[self.kernels.asked] == 1.0:
+                return QuickEffort(self, table)
+        return self._effort(engine.FEEDFORWARD, given, goal, friction, limits, nearest)
 
     def feedforward_batch(
         self,
@@ -311,6 +354,8 @@ class Mechanism:
             As for a single call, naming the first row that fails.
         """
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        if _plain(goal, friction, limits, nearest) and self.kernels.available:
+            return self._quick_batch(given)
         return self._effort(engine.FEEDFORWARD, given, goal, friction, limits, nearest)
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
@@ -507,6 +552,41 @@ class Mechanism:
             except LimitError as error:
                 raise in_row(error, error.row, given.ndim > 1) from None
         return Effort(self, given, rows, chosen.slices)
+
+    def _quick_batch(self, given: FloatArray) -> Effort:
+        """Efforts of rows by machine code, and by the engine where that hands over."""
+        made = self.kernels
+        table = made.evaluate(given)
+        told = table[:, made.asked :]
+        left = np.flatnonzero(told[:, kernels.COUNTS] != 1.0)
+        if len(left):
+            rows = self._engine_rows(engine.FEEDFORWARD, given, left)
+            efforts = kernels.EFFORT + made.actuators
+            told[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, self.slices['report']][:, 3:5]
+            told[left, kernels.EFFORT : efforts] = rows[:, self.slices['effort']]
+            told[left, efforts:] = rows[:, self.slices['multipliers']]
+        return QuickEffort(self, table)
+
+    def whole_rows(self, given: FloatArray) -> FloatArray:
+        """Rows of the engine's output (..., width) for what it is asked (..., 3 n_y + 6)."""
+        told = self.kernels.everything(given)[..., self.kernels.asked :]
+        if given.ndim == 1:
+            return told[1:] if told[0] == 1.0 else self._evaluate(engine.FEEDFORWARD, given)
+        left = np.flatnonzero(told[:, 0] != 1.0)
+        if len(left):
+            told[left, 1:] = self._engine_rows(engine.FEEDFORWARD, given, left)
+        return told[:, 1:]
+
+    def _engine_rows(self, task: int, given: FloatArray, left: IntArray) -> FloatArray:
+        """The engine's answers (M, width) for some rows; refused with their number among all."""
+        rows, asked = np.empty((len(left), self._width)), given[left]
+        self._run(task, asked.reshape(-1), rows.reshape(-1))
+        failed = np.flatnonzero(rows[:, 0])
+        if len(failed):
+            first = failed[0]
+            error = failure(self, rows[first : first + 1], asked[first])
+            raise in_row(error, int(left[first]), True)
+        return rows
 
     def _distribution(self, goal: Goal, friction: bool) -> Distribution:
         """Records for a goal, made once."""

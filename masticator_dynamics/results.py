@@ -17,6 +17,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.failures import failure
+from masticator_dynamics.traced import kernels
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -29,6 +30,8 @@ def _read_only(array: FloatArray) -> FloatArray:
 
 class _Answer:
     """Rows of the engine's output; leading axis (N,) for a batch, none for a single call."""
+
+    __slots__ = ('_given', '_rows', '_slices', 'mechanism')
 
     def __init__(
         self,
@@ -133,6 +136,10 @@ class Motion(_Answer):
         return float(np.linalg.cond(self.mechanism.jacobian_actuated_from_independent(self)))
 
 
+class SolvedMotion(Motion):
+    """A motion on the branch continuous with home, as :meth:`Mechanism.solve` makes them."""
+
+
 class Attempts:
     """Poses of which some may fail: which, why, and the motions of the others.
 
@@ -178,6 +185,8 @@ class Attempts:
 
 class Effort(_Answer):
     """Efforts of the actuators for a motion, and the forces in contacts and loops."""
+
+    __slots__ = ()
 
     def _force(self, name: str, length: int) -> FloatArray:
         """A quantity of the distribution; zero where there was nothing to distribute."""
@@ -282,3 +291,72 @@ class Effort(_Answer):
             For a batch.
         """
         return self.mechanism.joint_reactions(self)
+
+
+class QuickEffort(Effort):
+    """An effort of which machine code computed what is mostly asked for; the rest when it is.
+
+    The slots of a single call's are filled in by generated code, see ``traced/python_entry.py``.
+
+    Parameters
+    ----------
+    table : array, shape (..., asked + told)
+        As ``traced/kernels.py`` has it.
+    """
+
+    __slots__ = ('_numbers', '_whole', 'actuated')
+
+    actuated: FloatArray
+    _numbers: bytes | FloatArray  # what was asked, then told: see traced/kernels.py
+    _whole: FloatArray
+
+    def __init__(self, mechanism: Mechanism, table: FloatArray):
+        self.mechanism = mechanism
+        self._numbers = _read_only(table)
+        first = mechanism.kernels.asked + kernels.EFFORT
+        self.actuated = table[..., first : first + mechanism.kernels.actuators]
+
+    def _table(self) -> FloatArray:
+        if isinstance(self._numbers, bytes):
+            return np.frombuffer(self._numbers)
+        return self._numbers
+
+    def _told(self, first: int, last: int | None = None) -> FloatArray:
+        asked = self.mechanism.kernels.asked
+        return self._table()[..., asked + first : None if last is None else asked + last]
+
+    @property
+    def _given(self) -> FloatArray:  # type: ignore[override]
+        return self._table()[..., : self.mechanism.kernels.asked]
+
+    @property
+    def _slices(self) -> dict[str, slice]:  # type: ignore[override]
+        return self.mechanism.slices
+
+    @property
+    def _rows(self) -> FloatArray:  # type: ignore[override]
+        try:
+            return self._whole
+        except AttributeError:
+            whole = self.mechanism.whole_rows(self._given)
+        efforts = kernels.EFFORT + self.mechanism.kernels.actuators
+        whole[..., self._slices['report']][..., 3:5] = self._told(kernels.CLOSURE, kernels.EFFORT)
+        whole[..., self._slices['effort']] = self._told(kernels.EFFORT, efforts)
+        whole[..., self._slices['multipliers']] = self._told(efforts)
+        self._whole = _read_only(whole)
+        return self._whole
+
+    def _field(self, name: str) -> FloatArray:
+        if name == 'multipliers':
+            return self._told(kernels.EFFORT + self.mechanism.kernels.actuators)
+        return super()._field(name)
+
+    @property
+    def closure_residual(self) -> FloatArray:
+        """Largest gap of a loop or contact (...), m."""
+        return self._told(kernels.CLOSURE)[..., 0]
+
+    @property
+    def balance_residual(self) -> FloatArray:
+        """Largest generalised force left unbalanced (...), N or N m."""
+        return self._told(kernels.BALANCE)[..., 0]

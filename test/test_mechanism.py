@@ -17,10 +17,12 @@ from masticator_dynamics.errors import (
     MasticatorError,
     ReachError,
 )
+from masticator_dynamics.results import Effort
 
 QUANTITIES = (
     'q', 'v', 'a', 'y', 'y_dot', 'y_ddot', 'position', 'velocity', 'acceleration', 'tangent',
 )  # fmt: skip
+AGREEMENT = 1e-12  # of the largest: one row and many are computed by different code
 EFFORT_QUANTITIES = (*QUANTITIES, 'actuated', 'contact', 'wrench', 'loop_force')
 
 
@@ -57,7 +59,18 @@ def test_a_batch_is_its_rows(name: str) -> None:
         single = mechanism.feedforward(*state)
         for quantity in (*EFFORT_QUANTITIES, 'closure_residual', 'balance_residual'):
             value, expected = getattr(batch, quantity)[row], getattr(single, quantity)
-            assert np.array_equal(value, expected), quantity
+            assert np.abs(value - expected).max(initial=0.0) <= AGREEMENT * _size(
+                batch, quantity
+            ), quantity
+
+
+def _size(batch: Effort, quantity: str) -> float:
+    """What roundings of a quantity are measured with."""
+    if quantity == 'closure_residual':
+        return 1.0
+    if quantity == 'balance_residual':
+        return max(_size(batch, name) for name in ('actuated', 'contact', 'loop_force'))
+    return float(np.abs(getattr(batch, quantity)).max(initial=0.0))
 
 
 def test_omitted_derivatives_and_wrenches_are_zero(mechanism: Mechanism) -> None:
@@ -65,7 +78,7 @@ def test_omitted_derivatives_and_wrenches_are_zero(mechanism: Mechanism) -> None
     given = mechanism.feedforward(y, none, none, np.zeros(6))
     assert np.array_equal(mechanism.feedforward(y).actuated, given.actuated)
     batch = mechanism.feedforward_batch([y, y])
-    assert np.array_equal(batch.actuated, [given.actuated, given.actuated])
+    assert np.abs(batch.actuated - given.actuated).max() <= AGREEMENT * given.actuated.max()
     assert mechanism.feedforward_batch(np.zeros((0, 4))).actuated.shape == (0, 6)
 
 

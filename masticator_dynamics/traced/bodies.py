@@ -1,0 +1,275 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bodies of the spanning tree, and the stages in which they are placed.
+
+A stage is a block of the structure, or several blocks alike whose limbs go into lanes: numbers of
+such a stage have one value per limb.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.constraint import Constraint, jacobian
+from masticator_dynamics.engine.structure import Block, Structure
+from masticator_dynamics.engine.tree import SpanningTree
+from masticator_dynamics.engine.universal_limb import limb_of
+from masticator_dynamics.traced import vectors as vec
+from masticator_dynamics.traced.functions import sine_cosine
+from masticator_dynamics.traced.numbers import is_known, stacked
+from masticator_dynamics.traced.vectors import Matrix, Vector
+
+
+class Body:
+    """State of a body, base axes; what is filled in first is needed for the rest.
+
+    Attributes
+    ----------
+    parent : Body or None
+        None: the base.
+    stage : Stage or None
+        Whose numbers these are; None for the base.
+    position, rotation, axis
+        Of the engine frame: origin, axes, and the axis of the joint that carries the body.
+    velocity, angular_velocity, acceleration, angular_acceleration
+        Of the origin, gravity taken as an upward acceleration of the base.
+    twists : list of (velocity, angular velocity)
+        Per unit velocity of each independent joint.
+    force, moment
+        That the joint transmits to the body from its parent; the moment about the origin.
+    """
+
+    parent: Body | None
+    stage: Stage | None
+    position: Vector
+    rotation: Matrix
+    axis: Vector
+    velocity: Vector
+    angular_velocity: Vector
+    acceleration: Vector
+    angular_acceleration: Vector
+    twists: list[tuple[Vector, Vector]]
+    force: Vector
+    moment: Vector
+
+    def __init__(self, parent: Body | None, stage: Stage | None):
+        self.parent, self.stage = parent, stage
+
+    def point(self, local: Vector) -> Vector:
+        """Position of a point given in the body's frame."""
+        return vec.add(self.position, vec.rotate(self.rotation, local))
+
+
+def fixed_base(gravity: tuple[float, ...], freedoms: int) -> Body:
+    """The base, at rest but for gravity."""
+    base = Body(None, None)
+    base.rotation = np.eye(3).tolist()
+    base.position = base.velocity = base.angular_velocity = base.angular_acceleration = vec.ZERO
+    base.acceleration = [-float(g) for g in gravity]
+    base.twists = [(vec.ZERO, vec.ZERO)] * freedoms
+    base.force = base.moment = vec.ZERO
+    return base
+
+
+@dataclasses.dataclass
+class Joint:
+    """A moving joint of a stage and the body that it carries."""
+
+    joints: tuple[int, ...]  # index in the tree, per lane
+    slides: bool
+    rotation: Matrix  # of the joint frame at zero, in the parent body
+    offset: Vector
+    home: Any
+    independent: int | None  # index of its independent coordinate
+    actuator: tuple[int, ...]  # index of its actuator, per lane; empty: none
+    body: Body
+
+    def place(self, position: Any, turn: tuple[Any, Any] | None = None) -> None:
+        """Place the body for a joint position, or for the sine and cosine of a turn."""
+        body, parent = self.body, self.body.parent
+        assert parent is not None
+        before = vec.product(parent.rotation, self.rotation)
+        origin = vec.add(parent.position, vec.rotate(parent.rotation, self.offset))
+        body.axis = vec.column(before, 2)
+        if self.slides:
+            body.rotation = before
+            body.position = vec.add(origin, vec.scale(body.axis, position))
+            return
+        sine, cosine = turn or sine_cosine(position)
+        x, y = vec.column(before, 0), vec.column(before, 1)
+        new_x = vec.add(vec.scale(x, cosine), vec.scale(y, sine))
+        new_y = vec.subtract(vec.scale(y, cosine), vec.scale(x, sine))
+        body.rotation = [list(row) for row in zip(new_x, new_y, body.axis, strict=True)]
+        body.position = origin
+
+
+@dataclasses.dataclass
+class Stage:
+    """Bodies that are placed together, and the equations that determine their joints."""
+
+    blocks: tuple[Block, ...]  # per lane; empty where nothing is to be closed
+    joints: list[Joint]
+    unknowns: list[Joint]  # determined by the equations of the stage
+    constraints: list[tuple[Constraint, ...]]  # per constraint, per lane
+    formula: list[dict[str, Any]]  # per lane, as universal_limb.limb_of; empty dictionaries: none
+    home_jacobian: Any  # per lane (rows, unknowns)
+
+    @property
+    def lanes(self) -> int:
+        """How many limbs share the stage's operations."""
+        return max(len(self.blocks), 1)
+
+    def constant(self, of: Callable[[int], Any], joint: Joint) -> Any:
+        """Known numbers of a joint, per lane."""
+        return stacked([of(j) for j in joint.joints])
+
+    def joint_of(self, body: Body) -> Joint:
+        """The joint that carries a body of this stage."""
+        return next(joint for joint in self.joints if joint.body is body)
+
+
+class Plan:
+    """The stages of a mechanism with fresh bodies: what one recording works on.
+
+    Parameters
+    ----------
+    share : bool
+        Put limbs alike into lanes.
+    """
+
+    def __init__(self, description: MechanismDescription, structure: Structure, share: bool):
+        self.description, self.structure, self._share = description, structure, share
+        self.tree: SpanningTree = structure.tree
+        self.independent = [structure.index(name) for name in description.independent]
+        self.actuated = [structure.index(name) for name in description.actuated]
+        self.base = fixed_base(description.gravity, len(self.independent))
+        self._bodies: dict[int, Body] = {-1: self.base}
+        self._home = structure.tree.poses(structure.home)
+        self.stages = [self._stage(blocks, bodies) for blocks, bodies in self._groups()]
+
+    def body(self, index: int) -> Body:
+        """A body by its index in the tree; -1 is the base."""
+        return self._bodies[index]
+
+    def _groups(self) -> list[tuple[list[Block], list[list[int]]]]:
+        """Blocks, alike and in a row put together, with the bodies that each places."""
+        placed: list[list[int]] = [[] for _ in range(len(self.structure.blocks) + 1)]
+        for body, stage in enumerate(self.structure.stages):
+            placed[stage].append(body)
+        groups: list[tuple[list[Block], list[list[int]]]] = [([], [placed[0]])]
+        previous: object = None
+        for block, bodies in zip(self.structure.blocks, placed[1:], strict=True):
+            kind = self._kind(block, bodies)
+            if kind is not None and kind == previous:
+                groups[-1][0].append(block)
+                groups[-1][1].append(bodies)
+            else:
+                groups.append(([block], [bodies]))
+            previous = kind
+        return groups
+
+    def _kind(self, block: Block, bodies: list[int]) -> object:
+        """What limbs must have in common to share operations; None for a limb of its own."""
+        tree, own = self.tree, {body: i for i, body in enumerate(bodies)}
+        if not self._share or self._needed_elsewhere(block, own):
+            return None
+        formula = limb_of(self.structure, block, self._home)
+
+        def place(body: int) -> tuple[str, int]:
+            return ('own', own[body]) if body in own else ('other', body)
+
+        joints = [
+            (
+                tree.joints[b].type == 'prismatic',
+                place(tree.placements[b].body),
+                b in block.joints,
+                b in self.actuated,
+            )
+            for b in bodies
+        ]
+        constraints = [
+            (place(c.body_a), place(c.body_b), c.kind, c.carried, c.size)
+            for c in (self.structure.constraints[i] for i in block.constraints)
+        ]
+        return joints, constraints, formula.get('limb')
+
+    def _needed_elsewhere(self, block: Block, own: dict[int, int]) -> bool:
+        """Whether anything outside of a block is fixed to one of its bodies."""
+        structure = self.structure
+        if any(i in own for i in self.independent):
+            return True
+        if self.tree.frames[self.description.platform].body in own:
+            return True
+        for body, placement in enumerate(self.tree.placements):
+            if placement.body in own and body not in own:
+                return True
+        others = [c for i, c in enumerate(structure.constraints) if i not in block.constraints]
+        return any(body in own for c in others for body in (c.body_a, c.body_b))
+
+    def _stage(self, blocks: list[Block], bodies: list[list[int]]) -> Stage:
+        constraints = [
+            tuple(self.structure.constraints[b.constraints[i]] for b in blocks)
+            for i in range(len(blocks[0].constraints) if blocks else 0)
+        ]
+        formula = [limb_of(self.structure, block, self._home) for block in blocks]
+        stage = Stage(tuple(blocks), [], [], constraints, formula, self._jacobian(blocks))
+        for position in range(len(bodies[0])):
+            stage.joints.append(self._joint(stage, tuple(lane[position] for lane in bodies)))
+        order = {joint.joints[0]: joint for joint in stage.joints}
+        stage.unknowns = [order[j] for j in blocks[0].joints] if blocks else []
+        return stage
+
+    def _jacobian(self, blocks: list[Block]) -> Any:
+        """Of the blocks' constraints at home over their own joints, per lane."""
+        found = []
+        for block in blocks:
+            rates = [jacobian(self._home, self.structure.constraints[c]) for c in block.constraints]
+            found.append(np.vstack(rates)[:, list(block.joints)])
+        return found
+
+    def _joint(self, stage: Stage, joints: tuple[int, ...]) -> Joint:
+        first, tree = joints[0], self.tree
+        body = Body(self._bodies[tree.placements[first].body], stage)
+        self._bodies[first] = body  # bodies of lanes are looked up by that of the first
+        return Joint(
+            joints,
+            tree.joints[first].type == 'prismatic',
+            stacked([tree.placements[j].rotation for j in joints]),
+            stacked([tree.placements[j].position for j in joints]),
+            stacked([[self.structure.home[j]] for j in joints])[0],
+            self.independent.index(first) if first in self.independent else None,
+            tuple(self.actuated.index(j) for j in joints if j in self.actuated),
+            body,
+        )
+
+
+def chain(body: Body, stage: Stage) -> list[Body]:
+    """A body and those of its stage that carry it, outermost first; none for other stages."""
+    found = []
+    while body.stage is stage and not is_base(body):
+        found.append(body)
+        assert body.parent is not None
+        body = body.parent
+    return found
+
+
+def is_base(body: Body) -> bool:
+    """Whether a body is the fixed base."""
+    return body.parent is None
+
+
+def carrier(body: Body, stage: Stage) -> Body:
+    """The body outside of a stage that carries a body."""
+    while body.stage is stage and body.parent is not None:
+        body = body.parent
+    return body
+
+
+def rate_is_zero(rate: Any) -> bool:
+    """Whether a joint is known not to move."""
+    return is_known(rate, 0.0)

@@ -1,0 +1,271 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Closing the loops of a stage, always on the branch continuous with home.
+
+By formula where the structure has one, else by Newton steps from home, damped as those of
+``engine/closure.py``, so that both go the same way. Whatever could be another branch, too far or
+not converged fails a condition: such a row is for the engine to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.traced import vectors as vec
+from masticator_dynamics.traced.bodies import Body, Joint, Stage, chain
+from masticator_dynamics.traced.constraints import Equation, in_base_axes, stage_equations
+from masticator_dynamics.traced.matrices import inverse
+from masticator_dynamics.traced.numbers import (
+    absolute,
+    greater,
+    is_known,
+    reciprocal,
+    square_root,
+    stacked,
+    total,
+)
+from masticator_dynamics.traced.vectors import Matrix, Vector
+
+NEWTON_STEPS = 6
+LARGEST_TURN = 0.3  # rad per Newton step, as in the engine
+LARGEST_SLIDE = 0.3  # of the mechanism's size
+CLOSED_GAP = 1e-13  # m
+REGULAR = 1e-4  # determinant over the lengths of its columns; the engine's refusal is at 1e-6
+CERTAIN_COSINE = 0.0  # of the turn from home, which Newton steps may not have exceeded
+
+Turn = tuple[Any, Any]  # sine and cosine
+
+
+class Closing:
+    """A stage closed: its equations and Jacobian at the closed poses.
+
+    Attributes
+    ----------
+    positions, turns : dict of Joint
+        Positions of joints, or for those that a formula gave: sine and cosine.
+    equations : list of Equation
+    jacobian, inverse : matrices
+        Rates of the equations per velocity of the unknown joints, and back.
+    conditions : list
+        Numbers that are above zero where the result counts.
+    """
+
+    def __init__(self, stage: Stage, body: Callable[[int], Body], y: Vector, extent: float):
+        self.stage, self._body, self._extent = stage, body, extent
+        self.positions: dict[int, Any] = {}
+        self.turns: dict[int, Turn] = {}
+        self.conditions: list[Any] = []
+        self.equations: list[Equation] = []
+        self.jacobian: Matrix = []
+        self.inverse: Matrix = []
+        for joint in stage.joints:
+            if joint.independent is not None:
+                self.positions[id(joint)] = y[joint.independent]
+        if not stage.blocks:
+            self._place()
+            return
+        if all(stage.formula):
+            self._universal_limb()
+        elif not self._slide_and_turn():
+            self._newton()
+        determinant = self._measure()
+        self._check(determinant)
+
+    def position(self, joint: Joint) -> Any:
+        """Position of a joint; None where sine and cosine stand for it."""
+        return self.positions.get(id(joint))
+
+    def turn(self, joint: Joint) -> Turn | None:
+        """Sine and cosine of a joint, where a formula gave them."""
+        return self.turns.get(id(joint))
+
+    def _place(self) -> None:
+        for joint in self.stage.joints:
+            joint.place(self.position(joint), self.turn(joint))
+
+    def _measure(self) -> Any:
+        """Equations, Jacobian and its inverse at the present positions; the determinant."""
+        self._place()
+        self.equations = stage_equations(self.stage, self._body)
+        self.jacobian = [[e.entry(j) for j in self.stage.unknowns] for e in self.equations]
+        self.inverse, determinant = inverse(self.jacobian, self.stage.home_jacobian[0])
+        return determinant
+
+    def _check(self, determinant: Any) -> None:
+        """Conditions that the poses are closed, regular and of home's orientation."""
+        sign = stacked([[np.sign(np.linalg.det(rates))] for rates in self.stage.home_jacobian])[0]
+        self.conditions.append(determinant * sign)
+        columns = zip(*self.jacobian, strict=True)
+        lengths: Any = REGULAR**2
+        for column in columns:
+            lengths = lengths * total(x * x for x in column)
+        self.conditions.append(determinant * determinant - lengths)
+        for equation in self.equations:
+            if not is_known(equation.gap, 0.0):
+                self.conditions.append(CLOSED_GAP - absolute(equation.gap))
+
+    # Newton's iteration
+
+    def _newton(self) -> None:
+        unknowns = self.stage.unknowns
+        for joint in unknowns:
+            self.positions[id(joint)] = joint.home
+        for _ in range(NEWTON_STEPS):
+            self._measure()
+            steps = [total(x * e.gap for x, e in zip(row, self.equations, strict=True))
+                     for row in self.inverse]  # fmt: skip
+            shorter = self._damping(steps)
+            for joint, step in zip(unknowns, steps, strict=True):
+                self.positions[id(joint)] = self.positions[id(joint)] - step * shorter
+        for joint in unknowns:
+            if not joint.slides:
+                far = absolute(self.positions[id(joint)] - joint.home)
+                self.conditions.append(0.5 * np.pi - far)
+
+    def _damping(self, steps: list[Any]) -> Any:
+        """Factor that keeps every joint's step within the largest."""
+        longest: Any = 1.0
+        for joint, step in zip(self.stage.unknowns, steps, strict=True):
+            largest = LARGEST_SLIDE * self._extent if joint.slides else LARGEST_TURN
+            longest = greater(longest, absolute(step) * (1.0 / largest))
+        return reciprocal(longest)
+
+    # Two equations for a slide and a turn, as of a platform that touches two planes
+
+    def _slide_and_turn(self) -> bool:
+        """Close by a formula, if each equation is linear in a slide; whether it applies.
+
+        Without the slide the two equations leave one for the turn: a cos + b sin + c = 0.
+        """
+        unknowns = self.stage.unknowns
+        slides = [joint for joint in unknowns if joint.slides]
+        turns = [joint for joint in unknowns if not joint.slides]
+        if len(slides) != 1 or len(turns) != 1 or not in_base_axes(self.stage):
+            return False
+        slide, turn = slides[0], turns[0]
+        if turn.body in chain(slide.body, self.stage):
+            return False
+        gaps = [self._gaps(turn, slide, (0.0, 0.0)), self._gaps(turn, slide, (0.0, 1.0))]
+        along = [e.entry(slide) for e in self.equations]
+        b = [e.entry(turn) for e in self.equations]
+        self._gaps(turn, slide, (1.0, 0.0))
+        a = [-e.entry(turn) for e in self.equations]
+        c = gaps[0]
+
+        def without_slide(pair: list[Any]) -> Any:
+            return along[1] * pair[0] - along[0] * pair[1]
+
+        slope = self._home_slope(slide, turn)
+        sine, cosine = self._root(without_slide(a), without_slide(b), without_slide(c), slope)
+        self.turns[id(turn)] = sine, cosine
+        self._certain(turn)
+        rest = [x * cosine + y * sine + z for x, y, z in zip(a, b, c, strict=True)]
+        weight = reciprocal(along[0] * along[0] + along[1] * along[1])
+        self.positions[id(slide)] = -((along[0] * rest[0] + along[1] * rest[1]) * weight)
+        return True
+
+    def _gaps(self, turn: Joint, slide: Joint, at: Turn) -> list[Any]:
+        """Gaps of all equations for sine and cosine of a turn, and no slide.
+
+        With (0, 0), which is no turn, the part that does not depend on it.
+        """
+        self.turns[id(turn)], self.positions[id(slide)] = at, 0.0
+        self._place()
+        self.equations = stage_equations(self.stage, self._body)
+        return [equation.gap for equation in self.equations]
+
+    def _home_slope(self, slide: Joint, turn: Joint) -> Any:
+        """Sign, at home, of the slope of the equation for the turn."""
+        at = [self.stage.unknowns.index(joint) for joint in (slide, turn)]
+
+        def slope(rates: FloatArray) -> float:
+            (along_0, turn_0), (along_1, turn_1) = rates[0, at], rates[1, at]
+            return float(np.sign(along_1 * turn_0 - along_0 * turn_1))
+
+        return stacked([[slope(rates)] for rates in self.stage.home_jacobian])[0]
+
+    def _root(self, a: Any, b: Any, c: Any, slope: Any) -> Turn:
+        """Sine and cosine of the root of ``a cos + b sin + c = 0`` with a slope of this sign."""
+        square = a * a + b * b
+        rest = square - c * c
+        self.conditions.append(rest)
+        height = square_root(rest) * slope
+        inverted = reciprocal(square)
+        return -((b * c + a * height) * inverted), (b * height - a * c) * inverted
+
+    def _certain(self, turn: Joint) -> None:
+        """A condition that a joint is within a quarter turn of home, as Newton steps must be."""
+        sine, cosine = self.turns[id(turn)]
+        home = [self._home_turn(h) for h in _per_lane(turn.home, self.stage.lanes)]
+        at_sine, at_cosine = stacked(home)
+        self.conditions.append(cosine * at_cosine + sine * at_sine - CERTAIN_COSINE)
+
+    @staticmethod
+    def _home_turn(home: float) -> list[float]:
+        return [float(np.sin(home)), float(np.cos(home))]
+
+    # Limbs on a universal joint
+
+    def _universal_limb(self) -> None:
+        """The formula of ``engine/universal_limb.py``, with sines and cosines for angles."""
+        stage, formula = self.stage, self.stage.formula
+        first, second, third = stage.unknowns
+        rod_x, rod_y = (stacked([f[name] for f in formula]) for name in ('rod_x', 'rod_y'))
+        roots = [stacked([[f[name]] for f in formula])[0] for name in ('first_root', 'second_root')]
+        constraints = stage.constraints[0]
+        side = 'a' if formula[0]['limb'] > 0.0 else 'b'
+        end = self._body(getattr(constraints[0], f'body_{side}'))
+        tip = end.point(stacked([getattr(c, f'point_{side}') for c in constraints]))
+        parent = first.body.parent
+        assert parent is not None
+        local = vec.rotate_back(parent.rotation, vec.subtract(tip, parent.position))
+        m = vec.rotate_back(first.rotation, vec.subtract(local, first.offset))
+        foot, length_squared = second.offset, vec.dot(rod_x, rod_x)
+        if first.slides:
+            d = self._reach_by_slide(first, m, foot, length_squared, roots[0])
+        else:
+            d = self._reach_by_turn(first, m, foot, length_squared, roots[0])
+        e = vec.rotate_back(second.rotation, d)
+        # a cos + b sin = c here: the slope at the root has the sign opposite to the limb's.
+        sine, cosine = self._root(rod_x[2], rod_y[2], -e[2], -roots[1])
+        self.turns[id(third)] = sine, cosine
+        wx = cosine * rod_x[0] + sine * rod_y[0]
+        wy = cosine * rod_x[1] + sine * rod_y[1]
+        inverted = reciprocal(e[0] * e[0] + e[1] * e[1])
+        self.turns[id(second)] = (
+            (wx * e[1] - wy * e[0]) * inverted,
+            (wx * e[0] + wy * e[1]) * inverted,
+        )
+
+    def _reach_by_slide(
+        self, first: Joint, m: Vector, foot: Vector, length_squared: Any, root: Any
+    ) -> Vector:
+        """The rod when the first joint slides."""
+        x, y = m[0] - foot[0], m[1] - foot[1]
+        rest = length_squared - x * x - y * y
+        self.conditions.append(rest)
+        height = square_root(rest) * root
+        self.positions[id(first)] = m[2] - foot[2] + height
+        return [x, y, -height]
+
+    def _reach_by_turn(
+        self, first: Joint, m: Vector, foot: Vector, length_squared: Any, root: Any
+    ) -> Vector:
+        """The rod when the first joint turns: cosine theorem."""
+        reach = (vec.dot(m, m) + (vec.dot(foot, foot) - length_squared)) * 0.5 - m[2] * foot[2]
+        a = m[0] * foot[0] + m[1] * foot[1]
+        b = m[1] * foot[0] - m[0] * foot[1]
+        sine, cosine = self._root(a, b, -reach, -root)
+        self.turns[id(first)] = sine, cosine
+        x = cosine * m[0] + sine * m[1] - foot[0]
+        y = cosine * m[1] - sine * m[0] - foot[1]
+        return [x, y, m[2] - foot[2]]
+
+
+def _per_lane(x: Any, count: int) -> list[float]:
+    """Known numbers of all lanes."""
+    return [float(v) for v in np.broadcast_to(getattr(x, 'values', x), count)]

@@ -1,0 +1,284 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Loads of a motion, efforts of least norm and constraint forces, stage by stage inwards."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.traced import vectors as vec
+from masticator_dynamics.traced.bodies import Body, Joint, Plan, Stage, carrier, chain, is_base
+from masticator_dynamics.traced.closing import Closing
+from masticator_dynamics.traced.motion import StageMotion
+from masticator_dynamics.traced.numbers import (
+    is_known,
+    lane_sum,
+    reciprocal,
+    square_root,
+    stacked,
+    total,
+)
+from masticator_dynamics.traced.vectors import Vector
+
+# Remaining square of a motor column over its own: the factorisation by Cholesky squares the
+# condition, and below this the engine's orthogonal one is better by more than a digit in 1e-11.
+STRENGTH = 1e-5
+WEAK = 1e-11  # of the square of the usual rate; the engine refuses below 1e-12
+
+Efforts = dict[int, Any]  # by the identity of a joint, motor side
+
+
+@dataclasses.dataclass
+class Motors:
+    """The actuators of one joint of a stage (one per lane) and what they do to the freedoms."""
+
+    joint: Joint
+    lanes: int
+    ratio: Any  # motion of the motor per motion of the joint
+    rates: list[Any]  # of the motor, per unit velocity of each independent joint; 0 if it idles
+
+
+@dataclasses.dataclass
+class Balance:
+    """Forces that go with efforts.
+
+    Attributes
+    ----------
+    freedoms : list
+        Generalised force left unbalanced in each independent coordinate.
+    rest : list of (number, lanes)
+        The same for all joints.
+    multipliers : list of list
+        Per stage and equation.
+    """
+
+    freedoms: list[Any]
+    rest: list[tuple[Any, int]]
+    multipliers: list[list[Any]]
+
+
+class Forces:
+    """Forces of one motion of a mechanism."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        closings: list[Closing],
+        motions: list[StageMotion],
+        wrench: Vector,
+        driving: Collection[str],
+    ):
+        self._plan, self._closings, self._motions = plan, closings, motions
+        self.conditions: list[Any] = []
+        self._wrench, self._driving = wrench, driving
+        self.motors = [m for motion in motions for m in self._motors(motion)]
+        self._factor()
+
+    # What motions need
+
+    def inertial(self) -> None:
+        """Force and moment that each body's own acceleration needs, less the outer wrench."""
+        plan = self._plan
+        for stage in plan.stages:
+            for joint in stage.joints:
+                joint.body.force, joint.body.moment = self._newton_euler(stage, joint)
+        frame = plan.tree.frames[plan.description.platform]
+        body = plan.body(frame.body)
+        arm = vec.rotate(body.rotation, stacked([frame.position]))
+        force, moment = self._wrench[:3], self._wrench[3:]
+        body.force = vec.subtract(body.force, force)
+        body.moment = vec.subtract(body.moment, vec.add(moment, vec.cross(arm, force)))
+
+    def _newton_euler(self, stage: Stage, joint: Joint) -> tuple[Vector, Vector]:
+        """About the body's origin, base axes.
+
+        The moment of inertia is summed over the principal axes of the second moments of mass: a
+        thin rod has but one, and a body needs no inertia tensor turned into base axes.
+        """
+        inertias = [self._plan.tree.inertias[j] for j in joint.joints]
+        if not any(i.mass > 0.0 or i.about_center.any() for i in inertias):
+            return vec.ZERO, vec.ZERO
+        body = joint.body
+        turning, change = body.angular_velocity, body.angular_acceleration
+        mass = stacked([[i.mass] for i in inertias])[0]
+        arm = vec.rotate(body.rotation, stacked([i.center_of_mass for i in inertias]))
+
+        def second_rate(fixed: Vector) -> Vector:
+            """Second derivative of a vector fixed to the body."""
+            return vec.add(vec.cross(change, fixed), vec.cross(turning, vec.cross(turning, fixed)))
+
+        force = vec.scale(vec.add(body.acceleration, second_rate(arm)), mass)
+        moment = vec.cross(arm, force)
+        moments = [_second_moments(i.about_center) for i in inertias]
+        for axis in range(3):
+            spread = stacked([[values[axis]] for values, _ in moments])[0]
+            if not is_known(spread, 0.0):
+                direction = stacked([axes[:, axis] for _, axes in moments])
+                along = vec.rotate(body.rotation, direction)
+                part = vec.cross(along, second_rate(along))
+                moment = vec.add(moment, vec.scale(part, spread))
+        return force, moment
+
+    # What efforts and constraints supply
+
+    def balance(self, efforts: Efforts | None = None, rotors: bool = True) -> Balance:
+        """Constraint forces for efforts, and what is left over.
+
+        Destroys the bodies' forces: :meth:`inertial` or others come before.
+        """
+        found = Balance([0.0] * len(self._plan.independent), [], [])
+        for closing, motion in zip(reversed(self._closings), reversed(self._motions), strict=True):
+            found.multipliers.insert(0, self._inwards(closing, motion, efforts, rotors, found))
+        return found
+
+    def _inwards(
+        self,
+        closing: Closing,
+        motion: StageMotion,
+        efforts: Efforts | None,
+        rotors: bool,
+        found: Balance,
+    ) -> list[Any]:
+        """Loads of a stage's joints; its multipliers; what is left goes to bodies that carry it."""
+        stage = closing.stage
+        loads: dict[int, Any] = {}
+        handed: list[tuple[Body, Vector, Vector]] = []
+        for joint in reversed(stage.joints):
+            body, parent = joint.body, joint.body.parent
+            assert parent is not None
+            load = vec.dot(body.axis, body.force if joint.slides else body.moment)
+            if rotors:
+                load = load + self._rotor(stage, joint) * motion.acceleration[id(joint)]
+            if efforts is not None and id(joint) in efforts:
+                load = load - efforts[id(joint)]
+            loads[id(joint)] = load
+            arm = vec.subtract(body.position, parent.position)
+            handed_on = body.force, vec.add(body.moment, vec.cross(arm, body.force))
+            if parent.stage is stage:
+                parent.force = vec.add(parent.force, handed_on[0])
+                parent.moment = vec.add(parent.moment, handed_on[1])
+            else:
+                handed.append((parent, *handed_on))
+        multipliers = self._relieve(closing, loads, handed)
+        for parent, force, moment in handed:
+            if not is_base(parent):
+                count = stage.lanes
+                parent.force = vec.add(parent.force, [lane_sum(x, count) for x in force])
+                parent.moment = vec.add(parent.moment, [lane_sum(x, count) for x in moment])
+        for joint in stage.joints:
+            found.rest.append((loads[id(joint)], stage.lanes))
+            if joint.independent is not None:
+                found.freedoms[joint.independent] = loads[id(joint)]
+        return multipliers
+
+    def _relieve(
+        self, closing: Closing, loads: dict[int, Any], handed: list[tuple[Body, Vector, Vector]]
+    ) -> list[Any]:
+        """Multipliers that carry the loads of the unknown joints, and all that they relieve."""
+        stage = closing.stage
+        multipliers = [
+            total(
+                row[r] * loads[id(joint)]
+                for joint, row in zip(stage.unknowns, closing.inverse, strict=True)
+            )
+            for r in range(len(closing.equations))
+        ]
+        for r, (equation, multiplier) in enumerate(
+            zip(closing.equations, multipliers, strict=True)
+        ):
+            for joint, entry in zip(stage.unknowns, closing.jacobian[r], strict=True):
+                loads[id(joint)] = loads[id(joint)] - entry * multiplier
+            for wrench in equation.wrenches:
+                self._hand_inwards(stage, wrench, multiplier, loads, handed)
+        return multipliers
+
+    def _hand_inwards(self, stage, wrench, multiplier, loads, handed):  # type: ignore[no-untyped-def]
+        """Take a constraint's wrench off independent joints of the stage and off outer bodies."""
+        for body in chain(wrench.body, stage):
+            joint = stage.joint_of(body)
+            if joint not in stage.unknowns:
+                loads[id(joint)] = loads[id(joint)] - wrench.along(joint) * multiplier
+        outer = carrier(wrench.body, stage)
+        if not is_base(outer):
+            force = vec.scale(wrench.force, -multiplier)
+            moment = vec.scale(wrench.about(outer.position), -multiplier)
+            handed.append((outer, force, moment))
+
+    def _rotor(self, stage: Stage, joint: Joint) -> Any:
+        """Inertia of the motor, seen from the joint."""
+        actuators = self._plan.description.actuators
+
+        def inertia(j: int) -> list[float]:
+            actuator = actuators.get(self._plan.tree.joints[j].name)
+            return [actuator.joint_inertia if actuator else 0.0]
+
+        return stage.constant(inertia, joint)[0]
+
+    # Efforts of least norm
+
+    def _motors(self, motion: StageMotion) -> list[Motors]:
+        stage, actuators = motion.stage, self._plan.description.actuators
+        names = [joint.name for joint in self._plan.tree.joints]
+        found = []
+        for joint in stage.joints:
+            if joint.actuator:
+                ratio = stage.constant(lambda j: [actuators[names[j]].ratio], joint)[0]
+                drives = stage.constant(lambda j: [float(names[j] in self._driving)], joint)[0]
+                rates = [rate * (ratio * drives) for rate in motion.tangent[id(joint)]]
+                found.append(Motors(joint, stage.lanes, ratio, rates))
+        return found
+
+    def _factor(self) -> None:
+        """Cholesky factor of the motors' rates, squared; reciprocals on the diagonal."""
+        size = len(self._plan.independent)
+        gram = [
+            [total(lane_sum(m.rates[a] * m.rates[b], m.lanes) for m in self.motors)
+             for b in range(a + 1)]
+            for a in range(size)
+        ]  # fmt: skip
+        usual = self._usual_rates()
+        self._lower: list[list[Any]] = [[0.0] * size for _ in range(size)]
+        for j in range(size):
+            rest = gram[j][j] - total(self._lower[j][x] * self._lower[j][x] for x in range(j))
+            self.conditions.append(rest - gram[j][j] * STRENGTH)
+            self.conditions.append(rest - WEAK * usual[j] ** 2)
+            self._lower[j][j] = reciprocal(square_root(rest))
+            for i in range(j + 1, size):
+                part = gram[i][j] - total(self._lower[i][x] * self._lower[j][x] for x in range(j))
+                self._lower[i][j] = part * self._lower[j][j]
+
+    def _usual_rates(self) -> FloatArray:
+        plan = self._plan
+        actuators = plan.description.actuators
+        ratios = np.array([actuators[name].ratio for name in plan.description.actuated])
+        tangent = plan.structure.home_tangent(plan.independent)[plan.actuated]
+        return np.linalg.norm(ratios[:, None] * tangent, axis=0)
+
+    def least_norm(self, freedoms: list[Any]) -> list[Any]:
+        """Efforts of the motors that supply a generalised force with the least norm."""
+        size, lower, x = len(freedoms), self._lower, list(freedoms)
+        for i in range(size):
+            x[i] = (x[i] - total(lower[i][j] * x[j] for j in range(i))) * lower[i][i]
+        for i in reversed(range(size)):
+            rest = total(lower[j][i] * x[j] for j in range(i + 1, size))
+            x[i] = (x[i] - rest) * lower[i][i]
+        return [total(r * f for r, f in zip(m.rates, x, strict=True)) for m in self.motors]
+
+    def on_joints(self, efforts: list[Any]) -> Efforts:
+        """Efforts of the motors as forces and torques of their joints."""
+        return {
+            id(m.joint): m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)
+        }
+
+
+def _second_moments(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Principal second moments of mass, kg m^2, the largest first, and their axes in columns."""
+    spread, axes = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+    spread[np.abs(spread) < 1e-12 * np.abs(spread).max()] = 0.0
+    order = np.argsort(-np.abs(spread))
+    return spread[order], axes[:, order]

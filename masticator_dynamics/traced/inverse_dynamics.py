@@ -1,0 +1,182 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse dynamics of a mechanism: the whole algorithm, from rows of input to rows of output.
+
+On floats it computes; on recording numbers it leaves the graph that becomes machine code or C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.traced.bodies import Joint, Plan
+from masticator_dynamics.traced.closing import Closing
+from masticator_dynamics.traced.constraints import understood
+from masticator_dynamics.traced.forces import Forces
+from masticator_dynamics.traced.functions import LARGEST_ANGLE, angle_of, nearest_turn
+from masticator_dynamics.traced.motion import StageMotion
+from masticator_dynamics.traced.numbers import (
+    absolute,
+    greater,
+    is_known,
+    lane_least,
+    lane_pick,
+    lane_sum,
+    select,
+    total,
+)
+from masticator_dynamics.traced.vectors import Vector
+
+LARGEST_SQUARE = 1e250  # of inputs and results together; beyond it, and for NaN, the engine looks
+
+
+def covered(structure: Structure) -> bool:
+    """Whether all that a mechanism consists of is understood here."""
+    return all(understood(constraint) for constraint in structure.constraints)
+
+
+class InverseDynamics:
+    """One evaluation.
+
+    Parameters
+    ----------
+    given : sequence, length 3 n_y + 6
+        y, y_dot, y_ddot, wrench on the platform.
+    driving : collection of str
+        Actuated joints that are powered.
+    share : bool
+        Put limbs alike into lanes.
+    """
+
+    def __init__(
+        self,
+        description: MechanismDescription,
+        structure: Structure,
+        given: Vector,
+        driving: Collection[str],
+        share: bool = True,
+    ):
+        count = len(description.independent)
+        self._given = given
+        self.plan = Plan(description, structure, share)
+        y, y_dot, y_ddot = (given[i * count : (i + 1) * count] for i in range(3))
+        extent = structure.extent()
+        self.closings: list[Closing] = []
+        self.motions: list[StageMotion] = []
+        for stage in self.plan.stages:
+            closing = Closing(stage, self.plan.body, y, extent)
+            self.closings.append(closing)
+            self.motions.append(StageMotion(stage, closing, y_dot, y_ddot))
+        self._y = y
+        self.forces = Forces(self.plan, self.closings, self.motions, given[3 * count :], driving)
+        self.forces.inertial()
+        needed = self.forces.balance().freedoms
+        self.motor_efforts = self.forces.least_norm(needed)
+        self.forces.inertial()
+        self.balance = self.forces.balance(self.forces.on_joints(self.motor_efforts))
+
+    # Results, scalar by scalar
+
+    def efforts(self) -> list[Any]:
+        """Of the actuators, in their order."""
+        found: dict[int, Any] = {}
+        for motors, effort in zip(self.forces.motors, self.motor_efforts, strict=True):
+            for lane, actuator in enumerate(motors.joint.actuator):
+                found[actuator] = lane_pick(effort, lane)
+        return [found[i] for i in sorted(found)]
+
+    def multipliers(self) -> list[Any]:
+        """Of all constraint equations, in block order."""
+        return [
+            lane_pick(multiplier, lane)
+            for stage, of_stage in zip(self.plan.stages, self.balance.multipliers, strict=True)
+            for lane in range(stage.lanes)
+            for multiplier in of_stage
+        ]
+
+    def closure_residual(self) -> Any:
+        """Largest gap, m."""
+        return _largest([e.gap for closing in self.closings for e in closing.equations])
+
+    def balance_residual(self) -> Any:
+        """Largest generalised force left unbalanced, N or N m."""
+        return _largest([rest for rest, _ in self.balance.rest])
+
+    def positions(self) -> list[Any]:
+        """Of all joints, in tree order."""
+        return self._per_joint(self._position)
+
+    def velocities(self) -> list[Any]:
+        """Of all joints."""
+        return self._per_joint(lambda i, joint: self.motions[i].velocity[id(joint)])
+
+    def accelerations(self) -> list[Any]:
+        """Of all joints."""
+        return self._per_joint(lambda i, joint: self.motions[i].acceleration[id(joint)])
+
+    def tangent(self) -> list[Any]:
+        """Velocities of all joints per independent velocity, row by row."""
+        columns = [
+            self._per_joint(lambda i, joint, k=k: self.motions[i].tangent[id(joint)][k])
+            for k in range(len(self.plan.independent))
+        ]
+        return [x for row in zip(*columns, strict=True) for x in row]
+
+    def counts(self) -> Any:
+        """1 where the results are those of the engine, 0 where it has to look itself."""
+        passed: Any = 1.0
+        for condition in self._conditions():
+            passed = select(lane_least(condition), passed, 0.0)
+        return passed
+
+    def _conditions(self) -> list[Any]:
+        found = [self._size_condition()]
+        for joint in (joint for stage in self.plan.stages for joint in stage.joints):
+            if joint.independent is not None and not joint.slides:
+                found.append(LARGEST_ANGLE - absolute(self._y[joint.independent]))
+        for closing in self.closings:
+            wide: Any = 1.0
+            for condition in closing.conditions:
+                wide = select(condition, wide, 0.0)
+            found.append(wide)
+        return [c for c in [*found, *self.forces.conditions] if not is_known(c, 1.0)]
+
+    def _size_condition(self) -> Any:
+        """That everything is finite, and so small that nothing overflows."""
+        squares = [lane_sum(x * x, n) for x, n in self._everything()]
+        return LARGEST_SQUARE - total(squares) - total(x * x for x in self._given)
+
+    def _everything(self) -> list[tuple[Any, int]]:
+        found = []
+        for stage, motion, multipliers in zip(
+            self.plan.stages, self.motions, self.balance.multipliers, strict=True
+        ):
+            rates = [*motion.velocity.values(), *motion.acceleration.values(), *multipliers]
+            found += [(x, stage.lanes) for x in rates]
+        return found
+
+    def _position(self, stage: int, joint: Joint) -> Any:
+        turn = self.closings[stage].turn(joint)
+        if turn is None:
+            return self.closings[stage].position(joint)
+        return nearest_turn(angle_of(*turn), joint.home)
+
+    def _per_joint(self, of: Any) -> list[Any]:
+        found: dict[int, Any] = {}
+        for i, stage in enumerate(self.plan.stages):
+            for joint in stage.joints:
+                value = of(i, joint)
+                for lane, index in enumerate(joint.joints):
+                    found[index] = lane_pick(value, lane)
+        return [found[i] for i in sorted(found)]
+
+
+def _largest(numbers: list[Any]) -> Any:
+    """Largest amount over numbers and lanes; not a number where one is none."""
+    wide: Any = 0.0
+    for x in numbers:
+        wide = greater(absolute(x), wide)
+    return -lane_least(-wide)

@@ -1,0 +1,194 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Machine code of one mechanism, made when first asked for, and the rows that go through it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.traced import object_cache, python_entry
+from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, covered
+from masticator_dynamics.traced.llvm_ir import row_function, rows_function
+from masticator_dynamics.traced.machine_code import (
+    Library,
+    generator_version,
+    object_code,
+    this_processor,
+)
+from masticator_dynamics.traced.numbers import Graph, Scalar, TooLargeError
+
+MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
+COUNTS, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of what is told
+
+
+class Kernels:
+    """What is computed for a mechanism by machine code of its own.
+
+    A row of numbers is what is asked (y, y_dot, y_ddot, wrench) followed by what is told: 1 where
+    it counts and 0 where the engine has to look, closure residual, balance residual, efforts and
+    multipliers.
+
+    Parameters
+    ----------
+    driving : sequence of str
+        Powered actuators.
+    """
+
+    def __init__(
+        self, description: MechanismDescription, structure: Structure, driving: Sequence[str]
+    ):
+        self._description, self._structure = description, structure
+        self._driving = tuple(driving)
+        self.freedoms, self.actuators = len(description.independent), len(description.actuated)
+        self.asked = 3 * self.freedoms + 6
+        self.rows = sum(c.size for c in structure.constraints)
+        self.told = EFFORT + self.actuators + self.rows
+        self.tree = len(structure.tree.joints)
+
+    reason = ''  # why there is no machine code
+
+    @functools.cached_property
+    def available(self) -> bool:
+        """Whether there is machine code for this mechanism; else the engine serves it alone."""
+        if not (self.freedoms and self.actuators and covered(self._structure)):
+            self.reason = 'it has constraints, or lacks freedoms or actuators, that code is made of'
+            return False
+        try:
+            _ = self._row
+        except TooLargeError as error:
+            self.reason = str(error)
+            return False
+        return True
+
+    def entry(
+        self, result: type, mechanism: object, otherwise: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        """The generated function for Python; see :mod:`masticator_dynamics.traced.python_entry`.
+
+        None where there is no machine code, or no entry on this platform.
+        """
+        if not self.available or not python_entry.supported():
+            return None
+        row, sizes = self._row, (self.freedoms, self.actuators)
+        address = row.address('entry')
+        return python_entry.callable_entry(address, row, result, mechanism, otherwise, sizes)
+
+    def evaluate(self, given: FloatArray) -> FloatArray:
+        """What is asked, one row or many (..., asked), followed by what is told."""
+        return self._run(given, self.told, lambda: self._row, lambda: self._rows)
+
+    def everything(self, given: FloatArray) -> FloatArray:
+        """What is asked, whether it counts, then a row of the engine (``engine/layout.py``)."""
+        return self._run(
+            given, 1 + self._engine_width, lambda: self._whole_row, lambda: self._whole_rows
+        )
+
+    def _run(
+        self, given: FloatArray, told: int, row: Callable[[], Library], rows: Callable[[], Library]
+    ) -> FloatArray:
+        """One row by itself; many side by side, the last ones repeated to fill up."""
+        width = this_processor().rows
+        count = 1 if given.ndim == 1 else -(-len(given) // width) * width
+        table = np.empty((count, self.asked + told))
+        table[: len(given) if given.ndim > 1 else 1, : self.asked] = given
+        at = table.ctypes.data, table.ctypes.data + 8 * self.asked
+        if given.ndim == 1:
+            _ROW(row().address('row'))(*at)
+            return table[0]
+        if len(given):
+            table[len(given) :, : self.asked] = given[-1]
+            _ROWS(rows().address('rows'))(count, *at)
+        return table[: len(given)]
+
+    @property
+    def _engine_width(self) -> int:
+        return 5 + 3 * self.tree + 4 * self.actuators + self.rows + self.tree * self.freedoms
+
+    # Machine code, made when it is first needed
+
+    @functools.cached_property
+    def _row(self) -> Library:
+        return self._library('row', self._row_text)
+
+    @functools.cached_property
+    def _rows(self) -> Library:
+        return self._library('rows', lambda: self._rows_text(told, self.told))
+
+    @functools.cached_property
+    def _whole_row(self) -> Library:
+        return self._library('whole row', lambda: self._record(True, whole, 'row'))
+
+    @functools.cached_property
+    def _whole_rows(self) -> Library:
+        return self._library('whole rows', lambda: self._rows_text(whole, 1 + self._engine_width))
+
+    def _library(self, kind: str, text: Callable[[], str]) -> Library:
+        processor = this_processor()
+        python_entry.declare_functions()
+        key = object_cache.key_of(kind, generator_version(), processor, self._identity)
+        return Library(object_cache.cached(key, lambda: object_code(text(), processor)))
+
+    @functools.cached_property
+    def _identity(self) -> list[Any]:
+        """All that the machine code depends on."""
+        d, s = self._description, self._structure
+        return [
+            object_cache.sources(), s.tree, s.constraints, s.blocks, s.stages, s.home, d.gravity, d.platform, d.independent,
+            d.actuated, d.actuators, self._driving,
+        ]  # fmt: skip
+
+    def _row_text(self) -> str:
+        text = self._record(True, told, 'row')
+        entry = python_entry.entry_function(
+            'entry', 'row', self.freedoms, self.actuators, self.told, EFFORT
+        )
+        return text + entry
+
+    def _record(
+        self, share: bool, outputs: Callable[[InverseDynamics], list[Scalar]], name: str
+    ) -> str:
+        graph, told = self._graph(share, outputs)
+        return row_function(graph, told, name)
+
+    def _rows_text(self, outputs: Callable[[InverseDynamics], list[Scalar]], width: int) -> str:
+        graph, told = self._graph(False, outputs)
+        return rows_function(graph, told, 'rows', this_processor().rows, self.asked + width)
+
+    def _graph(
+        self, share: bool, outputs: Callable[[InverseDynamics], list[Scalar]]
+    ) -> tuple[Graph, list[Scalar]]:
+        graph = Graph(MOST_OPERATIONS)
+        given = graph.inputs(self.asked)
+        run = InverseDynamics(self._description, self._structure, given, self._driving, share)
+        return graph, outputs(run)
+
+
+_ROW = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_ROWS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def told(run: InverseDynamics) -> list[Scalar]:
+    """What :meth:`Kernels.evaluate` tells of a row."""
+    return [
+        run.counts(), run.closure_residual(), run.balance_residual(),
+        *run.efforts(), *run.multipliers(),
+    ]  # fmt: skip
+
+
+def whole(run: InverseDynamics) -> list[Scalar]:
+    """What :meth:`Kernels.everything` tells: whether it counts, then ``engine.layout.Answer``."""
+    q, v, a = run.positions(), run.velocities(), run.accelerations()
+    report = [0.0, -1.0, 0.0, run.closure_residual(), run.balance_residual()]
+    actuated = [[part[j] for j in run.plan.actuated] for part in (q, v, a)]
+    return [
+        run.counts(), *report, *q, *v, *a, *(x for part in actuated for x in part),
+        *run.efforts(), *run.multipliers(), *run.tangent(),
+    ]  # fmt: skip

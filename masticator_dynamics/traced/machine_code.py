@@ -1,0 +1,82 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""LLVM's intermediate language to machine code of this processor, by llvmlite: no compiler."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from masticator_dynamics.traced.llvm_ir import attributes, declarations
+
+OPTIMISATION = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Processor:
+    """What machine code is made for."""
+
+    cpu: str
+    features: str
+    vector_bits: int
+
+    @property
+    def rows(self) -> int:
+        """Doubles in a register: as many rows go side by side."""
+        return self.vector_bits // 64
+
+
+@functools.cache
+def this_processor() -> Processor:
+    """The one that this process runs on."""
+    _initialise()
+    features = llvm.get_host_cpu_features()
+    bits = 512 if features.get('avx512f') else 256 if features.get('avx') else 128
+    return Processor(llvm.get_host_cpu_name(), features.flatten(), bits)
+
+
+def generator_version() -> str:
+    """Of the libraries that decide about the machine code."""
+    return f'llvmlite {llvmlite.__version__}, LLVM {llvm.llvm_version_info}'
+
+
+def object_code(text: str, processor: Processor) -> bytes:
+    """An object file for functions given in LLVM's language."""
+    _initialise()
+    target = llvm.Target.from_default_triple()
+    machine = target.create_target_machine(
+        cpu=processor.cpu, features=processor.features, opt=OPTIMISATION, reloc='pic'
+    )
+    ending = attributes(processor.cpu, processor.features, processor.vector_bits)
+    module = llvm.parse_assembly(declarations(text) + text + ending)
+    module.verify()
+    return bytes(machine.emit_object(module))
+
+
+class Library:
+    """Machine code in memory; functions are valid as long as this is kept."""
+
+    def __init__(self, code: bytes):
+        _initialise()
+        target = llvm.Target.from_default_triple()
+        machine = target.create_target_machine()
+        self._engine: Any = llvm.create_mcjit_compiler(llvm.parse_assembly(''), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address(self, function: str) -> int:
+        """Where a function is."""
+        return int(self._engine.get_function_address(function))
+
+
+@functools.cache
+def _initialise() -> None:
+    # Newer versions of llvmlite initialise LLVM themselves, and say so when asked to.
+    if llvm.llvm_version_info[0] < 20:
+        llvm.initialize()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()

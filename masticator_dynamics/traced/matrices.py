@@ -1,0 +1,70 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverses of small matrices, unrolled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.traced.numbers import is_known, reciprocal, total
+from masticator_dynamics.traced.vectors import Matrix
+
+
+def inverse(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
+    """Inverse and determinant.
+
+    Parameters
+    ----------
+    typical : array, shape (n, n)
+        Values at home, by which pivots are chosen: once, when the code is made.
+    """
+    if len(matrix) <= 3:
+        return (_inverse_1, _inverse_2, _inverse_3)[len(matrix) - 1](matrix)
+    return _eliminated(matrix, typical)
+
+
+def _inverse_1(m: Matrix) -> tuple[Matrix, Any]:
+    return [[reciprocal(m[0][0])]], m[0][0]
+
+
+def _inverse_2(m: Matrix) -> tuple[Matrix, Any]:
+    determinant = m[0][0] * m[1][1] - m[0][1] * m[1][0]
+    d = reciprocal(determinant)
+    return [[m[1][1] * d, -(m[0][1] * d)], [-(m[1][0] * d), m[0][0] * d]], determinant
+
+
+def _inverse_3(m: Matrix) -> tuple[Matrix, Any]:
+    """By cofactors."""
+
+    def cofactor(r: int, c: int) -> Any:
+        (r1, r2), (c1, c2) = ((r + 1) % 3, (r + 2) % 3), ((c + 1) % 3, (c + 2) % 3)
+        return m[r1][c1] * m[r2][c2] - m[r1][c2] * m[r2][c1]
+
+    determinant = total(m[0][c] * cofactor(0, c) for c in range(3))
+    d = reciprocal(determinant)
+    return [[cofactor(c, r) * d for c in range(3)] for r in range(3)], determinant
+
+
+def _eliminated(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
+    """By Gauss and Jordan, with the pivots that are largest at home."""
+    size = len(matrix)
+    work = [[*row, *(1.0 if i == j else 0.0 for j in range(size))] for i, row in enumerate(matrix)]
+    numbers = np.array(typical, dtype=float)
+    order: list[int] = []
+    determinant: Any = 1.0
+    for k in range(size):
+        left = [r for r in range(size) if r not in order]
+        pivot = max(left, key=lambda r: abs(numbers[r, k]))
+        determinant = determinant * work[pivot][k] * (-1.0) ** left.index(pivot)
+        order.append(pivot)
+        factor = reciprocal(work[pivot][k])
+        work[pivot] = [x * factor for x in work[pivot]]
+        numbers[pivot] /= numbers[pivot, k]
+        for r in range(size):
+            if r != pivot and not is_known(part := work[r][k], 0.0):
+                work[r] = [x - part * y for x, y in zip(work[r], work[pivot], strict=True)]
+                numbers[r] -= numbers[r, k] * numbers[pivot]
+    return [work[order[k]][size:] for k in range(size)], determinant

@@ -1,0 +1,338 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D105 - operators are what they are
+"""Numbers that record what is done to them.
+
+An algorithm in plain Python runs on floats and computes, or runs on :class:`Number` and leaves a
+graph of operations behind: straight-line code without loops, indices or branches. What is known
+when a mechanism is loaded is a float and folds; equal operations are one node; what nobody asks
+for is never written out. :class:`Lanes` are floats of which every limb of a kind has its own, so
+that limbs alike share one sequence of operations and one SIMD register.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+
+NEGLIGIBLE = 1e-15  # of geometry in m or of unit vectors; rounding of the files, taken for zero
+
+# Operations of a node that act on single numbers or on all lanes alike.
+LANEWISE = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'round', 'abs', 'copysign', 'select')
+# Operations that make one number of a node with lanes.
+REDUCING = ('sum', 'least', 'pick')
+
+
+class TooLargeError(Exception):
+    """A recording has more operations than machine code is made of."""
+
+
+class Graph:
+    """Operations in the order in which they were recorded, each but once.
+
+    Attributes
+    ----------
+    nodes : list of tuple
+        Operation and its arguments: indices of nodes, or for ``input``, ``constant``, ``lanes``
+        and ``pick`` also plain values.
+    lanes : list of bool
+        Per node, whether it has a value for each lane.
+
+    Raises
+    ------
+    TooLargeError
+        When there are more than ``largest`` operations.
+    """
+
+    def __init__(self, largest: int = 1_000_000) -> None:
+        self.largest = largest
+        self.nodes: list[tuple[Any, ...]] = []
+        self.lanes: list[bool] = []
+        self._known: dict[tuple[Any, ...], int] = {}
+
+    def record(self, operation: str, *arguments: Any) -> Number:
+        """The node of an operation, new or known."""
+        key = (operation, *arguments)
+        index = self._known.get(key)
+        if index is None:
+            index = self._known[key] = len(self.nodes)
+            if index >= self.largest:
+                raise TooLargeError(f'more than {self.largest} operations')
+            self.nodes.append(key)
+            wide = operation == 'lanes'
+            if operation in LANEWISE:
+                wide = any(self.lanes[a] for a in arguments)
+            self.lanes.append(wide)
+        return Number(self, index)
+
+    def lift(self, x: Scalar) -> int:
+        """Index of a node for any kind of number."""
+        if isinstance(x, Number):
+            return x.index
+        if isinstance(x, Lanes):
+            return self.record('lanes', tuple(x.values.tolist())).index
+        return self.record('constant', float(x)).index
+
+    def inputs(self, count: int) -> list[Number]:
+        """Numbers that are known only when the code runs."""
+        return [self.record('input', i) for i in range(count)]
+
+
+class Lanes:
+    """Known numbers, one per lane."""
+
+    __slots__ = ('values',)
+
+    def __init__(self, values: FloatArray):
+        self.values = values
+
+    def _with(self, other: Scalar, function: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, Number):
+            return NotImplemented
+        return lanes(function(self.values, other.values if isinstance(other, Lanes) else other))
+
+    def __add__(self, other: Scalar) -> Any:
+        return self._with(other, lambda a, b: a + b)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Scalar) -> Any:
+        return self._with(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Scalar) -> Any:
+        return self._with(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Scalar) -> Any:
+        return self._with(other, lambda a, b: a * b)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Scalar) -> Any:
+        return self._with(other, lambda a, b: a / b)
+
+    def __rtruediv__(self, other: Scalar) -> Any:
+        return self._with(other, lambda a, b: b / a)
+
+    def __neg__(self) -> Any:
+        return lanes(-self.values)
+
+
+class Number:
+    """A node of a graph that stands for a number; arithmetic on it records."""
+
+    __slots__ = ('graph', 'index')
+
+    def __init__(self, graph: Graph, index: int):
+        self.graph, self.index = graph, index
+
+    def _negated(self) -> Number | None:
+        """The number of which this is the negative, if it is recorded as one."""
+        node = self.graph.nodes[self.index]
+        return Number(self.graph, node[1]) if node[0] == 'neg' else None
+
+    def _commuting(self, operation: str, other: Scalar) -> Number:
+        a, b = self.index, self.graph.lift(other)
+        return self.graph.record(operation, min(a, b), max(a, b))
+
+    def __neg__(self) -> Number:
+        return self._negated() or self.graph.record('neg', self.index)
+
+    def __add__(self, other: Scalar) -> Scalar:
+        if is_known(other, 0.0):
+            return self
+        if isinstance(other, Number):
+            if positive := other._negated():
+                return self - positive
+            if positive := self._negated():
+                return other - positive
+        return self._commuting('add', other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Scalar) -> Scalar:
+        if is_known(other, 0.0):
+            return self
+        if isinstance(other, Number):
+            if other.index == self.index:
+                return 0.0
+            if positive := other._negated():
+                return self + positive
+            if positive := self._negated():
+                return -(other + positive)
+        return self.graph.record('sub', self.index, self.graph.lift(other))
+
+    def __rsub__(self, other: Scalar) -> Scalar:
+        if is_known(other, 0.0):
+            return -self
+        return self.graph.record('sub', self.graph.lift(other), self.index)
+
+    def __mul__(self, other: Scalar) -> Scalar:
+        if is_known(other, 0.0):
+            return 0.0
+        if is_known(other, 1.0):
+            return self
+        if positive := self._negated():
+            return -(positive * other)
+        if isinstance(other, Number):
+            if positive := other._negated():
+                return -(self * positive)
+        elif not isinstance(other, Lanes) and other < 0.0:
+            return -(self * -other)
+        return self._commuting('mul', other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Scalar) -> Scalar:
+        if isinstance(other, Number):
+            return self.graph.record('div', self.index, other.index)
+        return self * (1.0 / other)
+
+    def __rtruediv__(self, other: Scalar) -> Scalar:
+        if is_known(other, 0.0):
+            return 0.0
+        return self.graph.record('div', self.graph.lift(other), self.index)
+
+
+Scalar = Number | Lanes | float
+
+
+def is_known(x: Scalar, value: float) -> bool:
+    """Whether a number is known to have a value in all lanes."""
+    return not isinstance(x, Number | Lanes) and x == value
+
+
+def lanes(values: FloatArray) -> Lanes | float:
+    """Known numbers of the lanes; one float where all are the same."""
+    return float(values[0]) if np.all(values == values[0]) else Lanes(values)
+
+
+def stacked(arrays: Sequence[Any]) -> Any:
+    """Known arrays of one shape, one per lane, as nested lists of floats and lanes.
+
+    Geometry that is zero or one but for the rounding of its file becomes so, and then folds.
+    """
+    table = np.array(arrays, dtype=float)
+    for value in (0.0, 1.0, -1.0):
+        table[np.abs(table - value) < NEGLIGIBLE] = value
+
+    def nested(part: FloatArray) -> Any:
+        if part.ndim == 1:
+            return lanes(part)
+        return [nested(part[:, i]) for i in range(part.shape[1])]
+
+    return nested(table)
+
+
+def _function(operation: str, evaluate: Callable[[Any], Any]) -> Callable[[Scalar], Any]:
+    def run(x: Scalar) -> Scalar:
+        if isinstance(x, Number):
+            return x.graph.record(operation, x.index)
+        return lanes(evaluate(x.values)) if isinstance(x, Lanes) else float(evaluate(x))
+
+    return run
+
+
+# Roots of negative floats are NaN, as in machine code; conditions on them fail.
+square_root = _function('sqrt', lambda x: np.sqrt(np.where(np.asarray(x) < 0.0, np.nan, x)))
+nearest_integer = _function('round', np.rint)
+absolute = _function('abs', np.abs)
+
+
+def reciprocal(x: Scalar) -> Any:
+    """One over a number; not a number for a known zero, so that conditions on it fail."""
+    if isinstance(x, Number):
+        return 1.0 / x
+    if isinstance(x, Lanes):
+        return lanes(1.0 / np.where(x.values == 0.0, np.nan, x.values))
+    return 1.0 / x if x else math.nan
+
+
+def sign_of(x: Scalar) -> Any:
+    """1 with the sign of a number."""
+    if isinstance(x, Number):
+        return x.graph.record('copysign', x.graph.lift(1.0), x.index)
+    if isinstance(x, Lanes):
+        return lanes(np.copysign(1.0, x.values))
+    return math.copysign(1.0, x)
+
+
+def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Any:
+    """``positive`` where a condition is above zero, else, and where it is NaN, the other."""
+    if isinstance(condition, Number):
+        graph = condition.graph
+        return graph.record('select', condition.index, graph.lift(positive), graph.lift(otherwise))
+    if not isinstance(condition, Lanes):
+        return positive if condition > 0.0 else otherwise
+    known = [x for x in (positive, otherwise) if isinstance(x, Number)]
+    if known:
+        graph = known[0].graph
+        at = graph.lift(condition), graph.lift(positive), graph.lift(otherwise)
+        return graph.record('select', *at)
+    plain: list[Any] = [x.values if isinstance(x, Lanes) else x for x in (positive, otherwise)]
+    return lanes(np.where(condition.values > 0.0, plain[0], plain[1]))
+
+
+def lesser(a: Scalar, b: Scalar) -> Any:
+    """The smaller of two numbers."""
+    return select(b - a, a, b)
+
+
+def greater(a: Scalar, b: Scalar) -> Any:
+    """The larger of two numbers."""
+    return select(a - b, a, b)
+
+
+def total(terms: Iterable[Scalar]) -> Any:
+    """Sum without a leading zero."""
+    result: Scalar = 0.0
+    for term in terms:
+        result = result + term  # type: ignore[operator]
+    return result
+
+
+def lane_sum(x: Scalar, count: int) -> Any:
+    """Sum over lanes; a number without lanes counts once per lane."""
+    if isinstance(x, Number):
+        return x.graph.record('sum', x.index) if x.graph.lanes[x.index] else x * float(count)
+    return float(x.values.sum()) if isinstance(x, Lanes) else x * count
+
+
+def lane_least(x: Scalar) -> Any:
+    """Least over lanes."""
+    if isinstance(x, Number):
+        return x.graph.record('least', x.index) if x.graph.lanes[x.index] else x
+    return float(x.values.min()) if isinstance(x, Lanes) else x
+
+
+def lane_pick(x: Scalar, lane: int) -> Any:
+    """The number of one lane."""
+    if isinstance(x, Number):
+        # The lane is no node, which the sign of the argument keeps apart.
+        return x.graph.record('pick', x.index, -1 - lane) if x.graph.lanes[x.index] else x
+    return float(x.values[lane]) if isinstance(x, Lanes) else x
+
+
+def reachable(graph: Graph, outputs: Iterable[Number]) -> list[int]:
+    """Nodes that outputs depend on, in the order in which they can be computed."""
+    needed: set[int] = set()
+    pending = [number.index for number in outputs]
+    while pending:
+        index = pending.pop()
+        if index in needed:
+            continue
+        needed.add(index)
+        pending.extend(arguments(graph.nodes[index]))
+    return sorted(needed)
+
+
+def arguments(node: tuple[Any, ...]) -> tuple[int, ...]:
+    """Nodes that a node is computed from."""
+    operation = node[0]
+    if operation in LANEWISE or operation in ('sum', 'least'):
+        return node[1:]
+    return (node[1],) if operation == 'pick' else ()

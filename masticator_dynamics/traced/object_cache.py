@@ -1,0 +1,116 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Machine code kept between processes, in a folder that nobody else can write.
+
+A file is named by a hash of all that its code depends on, so a stale one is never asked for. What
+is damaged, or not this user's, is told, made anew and never loaded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import pathlib
+import stat
+import tempfile
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.code_cache import code_folder
+
+_FOLDER = 'machine_code'
+_MAGIC = b'masticator machine code 1\n'
+_DIGEST = hashlib.sha256
+
+
+def cached(key: str, make: Callable[[], bytes]) -> bytes:
+    """Code for a key, from its file or made and put there.
+
+    The file is written under another name first: processes that make the same one at once do not
+    see half of it.
+    """
+    folder = code_folder(_FOLDER)
+    file = folder / f'{key}.o' if folder else None
+    if file is not None and (code := _read(file)) is not None:
+        return code
+    code = make()
+    if file is not None:
+        _write(file, code)
+    return code
+
+
+def _read(file: pathlib.Path) -> bytes | None:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _tell(file, error.strerror or str(error))
+        return None
+    with open(descriptor, 'rb') as opened:
+        status = os.fstat(descriptor)
+        contents = opened.read()
+    if status.st_uid != os.geteuid():
+        _tell(file, f'it belongs to user {status.st_uid}')
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or not stat.S_ISREG(status.st_mode):
+        _tell(file, 'others can write it')
+    else:
+        start = len(_MAGIC) + _DIGEST().digest_size
+        code = contents[start:]
+        if contents[:start] == _MAGIC + _DIGEST(code).digest():
+            return code
+        _tell(file, 'it is damaged')
+    return None
+
+
+def _tell(file: pathlib.Path, why: str) -> None:
+    warnings.warn(f'{file} is not used and made anew: {why}', RuntimeWarning, stacklevel=4)
+
+
+def _write(file: pathlib.Path, code: bytes) -> None:
+    temporary = None
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=file.name, dir=file.parent)
+        with open(descriptor, 'wb') as opened:
+            opened.write(_MAGIC + _DIGEST(code).digest() + code)
+        os.replace(temporary, file)
+    except OSError as error:
+        if temporary is not None:
+            pathlib.Path(temporary).unlink(missing_ok=True)
+        warnings.warn(f'{file} cannot be kept: {error.strerror}', RuntimeWarning, stacklevel=3)
+
+
+def sources() -> bytes:
+    """Digest of all sources that decide about the code."""
+    digest = _DIGEST()
+    package = pathlib.Path(__file__).parents[1]
+    for file in sorted([*package.glob('traced/*.py'), *package.glob('engine/*.py')]):
+        digest.update(file.read_bytes())
+    return digest.digest()
+
+
+def key_of(*parts: Any) -> str:
+    """A name for anything made of dataclasses, containers, arrays, numbers and texts."""
+    digest = _DIGEST()
+    _feed(digest, parts)
+    return digest.hexdigest()[:32]
+
+
+def _feed(digest: Any, part: Any) -> None:
+    if dataclasses.is_dataclass(part):
+        part = [(f.name, getattr(part, f.name)) for f in dataclasses.fields(part)]
+    if isinstance(part, dict):
+        part = list(part.items())
+    if isinstance(part, np.ndarray):
+        digest.update(repr((part.shape, part.dtype.str)).encode() + part.tobytes())
+    elif isinstance(part, tuple | list):
+        digest.update(f'({len(part)}'.encode())
+        for item in part:
+            _feed(digest, item)
+    else:
+        # float.__repr__ is exact.
+        digest.update(f'{type(part).__name__}:{part!r};'.encode())

@@ -1,0 +1,236 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Machine code of a mechanism against the engine, against its own source on floats, and itself."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import platform
+import sys
+import weakref
+
+import numpy as np
+import pytest
+import samples
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine import evaluate as engine
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.results import QuickEffort
+from masticator_dynamics.traced import kernels as traced
+from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.traced.llvm_ir import rows_function
+from masticator_dynamics.traced.machine_code import Library, Processor, object_code
+from masticator_dynamics.traced.numbers import Graph
+
+SAMPLES = int(os.environ.get('TRACED_STATES', '300'))  # of each mechanism; slow: 100000
+AGREEMENT = 1e-12  # of the largest
+ENGINE = 1e-9  # of the largest effort: near the edge of the workspace digits are lost on both sides
+
+
+def wide_states(name: str, count: int, seed: int) -> samples.Array:
+    """Rows of input (N, 3 n_y + 6), some well outside of the workspace."""
+    box, rng = samples.BOXES[name], np.random.default_rng(seed)
+    middle, half = (box.lower + box.upper) / 2.0, (box.upper - box.lower) / 2.0
+    spread = rng.choice([1.0, 2.0, 4.0], (count, 1))
+
+    def symmetric(scale: samples.Array) -> samples.Array:
+        return rng.uniform(-1.0, 1.0, (count, len(scale))) * scale
+
+    y = middle + spread * symmetric(half)
+    wrench = rng.normal(size=(count, 6)) * 20.0
+    return np.hstack([y, symmetric(box.rates), symmetric(box.accelerations), wrench])
+
+
+def engine_rows(mechanism: Mechanism, given: samples.Array) -> samples.Array:
+    """What the engine says to rows of input."""
+    rows = np.empty((len(given), mechanism.slices['tangent'].stop))
+    packed = mechanism.packed
+    engine.evaluate(
+        packed.memory, packed.scratch, engine.FEEDFORWARD, given.ravel(), rows.reshape(-1)
+    )
+    return rows
+
+
+def told(mechanism: Mechanism, given: samples.Array) -> samples.Array:
+    """What machine code tells of rows of input."""
+    return mechanism.kernels.evaluate(given)[..., mechanism.kernels.asked :]
+
+
+@pytest.mark.parametrize('name', samples.NAMES)
+def test_machine_code_says_what_the_engine_says_or_hands_over(name: str) -> None:
+    mechanism = samples.mechanism(name)
+    given = wide_states(name, SAMPLES, seed=901)
+    expected, answers = engine_rows(mechanism, given), told(mechanism, given)
+    counts = answers[:, traced.COUNTS] == 1.0
+    assert counts.any()
+    assert not expected[counts, 0].any(), 'accepted what the engine refuses'
+    assert set(np.unique(answers[:, traced.COUNTS])) <= {0.0, 1.0}
+    efforts = expected[:, mechanism.slices['effort']]
+    found = answers[:, traced.EFFORT : traced.EFFORT + len(mechanism.actuated)]
+    errors = np.abs(found - efforts).max(axis=1) / np.abs(efforts).max(axis=1)
+    assert errors[counts].max() <= ENGINE
+    whole = mechanism.kernels.everything(given[counts])[:, mechanism.kernels.asked :]
+    for field in ('q', 'v', 'a', 'position', 'velocity', 'acceleration', 'multipliers', 'tangent'):
+        value, true = (x[:, mechanism.slices[field]] for x in (whole[:, 1:], expected[counts]))
+        size = np.maximum(np.abs(true).max(axis=1, initial=0.0), 1.0)
+        assert (np.abs(value - true).max(axis=1, initial=0.0) <= ENGINE * size).all(), field
+
+
+@pytest.mark.parametrize('name', samples.NAMES)
+def test_the_same_source_on_floats_is_the_reference(name: str) -> None:
+    mechanism = samples.mechanism(name)
+    for state in samples.states(name, 3, seed=902):
+        given = np.concatenate(tuple(state))
+        run = InverseDynamics(
+            mechanism.description, mechanism.structure, given.tolist(), mechanism.driving
+        )
+        assert run.counts() == 1.0
+        efforts = np.array(run.efforts())
+        for answer in (told(mechanism, given), told(mechanism, given[None])[0]):
+            found = answer[traced.EFFORT : traced.EFFORT + len(efforts)]
+            assert np.abs(found - efforts).max() <= AGREEMENT * np.abs(efforts).max()
+
+
+@pytest.mark.parametrize('name', ['masticator', 'trimule'])
+def test_rows_depend_neither_on_neighbours_nor_on_their_number(name: str) -> None:
+    mechanism = samples.mechanism(name)
+    given = wide_states(name, 23, seed=903)
+    given[5] = np.nan
+    together = told(mechanism, given)
+    for count in (1, 2, 7, 9):
+        apart = told(mechanism, given[::-1][:count])
+        np.testing.assert_array_equal(apart, together[::-1][:count])
+
+
+def test_a_row_that_is_handed_over_is_the_engine_s() -> None:
+    mechanism = samples.mechanism('trimule')
+    given = wide_states('trimule', 200, seed=904)
+    left = told(mechanism, given)[:, traced.COUNTS] != 1.0
+    expected = engine_rows(mechanism, given)
+    assert 0 < left.sum() < len(given) and not expected[:, 0].any()
+    count = len(mechanism.independent)
+    columns = [given[:, i * count : (i + 1) * count] for i in range(3)]
+    batch = mechanism.feedforward_batch(*columns, given[:, 3 * count :])
+    for field, value in (('effort', batch.actuated), ('multipliers', batch._field('multipliers'))):
+        true = expected[:, mechanism.slices[field]]
+        np.testing.assert_array_equal(value[left], true[left])
+    np.testing.assert_array_equal(batch.q[left], expected[left][:, mechanism.slices['q']])
+    row = int(np.flatnonzero(left)[0])
+    single = mechanism.feedforward(*(c[row] for c in columns), given[row, 3 * count :])
+    np.testing.assert_array_equal(single.actuated, batch.actuated[row])
+
+
+def test_what_has_no_effect_must_be_finite_all_the_same() -> None:
+    five_bar = samples.mechanism('five_bar')
+    wrench = np.zeros(6)
+    wrench[2] = np.nan  # across the plane in which all moves
+    with pytest.raises(InputError, match='wrench fz is nan'):
+        five_bar.feedforward(five_bar.home.y, np.zeros(2), np.zeros(2), wrench)
+
+
+@pytest.mark.skipif(platform.machine() != 'x86_64', reason='the processor has no SSE2')
+def test_a_processor_with_sse2_alone() -> None:
+    mechanism = samples.mechanism('masticator')
+    made = mechanism.kernels
+    graph = Graph()
+    run = InverseDynamics(
+        mechanism.description,
+        mechanism.structure,
+        graph.inputs(made.asked),
+        mechanism.driving,
+        share=False,
+    )
+    plain = Processor('x86-64', '+sse2,-sse3,-sse4.1,-avx', 128)
+    text = rows_function(graph, traced.told(run), 'rows', plain.rows, made.asked + made.told)
+    library = Library(object_code(text, plain))
+    given = wide_states('masticator', 40, seed=905)
+    table = np.empty((len(given), made.asked + made.told))
+    table[:, : made.asked] = given
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+    at = table.ctypes.data
+    function(library.address('rows'))(len(table), at, at + 8 * made.asked)
+    expected, found = told(mechanism, given), table[:, made.asked :]
+    counts = expected[:, traced.COUNTS] == 1.0
+    np.testing.assert_array_equal(found[:, traced.COUNTS] == 1.0, counts)
+    efforts = [x[counts, traced.EFFORT : traced.EFFORT + 6] for x in (found, expected)]
+    assert np.abs(efforts[0] - efforts[1]).max() <= 1e-10 * np.abs(efforts[1]).max()
+
+
+def test_a_mechanism_too_large_to_unroll_is_the_engine_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = samples.states('five_bar', 1, seed=906)[0]
+    expected = samples.mechanism('five_bar').feedforward(*state).actuated
+    monkeypatch.setattr(traced, 'MOST_OPERATIONS', 100)
+    monkeypatch.setattr(traced.object_cache, 'cached', lambda key, make: make())
+    mechanism = Mechanism.load(samples.OWN / 'five_bar.yaml')
+    assert not mechanism.kernels.available
+    assert '100 operations' in mechanism.kernels.reason
+    effort = mechanism.feedforward(*state)
+    assert not isinstance(effort, QuickEffort)
+    assert np.abs(effort.actuated - expected).max() <= AGREEMENT * np.abs(expected).max()
+
+
+# The entry for Python
+
+
+def test_the_entry_takes_what_the_method_takes() -> None:
+    mechanism = Mechanism.load('masticator')
+    state = samples.states('masticator', 1, seed=907)[0]
+    expected = mechanism.feedforward(*state)
+    assert isinstance(expected, QuickEffort)
+    y, y_dot, y_ddot, wrench = state
+    for given, keywords in (
+        (state, {'goal': 'torque'}),
+        ((y, y_dot), {'y_ddot': y_ddot, 'wrench': wrench}),
+        ([x.tolist() for x in state], {}),
+        ([np.repeat(x, 2)[::2] for x in state], {}),
+        ([x.astype('>f8') for x in state], {}),
+        ([x.astype(np.longdouble) for x in state], {}),
+        ((), dict(zip(('y', 'y_dot', 'y_ddot', 'wrench'), state, strict=True))),
+    ):
+        found = mechanism.feedforward(*given, **keywords)
+        np.testing.assert_array_equal(found.actuated, expected.actuated)
+    alone = mechanism.feedforward(y, None, None, None)
+    np.testing.assert_array_equal(alone.actuated, mechanism.feedforward(y).actuated)
+    for bad in ((), (y[:3], y_dot, y_ddot, wrench), (y[None], y_dot, y_ddot, wrench)):
+        with pytest.raises((InputError, TypeError)):
+            mechanism.feedforward(*bad)
+
+
+def test_results_of_the_entry_are_read_only_and_of_the_one_evaluation() -> None:
+    mechanism = samples.mechanism('masticator')
+    state = samples.states('masticator', 1, seed=908)[0]
+    effort = mechanism.feedforward(*state)
+    for field in ('actuated', 'contact', 'loop_force', 'q', 'tangent', 'y', 'wrench'):
+        with pytest.raises(ValueError, match='read-only'):
+            getattr(effort, field)[...] = 0.0
+    np.testing.assert_array_equal(effort.row()[mechanism.slices['effort']], effort.actuated)
+    assert effort.row()[mechanism.slices['report']][3] == effort.closure_residual
+    np.testing.assert_array_equal(effort.given(), np.concatenate(tuple(state)))
+
+
+def test_the_entry_keeps_nothing_and_is_kept_by_nobody() -> None:
+    mechanism = Mechanism.load(samples.OWN / 'five_bar.yaml')
+    state = tuple(samples.states('five_bar', 1, seed=909)[0])
+    call = mechanism.feedforward
+    call(*state)
+    call = mechanism.feedforward  # the generated function
+    before = [sys.getrefcount(x) for x in (mechanism, QuickEffort, *state)]
+    kept = [call(*state) for _ in range(50)]
+    del kept
+    refused = [np.full(2, np.nan), *state[1:]]
+    for _ in range(50):
+        with pytest.raises(InputError):
+            call(*refused)
+    gc.collect()
+    after = [sys.getrefcount(x) for x in (mechanism, QuickEffort, *state)]
+    assert np.abs(np.subtract(after, before)).max() < 20
+    gone = weakref.ref(mechanism)
+    del mechanism
+    gc.collect()
+    np.testing.assert_array_equal(call(*state).actuated, call(*state).actuated)
+    del call
+    gc.collect()
+    assert gone() is None
