@@ -30,10 +30,11 @@ from masticator_dynamics.traced.numbers import (
 )
 from masticator_dynamics.traced.vectors import Matrix, Vector
 
-NEWTON_STEPS = 6
+NEWTON_STEPS = 7
 LARGEST_TURN = 0.3  # rad per Newton step, as in the engine
 LARGEST_SLIDE = 0.3  # of the mechanism's size
-CLOSED_GAP = 1e-13  # m
+CLOSED_GAP = 1e-13  # m or rad
+STEP_TOLERANCE = 3e-7  # of the largest step, for the last one; what is left is about its square
 REGULAR = 1e-4  # determinant over the lengths of its columns; the engine's refusal is at 1e-6
 CERTAIN_COSINE = 0.0  # of the turn from home, which Newton steps may not have exceeded
 
@@ -118,21 +119,23 @@ class Closing:
             self._measure()
             steps = [total(x * e.gap for x, e in zip(row, self.equations, strict=True))
                      for row in self.inverse]  # fmt: skip
-            shorter = self._damping(steps)
+            longest = self._longest(steps)
+            shorter = reciprocal(greater(longest, 1.0))
             for joint, step in zip(unknowns, steps, strict=True):
                 self.positions[id(joint)] = self.positions[id(joint)] - step * shorter
+        self.conditions.append(STEP_TOLERANCE - longest)
         for joint in unknowns:
             if not joint.slides:
                 far = absolute(self.positions[id(joint)] - joint.home)
                 self.conditions.append(0.5 * np.pi - far)
 
-    def _damping(self, steps: list[Any]) -> Any:
-        """Factor that keeps every joint's step within the largest."""
-        longest: Any = 1.0
+    def _longest(self, steps: list[Any]) -> Any:
+        """Longest step of a joint over the largest that is allowed."""
+        longest: Any = 0.0
         for joint, step in zip(self.stage.unknowns, steps, strict=True):
             largest = LARGEST_SLIDE * self._extent if joint.slides else LARGEST_TURN
-            longest = greater(longest, absolute(step) * (1.0 / largest))
-        return reciprocal(longest)
+            longest = greater(absolute(step) * (1.0 / largest), longest)
+        return longest
 
     # Two equations for a slide and a turn, as of a platform that touches two planes
 

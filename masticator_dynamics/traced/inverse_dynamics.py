@@ -19,6 +19,7 @@ from masticator_dynamics.traced.forces import Forces
 from masticator_dynamics.traced.functions import LARGEST_ANGLE, angle_of, nearest_turn
 from masticator_dynamics.traced.motion import StageMotion
 from masticator_dynamics.traced.numbers import (
+    Number,
     absolute,
     greater,
     is_known,
@@ -66,17 +67,28 @@ class InverseDynamics:
         extent = structure.extent()
         self.closings: list[Closing] = []
         self.motions: list[StageMotion] = []
+        self.comments: dict[int, str] = {}  # what begins at which node of the recording
         for stage in self.plan.stages:
+            names = [c.name for lanes in stage.constraints for c in lanes]
+            self._comment(f'Positions to accelerations: {", ".join(names) or "open joints"}')
             closing = Closing(stage, self.plan.body, y, extent)
             self.closings.append(closing)
             self.motions.append(StageMotion(stage, closing, y_dot, y_ddot))
         self._y = y
+        self._comment('Forces that the motion needs, inwards')
         self.forces = Forces(self.plan, self.closings, self.motions, given[3 * count :], driving)
         self.forces.inertial()
         needed = self.forces.balance().freedoms
+        self._comment('Efforts of least norm')
         self.motor_efforts = self.forces.least_norm(needed)
+        self._comment('Forces of the constraints with these efforts, and whether all this counts')
         self.forces.inertial()
         self.balance = self.forces.balance(self.forces.on_joints(self.motor_efforts))
+
+    def _comment(self, text: str) -> None:
+        """Note, for written-out code, what comes next."""
+        if isinstance(self._given[0], Number):
+            self.comments[len(self._given[0].graph.nodes)] = text
 
     # Results, scalar by scalar
 

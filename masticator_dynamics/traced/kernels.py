@@ -141,8 +141,8 @@ class Kernels:
         """All that the machine code depends on."""
         d, s = self._description, self._structure
         return [
-            object_cache.sources(), s.tree, s.constraints, s.blocks, s.stages, s.home, d.gravity, d.platform, d.independent,
-            d.actuated, d.actuators, self._driving,
+            object_cache.SOURCES, s.tree, s.constraints, s.blocks, s.stages, s.home,
+            d.gravity, d.platform, d.independent, d.actuated, d.actuators, self._driving,
         ]  # fmt: skip
 
     def _row_text(self) -> str:

@@ -84,13 +84,15 @@ def _write(file: pathlib.Path, code: bytes) -> None:
         warnings.warn(f'{file} cannot be kept: {error.strerror}', RuntimeWarning, stacklevel=3)
 
 
-def sources() -> bytes:
-    """Digest of all sources that decide about the code."""
+def _digest_of_sources() -> bytes:
     digest = _DIGEST()
     package = pathlib.Path(__file__).parents[1]
     for file in sorted([*package.glob('traced/*.py'), *package.glob('engine/*.py')]):
         digest.update(file.read_bytes())
     return digest.digest()
+
+
+SOURCES = _digest_of_sources()  # of all that decide about the code; read when they are imported
 
 
 def key_of(*parts: Any) -> str:

@@ -23,7 +23,6 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.traced.llvm_ir import pointer
 
 SLOTS = ('mechanism', '_numbers', 'actuated')
@@ -204,7 +203,7 @@ class _MethodDefinition(ctypes.Structure):
 @functools.cache
 def supported() -> bool:
     """Whether arrays and bytes lie in memory as the generated function takes them to."""
-    probe: FloatArray = np.zeros(3)
+    probe = np.zeros(3, dtype=np.float64)
     at = id(probe)
 
     def word(offset: int) -> int:

@@ -1,0 +1,110 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Exported C: compiles strictly, agrees with the engine, refuses where that refuses."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import samples
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.traced import export_c
+
+STRICT = ('-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Werror')
+COMPILERS = [name for name in ('gcc', 'clang') if shutil.which(name)]
+needs_compiler = pytest.mark.skipif(not COMPILERS, reason='there is no C compiler')
+ALL = bool(os.environ.get('EXPORT_ALL'))  # every mechanism, also optimised: minutes
+CASES = [('masticator', '-O0'), ('five_bar', '-O0'), ('five_bar', '-O2'), ('ladder', '-O2')]
+
+
+def written(name: str, folder: pathlib.Path) -> str:
+    """Write a mechanism's files; its name in C."""
+    mechanism = samples.mechanism(name)
+    for file, text in export_c.c_files(mechanism.description, mechanism.structure).items():
+        (folder / file).write_text(text, encoding='utf-8')
+    return export_c.identifier(mechanism.name)
+
+
+@needs_compiler
+@pytest.mark.parametrize('compiler', COMPILERS)
+@pytest.mark.parametrize(
+    ('name', 'optimised'), [(n, o) for n in samples.NAMES for o in ('-O0', '-O2')] if ALL else CASES
+)
+def test_it_compiles_and_agrees(
+    name: str, optimised: str, compiler: str, tmp_path: pathlib.Path
+) -> None:
+    c_name = written(name, tmp_path)
+    library = tmp_path / 'library.so'
+    subprocess.run(
+        [compiler, *STRICT, optimised, '-shared', '-fPIC', '-o', library,
+         tmp_path / f'{c_name}.c', '-lm'],
+        check=True,
+    )  # fmt: skip
+    function = getattr(ctypes.CDLL(str(library)), f'{c_name}_inverse_dynamics')
+    mechanism = samples.mechanism(name)
+
+    def call(state) -> tuple[int, samples.Array]:
+        effort = np.full(len(mechanism.actuated), -77.0)
+        arrays = [np.ascontiguousarray(part, dtype=float) for part in (*state, effort)]
+        told = function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+        return told, arrays[-1]
+
+    for state in samples.states(name, 20, seed=921):
+        status, effort = call(state)
+        expected = mechanism.feedforward(*state).actuated
+        assert status == 0
+        assert np.abs(effort - expected).max() <= 1e-12 * np.abs(expected).max()
+    for bad in (np.nan, np.inf, 1e200):
+        status, effort = call((state.y, state.y_dot, state.y_ddot, np.full(6, bad)))
+        assert status != 0
+        assert (effort == -77.0).all()
+    status, _ = call((np.full(len(state.y), 1e3), state.y_dot, state.y_ddot, state.wrench))
+    assert status != 0
+
+
+@needs_compiler
+def test_the_example_runs(tmp_path: pathlib.Path) -> None:
+    name = written('five_bar', tmp_path)
+    files = [tmp_path / f'{name}_example.c', tmp_path / f'{name}.c']
+    subprocess.run([COMPILERS[0], *STRICT, '-o', tmp_path / 'example', *files, '-lm'], check=True)
+    told = subprocess.run(
+        [tmp_path / 'example'], check=True, capture_output=True, text=True
+    ).stdout.split()
+    mechanism = samples.mechanism('five_bar')
+    assert told[::2] == list(mechanism.actuated)
+    expected = mechanism.feedforward(mechanism.home.y).actuated
+    found = np.array([float(number) for number in told[1::2]])
+    assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+
+
+def test_the_source_is_free_of_state_and_names_what_it_computes(tmp_path: pathlib.Path) -> None:
+    name = written('five_bar', tmp_path)
+    source = (tmp_path / f'{name}.c').read_text()
+    assert re.findall(r'#include (\S+)', source) == [f'"{name}.h"', '<math.h>']
+    assert not re.search(r'\b(static|malloc|extern)\b', source)
+    for closure in samples.mechanism('five_bar').closures:
+        assert closure in source
+    header = (tmp_path / f'{name}.h').read_text()
+    for joint in samples.mechanism('five_bar').actuated:
+        assert f'{joint}, N m' in header
+
+
+def test_names_become_names_of_c() -> None:
+    assert export_c.identifier('5-bar, plane') == 'm_5_bar__plane'
+    assert export_c.identifier('Käfer') == 'k_fer'
+
+
+def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export_c, 'MOST_OPERATIONS', 50)
+    mechanism: Mechanism = samples.mechanism('five_bar')
+    with pytest.raises(InputError, match='too large to be written out: more than 50'):
+        export_c.c_files(mechanism.description, mechanism.structure)
