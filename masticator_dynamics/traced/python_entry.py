@@ -227,7 +227,7 @@ def supported() -> bool:
 
 def slot_offsets(result: type) -> list[int]:
     """Where the slots of a class lie in its objects, found by looking."""
-    probe = object.__new__(result)
+    probe: object = object.__new__(result)
     found = []
     for slot in SLOTS:
         mark = object()
