@@ -167,13 +167,32 @@ class ActuatedFit:
         answer = np.empty(len(self._mechanism.independent))
         return None if self._fit(motion.row(), u_dot, answer) < 0.0 else answer
 
+    def linear(self, row: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Step (n_y,) from a row of the engine towards a target (n_u,), and what it leaves (n_u,).
+
+        One step of Gauss-Newton, all actuated joints used; the remainder is what the closed
+        mechanism cannot do, rad or m, to first order in the step.
+        """
+        error = target - row[self._position]
+        step, _ = self._step(row, error)
+        return step, error - self._jacobian(row) @ step
+
+    def remainders(self, row: FloatArray) -> FloatArray:
+        """What is left, (n_u, n_u), of an error of 1 at each actuated joint alone, by columns."""
+        jacobian = self._jacobian(row) / self._scale[:, None]
+        left = np.eye(len(jacobian)) - jacobian @ np.linalg.pinv(jacobian)
+        return np.asarray(left * self._scale[:, None] / self._scale)
+
+    def _jacobian(self, row: FloatArray) -> FloatArray:
+        tangent = row[self._tangent]
+        return tangent.reshape(-1, len(self._usual))[self._actuated]
+
     def _step(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
         """Step (n_y,) towards an error (n_u,) of positions, and how far it moves the actuators."""
         step = np.empty(len(self._mechanism.independent))
         change = self._fit(row, error, step)
         if change < 0.0:  # the least of all that fit
-            tangent = row[self._tangent].reshape(-1, len(step))
-            jacobian = tangent[self._actuated] / self._scale[:, None]
+            jacobian = self._jacobian(row) / self._scale[:, None]
             step[:] = np.linalg.lstsq(jacobian, error / self._scale, rcond=None)[0]
             change = float(np.abs(jacobian @ step).max())
         return step, change

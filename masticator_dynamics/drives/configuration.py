@@ -103,6 +103,9 @@ class DriveLimits(Strict):
     effort: Positive = pydantic.Field(description='N m, at the joint')
     effort_rate: Positive = pydantic.Field(description='N m/s, at the joint')
     following_error: Positive = pydantic.Field(description='rad, of the joint')
+    acceleration: Positive = pydantic.Field(
+        2000.0, description='rad/s², of the joint: change of the step from setpoint to setpoint'
+    )
     deceleration: Positive = pydantic.Field(300.0, description='rad/s², of the joint, quick stop')
     temperature: Finite = pydantic.Field(80.0, description='degrees Celsius')
 
@@ -148,6 +151,12 @@ class Drives(Strict):
     )
     closure_tolerance: Positive = pydantic.Field(
         0.001, description='m that loops may be open by when the drives are enabled'
+    )
+    command_closure: Positive = pydantic.Field(
+        0.01,
+        description='rad (or m) of each joint that commanded positions may leave when the closed '
+        'mechanism fits them best; times the position gain that is the torque with which drives '
+        'pull against one another',
     )
     drives: dict[str, Drive] = pydantic.Field(description='by actuated joint')
 

@@ -50,6 +50,8 @@ class Following:
         Commands.
     refusal : str
         Why the latest one was refused.
+    joins : bool
+        In this cycle a motion has begun, or has been interrupted or resumed.
     """
 
     def __init__(self, guard: Guard, drives: Drives):
@@ -69,7 +71,7 @@ class Following:
         self._wanted = none  # N m, of the command while the drives give it
         self.clamped, self.held_back = none.astype(np.int64), none.astype(np.int64)
         self.accepted = self.refused = 0
-        self.refusal = ''
+        self.refusal, self.joins = '', False
 
     @property
     def expected(self) -> FloatArray | None:
@@ -111,6 +113,7 @@ class Following:
     def consider(self, command: Command, feedback: Feedback) -> list[Finding]:
         """Follow a command, or refuse it; what it asks for may be a reason to stop."""
         sent, found, reason = feedback.position, [], self._out_of_date(command)
+        self.joins = self._interrupted(feedback.time)
         moved: _Motion | None = None
         if not reason and self._positions:
             assert command.position is not None
@@ -149,6 +152,7 @@ class Following:
         command = self.command
         if command is None:
             return
+        self.joins = self._interrupted(now)
         if self._moved is not None:
             sent = self._moved.ahead(self._drives.lead + self._passed(command, now))
             if ((sent >= self._guard.lower) & (sent <= self._guard.upper)).all():
@@ -208,6 +212,18 @@ class Following:
         """
         longest = _LONGEST_AGE * self._guard.period
         return min(max(now - command.time + command.age, -longest), longest)
+
+    def _interrupted(self, now: float) -> bool:
+        """No motion has been followed before, or not for longer than is made up for."""
+        command = self.command
+        if command is None:
+            return True
+        return now - command.time + command.age > _LONGEST_AGE * self._guard.period
+
+    def take_back(self, reason: str) -> None:
+        """What was made of the latest command must not be sent."""
+        self.refused += 1
+        self.refusal = reason
 
     def _velocity(self, command: Command) -> FloatArray:
         """Velocity of a command; of those before it, smoothed, where none is given."""

@@ -30,6 +30,7 @@ _NMT_COMMANDS = {
     Action.NMT_PRE_OPERATIONAL: objects.Nmt.PRE_OPERATIONAL,
 }
 _LARGEST_COUNT = 2**31 - 1
+_TURNING = 0.2  # rad/s, more than one count of an encoder makes in a cycle
 _PULSE = 0.02  # s; half a period of the bit that resets faults
 
 
@@ -66,7 +67,7 @@ class DriveFrames:
             )
             for drive in settings
         ]
-        self._largest = np.array([float(largest_per_mille(drive)) for drive in settings])
+        self._largest = _largest_torques(drives, scaling)
         self._filter = drives.velocity_filter
         self._pulse = max(1, round(_PULSE * drives.cycle_rate))
         self._cycles = 0
@@ -153,7 +154,7 @@ class DriveFrames:
         goal = setpoint.goal
         counts, per_mille = self._counts, [0] * len(self._names)
         if goal is Goal.ENABLED:
-            counts, per_mille = self._targets(setpoint)
+            counts, per_mille = self._targets(setpoint, feedback.velocity)
         self._cycles += 1
         pulse = self._cycles // self._pulse % 2 == 1
         self._homing = goal is Goal.HOMING
@@ -193,9 +194,13 @@ class DriveFrames:
         self._position = np.where(np.isnan(self._sampled), np.nan, position)
         self._known_at = self._sampled.copy()
 
-    def _targets(self, setpoint: Setpoint) -> tuple[list[int], list[int]]:
+    def _targets(self, setpoint: Setpoint, measured: FloatArray) -> tuple[list[int], list[int]]:
         counts = self._scaling.counts_from_position(setpoint.position)
         commanded = np.zeros(len(self._names)) if setpoint.velocity is None else setpoint.velocity
+        if not self._with_position:
+            # No position loop holds a motor that turns the other way than it is said to.
+            against = (measured * commanded < 0.0) & (np.abs(measured) > _TURNING)
+            commanded = np.where(against, 0.0, commanded)
         per_mille = self._scaling.per_mille_from_effort(setpoint.effort, commanded)
         per_mille = np.rint(per_mille + self._scaling.per_mille_of_friction(commanded))
         usable = np.isfinite(per_mille)
@@ -211,6 +216,17 @@ class DriveFrames:
                 f'effort {setpoint.effort[i]} N m'
             )
         return counts.astype(np.int64).tolist(), per_mille.astype(np.int64).tolist()
+
+
+def _largest_torques(drives: Drives, scaling: Scaling) -> FloatArray:
+    """Per mille (n,) that the effort limit and the friction at the velocity limit take, at most."""
+    settings = list(drives.drives.values())
+    peak = np.array([float(largest_per_mille(drive)) for drive in settings])
+    effort = np.array([drive.limits.effort for drive in settings])
+    velocity = np.array([drive.limits.velocity for drive in settings])
+    driving = np.abs(scaling.per_mille_from_effort(effort, velocity))
+    needed = driving + np.abs(scaling.per_mille_of_friction(velocity))
+    return np.minimum(peak, np.ceil(needed))
 
 
 def _frame(identifier: int, data: bytes) -> can.Message:

@@ -86,6 +86,7 @@ class Guard:
         self.effort = np.minimum(self._column(drives, 'effort'), mechanism.effort_limits)
         self.effort_rate = self._column(drives, 'effort_rate')
         self.following_error = self._column(drives, 'following_error')
+        self.acceleration = self._column(drives, 'acceleration')
         self.temperature = self._column(drives, 'temperature')
         self.period = 1.0 / drives.cycle_rate
         self._timeout = drives.heartbeat.timeout

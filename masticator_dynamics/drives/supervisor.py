@@ -19,6 +19,7 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
 from masticator_dynamics.drives.escalation import Escalation
 from masticator_dynamics.drives.following import Following
+from masticator_dynamics.drives.gate import Gate
 from masticator_dynamics.drives.homing import Homing
 from masticator_dynamics.drives.latch import Latch
 from masticator_dynamics.drives.reference import check_reference
@@ -74,6 +75,8 @@ class Supervisor:
         In the mechanism's actuated order.
     mechanism : Mechanism
         For the thread that makes requests; the cycle does not touch it.
+    cycles_mechanism : Mechanism, optional
+        For the cycle; one of its own unless told.
 
     Attributes
     ----------
@@ -88,13 +91,16 @@ class Supervisor:
         When the two do not fit.
     """
 
-    def __init__(self, drives: Drives, mechanism: Mechanism):
+    def __init__(
+        self, drives: Drives, mechanism: Mechanism, cycles_mechanism: Mechanism | None = None
+    ):
         self.guard = Guard(drives, mechanism)
         self.joints = mechanism.actuated
         self._mechanism, self._drives = mechanism, drives
         self._lock = threading.Lock()
         self._latch = Latch()
         self._escalation = Escalation(drives)
+        self._gate = Gate(drives, self.guard, cycles_mechanism or Mechanism(mechanism.description))
         self._following = Following(self.guard, drives)
         self._homing = Homing(drives, mechanism.home.position, self.guard.units)
         self._feedback: Feedback | None = None
@@ -135,9 +141,10 @@ class Supervisor:
             self._take_emergencies(feedback)
             self._look(feedback)
             self._advance(feedback)
+            self._following.joins = False
             self._take_command(feedback)
             elapsed = 0.0 if before is None else feedback.time - before.time
-            return self._setpoint(feedback, elapsed)
+            return self._gated(self._setpoint(feedback, elapsed), feedback, elapsed)
 
     def _take_emergencies(self, feedback: Feedback) -> None:
         for emergency in feedback.emergencies:
@@ -225,6 +232,20 @@ class Supervisor:
         effort = following.next_effort(elapsed)
         return Setpoint(goal, following.sent, effort, following.velocity)
 
+    def _gated(self, setpoint: Setpoint, feedback: Feedback, elapsed: float) -> Setpoint:
+        """The same, or a stop."""
+        if setpoint.goal is not Goal.ENABLED:
+            return setpoint
+        if self._phase is Phase.ENABLING:  # where they are
+            self._gate.begin(setpoint.position)
+        commanded = self._phase is Phase.FOLLOWING
+        found = self._gate.refuse(setpoint, elapsed, commanded, self._following.joins)
+        if not found:
+            return setpoint
+        self._following.take_back(str(found[0]))
+        self._add(found)
+        return self._setpoint(feedback, elapsed)
+
     # Commands
 
     def submit(self, command: Command) -> None:
@@ -261,6 +282,7 @@ class Supervisor:
         reference = self.check_reference()
         if not reference.success:
             return Outcome(False, f'drives are not referenced: {reference.message}')
+        self._gate.locate(feedback.position)
         with self._lock:
             reason = self._why_not()
             if not reason:

@@ -13,12 +13,30 @@ DRIVES = load_drives('drives.yaml')
 LIMITS = DRIVES.drives['crank_1'].limits
 
 
-class Bench:
-    """Supervisor, ideal drives, and a sender of commands."""
+def _open(drive):
+    limits = type(LIMITS)(**dict(drive.limits) | {'acceleration': 1e9})
+    return type(drive)(**dict(drive) | {'limits': limits})
 
-    def __init__(self, mechanism, enabled=True, homed=True, **changes):
+
+WIDE_OPEN = {
+    'command_closure': 100.0,
+    'drives': {name: _open(drive) for name, drive in DRIVES.drives.items()},
+}
+
+
+class Bench:
+    """Supervisor, ideal drives, and a sender of commands.
+
+    Unless it is ``strict`` one crank may be commanded alone, and at once: the gate is wide open.
+    """
+
+    def __init__(self, mechanism, enabled=True, homed=True, strict=False, **changes):
         fields = {k: v for k, v in dict(DRIVES).items() if k != 'schema_'}
-        self.supervisor = Supervisor(type(DRIVES)(schema=1, **fields | changes), mechanism)
+        if not strict:
+            fields |= WIDE_OPEN
+        drives = type(DRIVES)(schema=1, **fields | changes)
+        # One thread: the cycle may have the same mechanism.
+        self.supervisor = Supervisor(drives, mechanism, mechanism)
         self.home = mechanism.home.position
         self.bound = mechanism.effort_limits
         self.drives = IdealDrives(self.supervisor, self.home)

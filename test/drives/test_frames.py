@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PDOs to feedback and setpoints to PDOs, frame by frame."""
 
+import dataclasses
 import math
 import struct
 
@@ -148,7 +149,7 @@ def test_effort_mode_sends_no_position():
     bench = Bench(mode='effort')
     feedback = bench.cycle(answer(1, ENABLED, 10), answer(2, ENABLED, -20))
     sent = bench.send(feedback, Goal.ENABLED, position=(math.nan, math.nan), effort=(0.1, -9.0))
-    assert [struct.unpack('<Hh', data) for data in sent] == [(0x0F, 200), (0x0F, -3000)]
+    assert [struct.unpack('<Hh', data) for data in sent] == [(0x0F, 200), (0x0F, -1800)]
 
 
 def test_own_frames_that_a_bus_gives_back_are_nobodys_business():
@@ -191,3 +192,29 @@ def test_fault_reset_is_a_slow_alternation():
     runs = ''.join(map(str, first)).strip('0')
     assert '0110' in ''.join(map(str, first)) and '111' not in runs and '000' not in runs
     assert {word[1][:2] for word in words} == {b'\x00\x00'}
+
+
+@pytest.mark.parametrize(
+    ('measured', 'friction'), [(0.0, 20), (5.0, 20), (0.15, 20), (-0.15, 20), (-5.0, 0)]
+)
+def test_friction_is_not_overcome_against_the_measured_velocity_in_mode_effort(measured, friction):
+    """20 per mille of Coulomb friction for a commanded 5 rad/s."""
+    bench = Bench(mode='effort', friction={'coulomb': 0.002})
+    both = answer(1, ENABLED, 0), answer(2, ENABLED, 0)
+    feedback = bench.cycle(*both)
+    feedback = dataclasses.replace(feedback, velocity=np.array([measured, 0.0]))
+    setpoint = Setpoint(Goal.ENABLED, np.zeros(2), np.zeros(2), np.array([5.0, 0.0]))
+    sent = bytes(bench.frames.to_drives(setpoint, feedback)[0].data)
+    assert struct.unpack('<Hh', sent)[1] == friction
+
+
+@pytest.mark.parametrize('mode', ['position', 'effort'])
+def test_torque_is_within_the_effort_limit_and_friction_at_the_velocity_limit(mode):
+    """0.9 N m through a gear of 5 are 1800 per mille of 0.1 N m; 20 go to friction."""
+    bench = Bench(mode=mode, friction={'coulomb': 0.002})
+    both = answer(1, ENABLED, 0), answer(2, ENABLED, 0)
+    feedback = bench.cycle(*both)
+    for effort, velocity, most in ((0.9, 30.0, 1820), (5.0, 60000.0, 1820), (-5.0, -6e4, -1820)):
+        setpoint = Setpoint(Goal.ENABLED, np.zeros(2), np.full(2, effort), np.full(2, velocity))
+        sent = bytes(bench.frames.to_drives(setpoint, feedback)[0].data)
+        assert struct.unpack('<h', sent[-2:])[0] == most

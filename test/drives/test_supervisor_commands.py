@@ -71,9 +71,10 @@ def test_the_margin_is_kept_and_used(mechanism):
 
 
 def test_velocity_counts_between_stamps_and_not_between_arrivals(following):
-    """Two commands in one cycle, the way of two periods: no reason to stop."""
+    """Commands that wait while cycles are left out, the way of three periods: no reason to stop."""
+    following.drives.time += 2.0 * PERIOD
     step = 29.0 * PERIOD
-    stamp = 5000.0 + following.drives.time + 0.5 * PERIOD
+    stamp = 5000.0 + following.drives.time - 1.5 * PERIOD
     for k in range(1, 4):
         following.supervisor.submit(
             following.command(following.off(1, k * step), stamp=stamp + k * PERIOD)

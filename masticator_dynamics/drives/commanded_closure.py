@@ -1,0 +1,75 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether commanded positions close the loops, in every cycle.
+
+Drives that are more than the freedoms pull against one another when their positions do not agree:
+the error that is left when the closed mechanism fits them best (the redundant equations; of six
+cranks with four freedoms there are two) times the position gain is the torque of each. One step of
+Gauss-Newton from the configuration of the cycle before finds it, and is linear where that is
+enough: a cycle's motion is small.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.forward_kinematics import ActuatedFit
+from masticator_dynamics.mechanism import Mechanism
+
+# rad or m that joints may be from where the mechanism was linearised: the error of that is less
+# than its square, times what a crank turns others by.
+_LINEAR = 0.02
+_LEAST = 1e-9
+
+
+class CommandedClosure:
+    """Follows commanded positions with the closed mechanism.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        For the thread of the cycle alone.
+
+    Attributes
+    ----------
+    redundant : bool
+        False where any positions close the loops.
+    """
+
+    def __init__(self, mechanism: Mechanism):
+        self.redundant = len(mechanism.actuated) > len(mechanism.independent)
+        self._mechanism, self._fit = mechanism, ActuatedFit(mechanism)
+        self._given, self._row = mechanism.home.given(), mechanism.home.row()
+        self._position = mechanism.slices['position']
+        self._error = np.zeros(len(mechanism.actuated))
+
+    def begin(self, position: FloatArray) -> None:
+        """Start near positions (n_u,); takes milliseconds (raises `ReachError`)."""
+        if self.redundant:
+            motion = self._fit.closest(position)
+            self._given, self._row = motion.given(), motion.row()
+
+    def error(self, position: FloatArray) -> FloatArray:
+        """What positions (n_u,) lack, at each joint, when the closed mechanism fits them best.
+
+        rad or m; zero where there is no redundant drive.
+        """
+        if not self.redundant:
+            return self._error
+        step, self._error = self._fit.linear(self._row, position)
+        if np.abs(position - self._row[self._position]).max() > _LINEAR:
+            given, row = self._mechanism.row_at(self._given[: len(step)] + step)
+            if not row.item(0):  # else the loops cannot close there, and the linear answer counts
+                self._given, self._row = given, row
+                self._error = self._fit.linear(row, position)[1]
+        return self._error
+
+    def off(self) -> tuple[int, float]:
+        """The joint that explains the latest error best, and by how much it is off, rad or m."""
+        remainders, error = self._fit.remainders(self._row), self._error
+        squares = np.maximum((remainders * remainders).sum(axis=0), _LEAST**2)
+        amounts = error @ remainders / squares
+        left = np.linalg.norm(error[:, None] - remainders * amounts, axis=0)
+        k = int(np.argmin(left))
+        return k, float(amounts[k])

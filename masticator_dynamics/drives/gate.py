@@ -1,0 +1,151 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The last look at what goes to the drives, whatever it was made from.
+
+Each setpoint is held against the one before: position, step, change of step, closure of the loops,
+effort, effort rate, velocity. One that is beyond a limit is not sent and not clamped, since one
+clamped crank would open the loops: all drives stop.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from masticator_dynamics.drives.commanded_closure import CommandedClosure
+from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.safety import FIRST_STEP, Finding, Guard
+from masticator_dynamics.drives.status import BoolArray
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.mechanism import Mechanism
+
+_SHORTEST, _LONGEST = 0.5, 5.0  # periods between two setpoints that count as such
+_EFFORT = {'rad': 'N m', 'm': 'N'}
+_ROUNDING = 1.0 + 1e-9
+_JOINING = 2  # cycles in which a motion that begins has no known change of step
+
+
+class Gate:
+    """Lets setpoints through, or says why not.
+
+    Parameters
+    ----------
+    drives : Drives
+    guard : Guard
+        Its limits.
+    mechanism : Mechanism
+        For the thread of the cycle alone.
+    """
+
+    def __init__(self, drives: Drives, guard: Guard, mechanism: Mechanism):
+        self._guard, self._positions = guard, drives.mode == 'position'
+        self._closure = CommandedClosure(mechanism)
+        self._tolerance = drives.command_closure
+        self._acceleration = guard.acceleration
+        self.begin(np.zeros(len(guard.names)))
+
+    def begin(self, position: FloatArray) -> None:
+        """Drives hold these positions (n,), without effort."""
+        none = np.zeros(len(position))
+        self._position, self._rate, self._effort = position, none, none
+        self._elapsed, self._joining = 0.0, 0
+
+    def locate(self, position: FloatArray) -> None:
+        """Look for the mechanism near positions (n,): milliseconds (raises `ReachError`)."""
+        self._closure.begin(position)
+
+    def refuse(
+        self, setpoint: Setpoint, elapsed: float, commanded: bool, joins: bool
+    ) -> list[Finding]:
+        """Why a setpoint must not be sent; empty, and remembered, when it may.
+
+        Parameters
+        ----------
+        setpoint : Setpoint
+            Of goal ENABLED.
+        elapsed : float
+            s since the one before.
+        commanded : bool
+            Positions come from a command, and so must close the loops.
+        joins : bool
+            A motion begins or has been interrupted: its change of step is not known for two
+            cycles, and a first step may be as large as a first command is allowed to be away.
+        """
+        if joins:
+            self._joining = _JOINING
+        period = self._guard.period
+        elapsed = min(max(elapsed, _SHORTEST * period), _LONGEST * period)
+        found = self._check_efforts(setpoint, elapsed)
+        rate = self._rate
+        if self._positions:
+            rate = (setpoint.position - self._position) / elapsed
+            found += self._check_positions(setpoint.position, rate, elapsed)
+            if not found:
+                error = self._closure.error(setpoint.position)
+                if commanded and np.abs(error).max() > self._tolerance:
+                    found = [self._open(error)]
+        if not found:
+            self._position, self._rate, self._effort = setpoint.position, rate, setpoint.effort
+            self._elapsed, self._joining = elapsed, max(self._joining - 1, 0)
+        return found
+
+    def _check_positions(
+        self, position: FloatArray, rate: FloatArray, elapsed: float
+    ) -> list[Finding]:
+        guard, before = self._guard, self._position
+        # Drives may be enabled inside a margin, but not be led farther into it.
+        lower, upper = np.minimum(guard.lower, before), np.maximum(guard.upper, before)
+        inside = (position >= lower) & (position <= upper)
+        largest = guard.velocity * _ROUNDING
+        if self._joining == _JOINING:
+            largest = np.maximum(largest, FIRST_STEP * guard.following_error / elapsed)
+        slow = np.abs(rate) <= largest
+        change = (rate - self._rate) / (0.5 * (elapsed + (self._elapsed or elapsed)))
+        smooth = np.abs(change) <= self._acceleration * _ROUNDING
+        if self._joining:
+            smooth |= True
+        if (inside & slow & smooth).all():
+            return []
+        return [
+            *self._each('setpoint position', ~inside, position, '', guard.upper),
+            *self._each('setpoint step', inside & ~slow, rate, '/s', guard.velocity),
+            *self._each(
+                'setpoint change of step', inside & slow & ~smooth, change, '/s^2',
+                self._acceleration,
+            ),
+        ]  # fmt: skip
+
+    def _check_efforts(self, setpoint: Setpoint, elapsed: float) -> list[Finding]:
+        guard, effort, velocity = self._guard, setpoint.effort, setpoint.velocity
+        rate = (effort - self._effort) / elapsed
+        small = np.abs(effort) <= guard.effort * _ROUNDING
+        gradual = np.abs(rate) <= guard.effort_rate * _ROUNDING
+        slow = small | True if velocity is None else np.abs(velocity) <= guard.velocity * _ROUNDING
+        if (small & gradual & slow).all():
+            return []
+        found = [
+            *self._each('setpoint effort', ~small, effort, '', guard.effort),
+            *self._each('setpoint effort rate', small & ~gradual, rate, '/s', guard.effort_rate),
+        ]
+        if velocity is not None:
+            found += self._each('setpoint velocity', ~slow, velocity, '/s', guard.velocity)
+        return found
+
+    def _each(
+        self, what: str, which: BoolArray, values: FloatArray, per: str, limits: FloatArray
+    ) -> list[Finding]:
+        found = []
+        for k in np.flatnonzero(which).tolist():
+            unit = _EFFORT[self._guard.units[k]] if 'effort' in what else self._guard.units[k]
+            text = f'{what} {values[k]:.4g} {unit}{per} is beyond {limits[k]:.4g}'
+            found.append(Finding(self._guard.names[k], what, text, Goal.STOPPED))
+        return found
+
+    def _open(self, error: FloatArray) -> Finding:
+        k, amount = self._closure.off()
+        unit = self._guard.units[k]
+        text = (
+            f'commanded positions do not close the loops: it is off by {amount:.3g} {unit}, which '
+            f'would leave {np.abs(error).max():.3g} {unit} (command_closure {self._tolerance:g})'
+        )
+        return Finding(self._guard.names[k], 'commanded closure', text, Goal.STOPPED)
