@@ -87,6 +87,7 @@ def watch(channel: SdoChannel, drives: Drives, on: bool) -> None:
 def set_mode(channel: SdoChannel, mode: Mode) -> None:
     """Change the mode of operation and wait until the drive is in it (raises `DriveError`)."""
     channel.command(objects.MODE, mode)
+    channel.expect(objects.MODE_DISPLAY, mode)
     end = time.monotonic() + _MODE_CHANGE
     while channel.read(objects.MODE_DISPLAY) != mode:
         if time.monotonic() > end:

@@ -71,6 +71,8 @@ class Feedback:
         Bus-off, no acknowledgement, frames that cannot be sent; empty while the bus works.
     lateness : float
         s that this cycle began after it was due.
+    other_master : str
+        What came from another master since the last cycle; empty when nothing did.
     """
 
     time: float
@@ -85,6 +87,7 @@ class Feedback:
     emergencies: tuple[Emergency, ...]
     bus_error: str
     lateness: float
+    other_master: str = ''
 
 
 @dataclasses.dataclass(frozen=True)

@@ -170,7 +170,8 @@ class CyclicExchange:
         waiting = self._network.emergencies
         emergencies = tuple(waiting.popleft() for _ in range(len(waiting)))
         age = begin - self._network.heard
-        feedback = self._frames.feedback(age, emergencies, self._error, lateness)
+        others = self._network.others.found()
+        feedback = self._frames.feedback(age, emergencies, self._error, lateness, others)
         if feedback.fresh.any():  # told at least once, and the bus works again
             self._error = ''
         return feedback
@@ -209,12 +210,15 @@ class CyclicExchange:
             return False
         if message.is_error_frame:
             self._error = error_frame_words(message) or self._error
-        elif not self._frames.take(message):
-            self._pass_on(message)
+        else:
+            self._network.others.take(message)
+            if not self._frames.take(message):
+                self._pass_on(message)
         return True
 
     def _send(self, message: can.Message) -> None:
         try:
+            self._network.others.sent(message.arbitration_id)
             with self._canopen.send_lock:
                 self._bus.send(message)
         except BUS_ERRORS as error:

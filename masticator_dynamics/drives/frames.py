@@ -118,6 +118,7 @@ class DriveFrames:
         emergencies: tuple[Emergency, ...],
         bus_error: str,
         lateness: float,
+        other_master: str = '',
     ) -> Feedback:
         """Close the cycle: what has not come until now is missed."""
         self.outstanding = 0
@@ -139,6 +140,7 @@ class DriveFrames:
             emergencies=emergencies,
             bus_error=bus_error,
             lateness=lateness,
+            other_master=other_master,
         )
 
     def to_drives(self, setpoint: Setpoint, feedback: Feedback) -> list[can.Message]:

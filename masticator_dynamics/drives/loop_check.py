@@ -4,15 +4,12 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
-from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.cycle import Goal
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.drives.safety import Finding
 from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.drives.watches import Watcher
 from masticator_dynamics.mechanism import Mechanism
 
 _MOVING = (Phase.HOLDING, Phase.APPROACHING, Phase.FOLLOWING)
@@ -36,23 +33,23 @@ class LoopCheck:
     def __init__(self, supervisor: Supervisor, mechanism: Mechanism, tolerance: float, rate: float):
         self._supervisor, self._mechanism = supervisor, mechanism
         self._tolerance, self._rate = tolerance, rate
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._watcher: Watcher | None = None
 
     def start(self) -> None:
         """Begin."""
         if self._rate <= 0.0:
             return
-        self._ended.clear()
-        self._thread = threading.Thread(target=self._run, name='loops', daemon=True)
-        self._thread.start()
+        supervisor = self._supervisor
+        self._watcher = Watcher(
+            'loop check', self.check, 1.0 / self._rate, supervisor.watches, supervisor.stop
+        )
+        self._watcher.start()
 
     def stop(self) -> None:
         """End; more than once does no harm."""
-        self._ended.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
 
     def check(self) -> None:
         """Check once, while drives are enabled.
@@ -70,11 +67,3 @@ class LoopCheck:
         if not reference.closed:
             drive = reference.suspects[0].drive if len(reference.suspects) == 1 else 'loops'
             self._supervisor.stop(Finding(drive, 'loops', reference.text, Goal.TORQUE_FREE))
-
-    def _run(self) -> None:
-        real_time.request(real_time.SERVICE)
-        period = 1.0 / self._rate
-        due = time.monotonic() + period
-        while not self._ended.wait(max(due - time.monotonic(), 0.0)):
-            self.check()
-            due = max(due + period, time.monotonic())  # what was missed is not made up for

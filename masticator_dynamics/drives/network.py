@@ -5,23 +5,25 @@
 from __future__ import annotations
 
 import collections
+import concurrent.futures
 import contextlib
 import logging
 import pathlib
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+import can
 import canopen
 import numpy as np
 from canopen.network import MessageListener
 
-from masticator_dynamics.drives import bring_up, emergency, objects, real_time
+from masticator_dynamics.drives import bring_up, emergency, objects
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Emergency
 from masticator_dynamics.drives.dictionary import load_dictionary, tells_temperature
 from masticator_dynamics.drives.objects import Nmt, NmtState, Object
+from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.receiver import BUS_ERRORS, Receiver
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.sdo import SdoChannel
@@ -30,7 +32,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DriveError
 
 _START = 5.0  # s for a drive to become operational
-_TEMPERATURES = 1.0  # s between two readings of a temperature
+_LISTEN, _LISTEN_PERIODS = 0.25, 3.0  # s, and heartbeats, in which another master would be heard
 
 # What goes wrong is raised with the drive's name; canopen would print it once more.
 logging.getLogger('canopen').addHandler(logging.NullHandler())
@@ -55,6 +57,7 @@ class DriveNetwork:
         Newest last; whoever reads them takes them out.
     heard : array (n,)
         s, of ``time.monotonic()``, when each drive's last heartbeat came; -inf before.
+    others : OtherMaster
     nmt_states : list of int
         What it said (`objects.NmtState`); -1 before.
 
@@ -72,13 +75,12 @@ class DriveNetwork:
         self.heard: FloatArray = np.full(len(self.names), -np.inf)
         self.nmt_states = [-1] * len(self.names)
         self._booted: set[int] = set()
+        self.others = OtherMaster(drives)
         self._dictionaries = [
             load_dictionary(name, drive, drives.mode, file) for name, drive in drives.drives.items()
         ]
         self._channels: dict[str, SdoChannel] = {}
-        self._temperatures = np.full(len(self.names), np.nan)
-        self._closing = threading.Event()
-        self._reader: threading.Thread | None = None
+        self._altered: set[str] = set()
         self._network: canopen.Network | None = None
         self._receiver: Receiver | None = None
 
@@ -94,20 +96,16 @@ class DriveNetwork:
         """
         bus = open_bus(self.drives.bus)
         self._network = canopen.Network(bus)
-        self._receiver = Receiver(bus, MessageListener(self._network).on_message_received)
+        self._receiver = Receiver(bus, self._take)
         self._receiver.start()
         try:
+            self.listen()
             self._add_nodes()
             self._find(range(len(self.names)))
             self._set_up(range(len(self.names)))
         except BaseException:
             self._disconnect()
             raise
-        self._closing.clear()
-        self._reader = threading.Thread(
-            target=self._read_temperatures, name='temperatures', daemon=True
-        )
-        self._reader.start()
 
     def lost(self) -> tuple[str, ...]:
         """Drives that are not operational, silent, or have started anew since they were set up."""
@@ -133,9 +131,6 @@ class DriveNetwork:
         """Leave the drives pre-operational and torque-free, and close the bus."""
         if self._network is None:
             return
-        self._closing.set()
-        if self._reader is not None:
-            self._reader.join()
         for (name, drive), channel in zip(
             self.drives.drives.items(), self._channels.values(), strict=True
         ):
@@ -159,9 +154,72 @@ class DriveNetwork:
         """What 0x603F says, in words (blocks; raises `DriveError`)."""
         return emergency.words(int(self.read(drive, objects.ERROR_CODE)))
 
-    def temperatures(self) -> FloatArray:
-        """Motor temperatures (n,), degrees Celsius, read about once a second; NaN: unknown."""
-        return self._temperatures.copy()
+    def temperature(self, index: int) -> float:
+        """Motor temperature of a drive, degrees Celsius; NaN where it has none to tell.
+
+        Blocks, not long; raises `DriveError`.
+        """
+        if not tells_temperature(self._dictionaries[index]):
+            return float('nan')
+        channel = list(self._channels.values())[index]
+        return 0.1 * channel.read(objects.MOTOR_TEMPERATURE, patient=False)
+
+    def difference(self, index: int, number: int | None = None) -> str:
+        """How an object of a drive differs from what was written; empty when it does not.
+
+        Parameters
+        ----------
+        index : int
+            Of the drive.
+        number : int, optional
+            Of the object, counted round those that were written; the mode of operation unless
+            told. Blocks, not long; raises `DriveError`.
+        """
+        channel = list(self._channels.values())[index]
+        entries = list(channel.expected)
+        entry = objects.MODE_DISPLAY if number is None else entries[number % len(entries)]
+        found = channel.difference(entry)
+        if found:
+            self._altered.add(self.names[index])
+        return found
+
+    def verify(self) -> None:
+        """Read everything that was written to the drives, from all of them at once; blocks.
+
+        Raises
+        ------
+        DriveError
+            Naming the first that is not there any more; :meth:`altered` has the drives.
+        """
+
+        def look(index: int) -> str:
+            channel = list(self._channels.values())[index]
+            found = [self.difference(index, n) for n in range(len(channel.expected))]
+            return next((f'{channel.title}: {text}' for text in found if text), '')
+
+        with concurrent.futures.ThreadPoolExecutor(len(self.names)) as pool:
+            texts = [text for text in pool.map(look, range(len(self.names))) if text]
+        if texts:
+            name, reason = texts[0].split(': ', 1)
+            raise DriveError(name, f'{reason}; ~/reset sets it up')
+
+    def altered(self) -> tuple[str, ...]:
+        """Drives that have been found to be set up otherwise since they were set up."""
+        return tuple(name for name in self.names if name in self._altered)
+
+    def listen(self) -> None:
+        """Hear for a while whether there is another master; blocks.
+
+        Raises
+        ------
+        DriveError
+            Naming what it sends.
+        """
+        self.others.found()
+        time.sleep(max(_LISTEN, _LISTEN_PERIODS * self.drives.heartbeat.period))
+        found = self.others.found()
+        if found:
+            raise DriveError(bus_title(self.drives.bus), f'{found}; stop it first')
 
     def begin_homing(self, home: FloatArray) -> None:
         """Homing mode; Goal.HOMING then makes the present joint positions ``home`` (n,), rad.
@@ -172,8 +230,8 @@ class DriveNetwork:
         offsets = self.scaling.counts_from_position(home)
         try:
             for channel, offset in zip(self._channels.values(), offsets, strict=True):
-                channel.write(objects.HOMING_METHOD, objects.HOME_IS_HERE)
-                channel.write(objects.HOME_OFFSET, int(offset))
+                channel.write(objects.HOMING_METHOD, objects.HOME_IS_HERE, keep=False)
+                channel.write(objects.HOME_OFFSET, int(offset), keep=False)
                 bring_up.set_mode(channel, objects.Mode.HOMING)
         except DriveError:
             with contextlib.suppress(DriveError):
@@ -231,7 +289,13 @@ class DriveNetwork:
         if errors:
             raise errors[0]
 
+    def _take(self, message: can.Message) -> None:
+        """A frame that came while there is no exchange."""
+        self.others.take(message)
+        MessageListener(self._connected).on_message_received(message)
+
     def _manage(self, command: Nmt, node_id: int) -> None:
+        self.others.sent(objects.NMT_COB)
         self._connected.send_message(objects.NMT_COB, bytes((command, node_id)))
 
     def _add_nodes(self) -> None:
@@ -294,6 +358,7 @@ class DriveNetwork:
         for i in indices:
             self.nmt_states[i] = -1
             self._booted.discard(i)
+            self._altered.discard(self.names[i])
             self._manage(Nmt.START, settings[i].node_id)
         end = time.monotonic() + _START
         for i in indices:
@@ -303,20 +368,6 @@ class DriveNetwork:
                         channels[i].title, f'sends no heartbeat as operational within {_START:g} s'
                     )
                 time.sleep(0.002)
-
-    def _read_temperatures(self) -> None:
-        real_time.request(real_time.SERVICE)
-        pause = _TEMPERATURES / len(self.names)
-        while True:
-            for index, channel in enumerate(self._channels.values()):
-                if self._closing.wait(pause):
-                    return
-                if tells_temperature(self._dictionaries[index]):
-                    try:
-                        value = 0.1 * channel.read(objects.MOTOR_TEMPERATURE)
-                    except DriveError:  # a drive that is lost is noticed elsewhere
-                        value = np.nan
-                    self._temperatures[index] = value
 
     def _disconnect(self) -> None:
         assert self._receiver is not None

@@ -19,6 +19,7 @@ from masticator_dynamics.drives.status import (
     LOST_AFTER,
     BoolArray,
     faulted,
+    follows,
     in_operation,
     in_words,
 )
@@ -105,6 +106,8 @@ class Guard:
     def faults(self, feedback: Feedback, grace: bool, acknowledging: bool) -> list[Finding]:
         """Lost, silent and faulty drives, emergency messages, a broken bus: all torque-free.
 
+        Frames of another master: quick stop.
+
         Parameters
         ----------
         feedback : Feedback
@@ -120,12 +123,15 @@ class Guard:
             silent = silent & np.isfinite(feedback.heartbeat_age)
         if acknowledging:
             faulty = faulty & False
-        if not (feedback.bus_error or feedback.emergencies or (silent | missing | faulty).any()):
-            return []
-        return [
-            Finding(drive, kind, text, Goal.TORQUE_FREE)
-            for drive, kind, text in self._tell_faults(feedback, silent, missing, faulty)
-        ]
+        found = []
+        if feedback.other_master:
+            found.append(Finding(_BUS, 'second master', feedback.other_master, Goal.STOPPED))
+        if feedback.bus_error or feedback.emergencies or (silent | missing | faulty).any():
+            found += [
+                Finding(drive, kind, text, Goal.TORQUE_FREE)
+                for drive, kind, text in self._tell_faults(feedback, silent, missing, faulty)
+            ]
+        return found
 
     def _tell_faults(
         self, feedback: Feedback, silent: BoolArray, missing: BoolArray, faulty: BoolArray
@@ -167,6 +173,7 @@ class Guard:
         ``expected`` (n,) are the positions that were sent, None when drives follow efforts.
         """
         dropped = ~in_operation(feedback)
+        ignoring = ~(dropped | follows(feedback))
         fast = np.abs(feedback.velocity) > self.velocity
         # What is not a number is not within.
         outside = ~(
@@ -175,12 +182,15 @@ class Guard:
         behind = outside & False
         if expected is not None:
             behind = np.abs(expected - feedback.position) > self.following_error
-        if not (dropped | fast | outside | behind).any():
+        if not (dropped | ignoring | fast | outside | behind).any():
             return []
         found = []
         for k in _where(dropped):
             text = f'left operation by itself, now in {in_words(int(feedback.status_word[k]))}'
             found.append(Finding(self.names[k], 'dropped out', text, Goal.TORQUE_FREE))
+        for k in _where(ignoring):
+            text = 'ignores its target (status word bit 12 is 0)'
+            found.append(Finding(self.names[k], 'target ignored', text, Goal.TORQUE_FREE))
         for k in _where(behind):
             assert expected is not None
             text = (

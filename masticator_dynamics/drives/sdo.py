@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 
 import canopen
 
 from masticator_dynamics.drives.objects import Object
-from masticator_dynamics.drives.receiver import BUS_ERRORS
 from masticator_dynamics.errors import DriveError
 
 _ANSWER = 0.5  # s; a drive takes some milliseconds, a simulated one on a busy machine longer
+_SOON = 0.3  # s, for those who must look again within a second
 _ATTEMPTS = 2  # a frame may be lost on udp_multicast
 
 
@@ -29,31 +30,51 @@ class SdoChannel:
     ----------
     title : str
         For messages: ``crank_1 (node 1)``.
+    expected : dict of bytes, by Object
+        What was written, and must be there until it is written anew.
     """
 
     def __init__(self, name: str, node: canopen.RemoteNode):
         self.title = f'{name} (node {node.id})'
+        self.expected: dict[Object, bytes] = {}
         self._node = node
         self._lock = threading.Lock()
-        node.sdo.RESPONSE_TIMEOUT = _ANSWER
-        node.sdo.MAX_RETRIES = _ATTEMPTS
 
     def has(self, entry: Object) -> bool:
         """Whether the EDS has an object."""
         return self._variable(entry) is not None
 
-    def read(self, entry: Object) -> int | float:
-        """Value of an object.
+    def read(self, entry: Object, *, patient: bool = True) -> int | float:
+        """Value of an object; without patience one answer is waited for, not long.
 
         Raises
         ------
         DriveError
             No answer, refused, or not in the EDS.
         """
-        return self._decode(entry, self._transfer('read', entry, None))
+        return self._decode(entry, self._transfer('read', entry, None, patient=patient))
 
-    def write(self, entry: Object, value: int | float) -> None:
-        """Set an object, and read it back.
+    def expect(self, entry: Object, value: int | float) -> None:
+        """An object has this value from now on."""
+        self.expected[entry] = self._encode(entry, value)
+
+    def difference(self, entry: Object) -> str:
+        """How an object differs from what is expected; empty when it does not.
+
+        Raises
+        ------
+        DriveError
+            No answer soon, or refused.
+        """
+        data = self._transfer('read', entry, None, patient=False)
+        expected = self.expected[entry]
+        if data == expected:
+            return ''
+        found, wanted = self._decode(entry, data), self._decode(entry, expected)
+        return f'{entry} is {found}, it was set to {wanted}'
+
+    def write(self, entry: Object, value: int | float, *, keep: bool = True) -> None:
+        """Set an object, and read it back; unless told, it is expected to keep the value.
 
         Raises
         ------
@@ -61,11 +82,14 @@ class SdoChannel:
             No answer, refused, not in the EDS, or read back differently.
         """
         data = self._encode(entry, value)
+        self.expected.pop(entry, None)
         self._transfer(f'write {value} to', entry, data)
         back = self._transfer('read back', entry, None)
         if back != data:
             found = self._decode(entry, back)
             raise DriveError(self.title, f'{entry}: wrote {value}, read back {found}')
+        if keep:
+            self.expected[entry] = data
 
     def write_where_present(self, entry: Object, value: int | float) -> None:
         """Set an object that not every drive has."""
@@ -92,27 +116,43 @@ class SdoChannel:
             raise DriveError(self.title, f'{entry}: {value} does not fit') from error
 
     def _decode(self, entry: Object, data: bytes) -> int | float:
+        variable = self._needed(entry)
         try:
-            value = self._needed(entry).decode_raw(data)
-            assert isinstance(value, int | float)
+            value = variable.decode_raw(data)
+            if not isinstance(value, int | float):
+                raise TypeError
             return value
-        except canopen.ObjectDictionaryError as error:
+        except (canopen.ObjectDictionaryError, TypeError, struct.error) as error:
             raise DriveError(
                 self.title, f'{entry}: {len(data)} bytes came, other than its EDS says'
             ) from error
 
-    def _transfer(self, action: str, entry: Object, data: bytes | None) -> bytes:
+    def _transfer(
+        self, action: str, entry: Object, data: bytes | None, *, patient: bool = True
+    ) -> bytes:
         """Download data, or upload without any."""
-        try:
-            with self._lock:
-                if data is None:
-                    return bytes(self._node.sdo.upload(entry.index, entry.subindex))
-                self._node.sdo.download(entry.index, entry.subindex, data)
-                return data
-        except canopen.SdoAbortedError as error:
-            reason = str(error).removeprefix('Code ')
-        except canopen.SdoCommunicationError as error:
-            reason = 'no answer' if 'No SDO response' in str(error) else str(error)
-        except (*BUS_ERRORS, RuntimeError) as error:
-            reason = str(error)
+        reason = ''
+        for _ in range(_ATTEMPTS):  # an answer may be a late one, or to somebody else's request
+            try:
+                with self._lock:
+                    return self._ask(entry, data, patient)
+            except canopen.SdoAbortedError as error:
+                reason = str(error).removeprefix('Code ')
+                break
+            except canopen.SdoCommunicationError as error:
+                if 'No SDO response' in str(error):
+                    reason = 'no answer'
+                    break
+                reason = str(error)
+            except Exception as error:  # canopen takes apart whatever bytes came: empty, too short
+                reason = f'{error or type(error).__name__}'
         raise DriveError(self.title, f'cannot {action} {entry}: {reason}')
+
+    def _ask(self, entry: Object, data: bytes | None, patient: bool) -> bytes:
+        client = self._node.sdo
+        client.RESPONSE_TIMEOUT = _ANSWER if patient else _SOON
+        client.MAX_RETRIES = _ATTEMPTS if patient else 1
+        if data is None:
+            return bytes(client.upload(entry.index, entry.subindex))
+        client.download(entry.index, entry.subindex, data)
+        return data

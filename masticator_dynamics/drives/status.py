@@ -18,6 +18,7 @@ BoolArray = npt.NDArray[np.bool_]
 _FAULT = 0x0008  # of the status word, 0x6041: in fault, and on the way there
 _POWERED = 0x0004  # operation enabled, and on the way out of it
 _STATE, _OPERATION_ENABLED = State.OPERATION_ENABLED.value
+_FOLLOWS = int(Status.FOLLOWS_COMMAND)
 _HOMED = int(Status.HOMING_ATTAINED)
 
 
@@ -45,6 +46,11 @@ def is_powered(status_word: int) -> bool:
 def in_operation(feedback: Feedback) -> BoolArray:
     """Which drives (n,) are in operation enabled."""
     return (feedback.status_word & _STATE) == _OPERATION_ENABLED
+
+
+def follows(feedback: Feedback) -> BoolArray:
+    """Which drives (n,) say that they follow their cyclic target."""
+    return (feedback.status_word & _FOLLOWS) != 0
 
 
 def homed(feedback: Feedback) -> BoolArray:

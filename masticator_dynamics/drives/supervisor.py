@@ -25,7 +25,8 @@ from masticator_dynamics.drives.latch import Latch
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import Phase, Report
 from masticator_dynamics.drives.safety import Finding, Guard
-from masticator_dynamics.drives.status import BoolArray, faulted, in_operation, powered
+from masticator_dynamics.drives.status import BoolArray, faulted, follows, in_operation, powered
+from masticator_dynamics.drives.watches import Watches
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
@@ -82,6 +83,8 @@ class Supervisor:
     ----------
     guard : Guard
     joints : tuple of str
+    watches : Watches
+        Of threads that look after the drives.
     way_lasts : float
         s, of the latest approach.
 
@@ -99,6 +102,7 @@ class Supervisor:
         self._mechanism, self._drives = mechanism, drives
         self._lock = threading.Lock()
         self._latch = Latch()
+        self.watches = Watches()
         self._escalation = Escalation(drives)
         self._gate = Gate(drives, self.guard, cycles_mechanism or Mechanism(mechanism.description))
         self._following = Following(self.guard, drives)
@@ -157,6 +161,9 @@ class Supervisor:
         grace = feedback.time - self._begun < self._drives.heartbeat.timeout
         acknowledging = self._phase is Phase.RESETTING
         self._add(self.guard.faults(feedback, grace, acknowledging))
+        unwatched = self.watches.overdue(feedback.time)
+        if self._phase in _ON:
+            self._add(unwatched)
         if self._phase in _MOVING:
             self._add(self.guard.motion(feedback, self._following.expected))
             self._add(self._following.overdue(feedback.time))
@@ -166,7 +173,7 @@ class Supervisor:
         """Next phase, when the present one has got where it leads."""
         age, settled = feedback.time - self._since, self._cycles > _SETTLED
         if self._phase is Phase.ENABLING:
-            there = in_operation(feedback)
+            there = in_operation(feedback) & follows(feedback)
             held = np.where(there, self._following.sent, feedback.position)
             self._following.begin(held)
             self._end_of_phase(there, True, Phase.HOLDING, age, _ENABLING, 'not enabled')
@@ -325,6 +332,11 @@ class Supervisor:
             self._enter(Phase.APPROACHING)
         return Outcome(True, f'on the way for {self.way_lasts:.1f} s')
 
+    @property
+    def enabled(self) -> bool:
+        """Drives are enabled, or being enabled."""
+        return self._phase in _ON
+
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free."""
         with self._lock:
@@ -451,7 +463,11 @@ class Supervisor:
         silent = ~np.isfinite(feedback.heartbeat_age) | ~np.isfinite(feedback.position)
         if silent.any():
             return f'{self.joints[int(np.argmax(silent))]} is not answering'
-        found = [*guard.out_of_range(feedback), *guard.overheated(self._temperature)]
+        found = [
+            *guard.out_of_range(feedback),
+            *guard.overheated(self._temperature),
+            *self.watches.overdue(feedback.time),
+        ]
         return str(found[0]) if found else self._homing.missing()
 
     def _why_not_home(self) -> str:

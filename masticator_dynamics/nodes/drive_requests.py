@@ -104,7 +104,12 @@ class DriveRequests:
         thread.start()
 
     def enable(self) -> Outcome:
-        """Enable all drives; blocks until they are, or why not."""
+        """Enable all drives, which must be as they were set up; blocks until then, or why not."""
+        try:
+            if self._supervisor.report().phase is Phase.OFF:
+                self._network.verify()
+        except DriveError as error:
+            return Outcome(False, str(error))
         return self._begin(self._supervisor.enable)
 
     def approach(self) -> Outcome:
@@ -123,13 +128,13 @@ class DriveRequests:
     def reset(self) -> Outcome:
         """Acknowledge faults and forget what is latched; blocks.
 
-        Drives that had lost power or bus are set up again first.
+        Drives that had lost power or bus, or are not as they were set up, are set up again first.
         """
-        if self._supervisor.report().phase is Phase.LATCHED:
+        if self._supervisor.report().phase in (Phase.LATCHED, Phase.OFF):
             lost = self._network.lost()
             self._supervisor.forget_home(lost)
             try:
-                self._network.restore(lost)
+                self._network.restore(tuple(dict.fromkeys((*lost, *self._network.altered()))))
             except DriveError as error:
                 return Outcome(False, str(error))
         return self._begin(self._supervisor.reset)

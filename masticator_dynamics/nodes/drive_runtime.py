@@ -17,8 +17,8 @@ from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.reference import check_reference
-from masticator_dynamics.drives.report import Report
 from masticator_dynamics.drives.safety import Finding, in_order
+from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import DescriptionError, DriveError
 from masticator_dynamics.nodes.added_effort import AddedEffortInput
@@ -33,7 +33,7 @@ class DriveRuntime:
     """Drives, their cycle, topics and services.
 
     The exchange's thread runs the cycle, takes commands and publishes states; the executor's does
-    the rest of ROS; requests and the check of the loops have threads of their own.
+    the rest of ROS; requests, the check of the loops and slow reading have threads of their own.
 
     Parameters
     ----------
@@ -65,6 +65,7 @@ class DriveRuntime:
         )
         self._network = DriveNetwork(drives, find_file(settings.drives))
         self._network.connect()
+        self._reading = SlowReading(self._network, self._supervisor)
         self._exchange = CyclicExchange(
             self._network, self._cycle, self._supervisor.exchange_failed
         )
@@ -82,12 +83,13 @@ class DriveRuntime:
         )  # fmt: skip
         self._diagnostics = DriveDiagnostics(
             node, mechanism.name, drives, self._exchange, self._command.rejections,
-            self._look_after, lambda: self._active, memory_locked=real_time.lock_memory(),
+            self._supervisor.report, lambda: self._active, memory_locked=real_time.lock_memory(),
         )  # fmt: skip
         self._watched = True  # the drives watch this side's heartbeat
 
     def activate(self) -> str:
         """Begin the cyclic exchange; `DriveError` for drives that have gone meanwhile."""
+        self._network.listen()  # nobody else commands these drives
         self._command.discard()
         self._supervisor.restart()
         # This thread may hold Python's lock when the exchange needs it.
@@ -96,6 +98,7 @@ class DriveRuntime:
         self._watch()
         self._active = self._requests.active = True
         self._loops.start()
+        self._reading.start()
         if self._settings.auto_enable:
             self._requests.start('auto_enable', self._enable)
         names, rate = ', '.join(self._supervisor.joints), self._drives.cycle_rate
@@ -108,6 +111,7 @@ class DriveRuntime:
         self._active = False
         self._requests.end()
         self._loops.stop()
+        self._reading.stop()
         self._unwatch()
         self._exchange.stop()
 
@@ -144,12 +148,6 @@ class DriveRuntime:
         setpoint = self._supervisor(feedback)
         self._state.publish(feedback)
         return setpoint
-
-    def _look_after(self) -> Report:
-        """What needs no haste; returns the supervisor's report."""
-        if self._active:
-            self._supervisor.set_temperature(self._network.temperatures())
-        return self._supervisor.report()
 
     def _enable(self) -> None:
         end = time.monotonic() + _HEARD

@@ -73,7 +73,7 @@ def test_the_margin_is_kept_and_used(mechanism):
 def test_velocity_counts_between_stamps_and_not_between_arrivals(following):
     """Commands that wait while cycles are left out, the way of three periods: no reason to stop."""
     following.drives.time += 2.0 * PERIOD
-    step = 29.0 * PERIOD
+    step = 20.0 * PERIOD
     stamp = 5000.0 + following.drives.time - 1.5 * PERIOD
     for k in range(1, 4):
         following.supervisor.submit(

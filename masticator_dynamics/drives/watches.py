@@ -1,0 +1,99 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that look after the drives, and whether they still do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from masticator_dynamics.drives import real_time
+from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.safety import Finding
+
+PATIENCE = 0.8  # s beyond its own pause that a watching thread may take to look again
+
+
+class Watches:
+    """By when each watching thread must have looked again; the cycle asks, by its own clock."""
+
+    def __init__(self) -> None:
+        self._limits: dict[str, float] = {}
+        self._last: dict[str, float] = {}  # s, of the cycle that first knew of the latest look
+
+    def begin(self, name: str, limit: float) -> None:
+        """From now on a thread is to look within so many s."""
+        self._last.pop(name, None)
+        self._limits[name] = limit
+
+    def end(self, name: str) -> None:
+        """It does not look any more, and need not."""
+        self._limits.pop(name, None)
+
+    def looked(self, name: str) -> None:
+        """The thread has looked."""
+        self._last.pop(name, None)
+
+    def overdue(self, now: float) -> list[Finding]:
+        """Threads that have not looked in time; called in every cycle."""
+        found = []
+        for name, limit in tuple(self._limits.items()):
+            silence = now - self._last.setdefault(name, now)
+            if silence > limit:
+                text = f'has not looked for {silence:.3g} s (limit {limit:.3g} s)'
+                found.append(Finding(name, 'watch', text, Goal.STOPPED))
+        return found
+
+
+class Watcher:
+    """A thread that looks again and again, whatever goes wrong; errors of its own stop the drives.
+
+    Parameters
+    ----------
+    name : str
+        In messages.
+    look : callable
+    pause : float
+        s between two looks.
+    watches : Watches
+    stop_drives : callable
+        Takes a `Finding`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        look: Callable[[], None],
+        pause: float,
+        watches: Watches,
+        stop_drives: Callable[[Finding], None],
+    ):
+        self._name, self._look, self._pause = name, look, pause
+        self._watches, self._stop_drives = watches, stop_drives
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin."""
+        self._ended.clear()
+        self._watches.begin(self._name, self._pause + PATIENCE)
+        self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; more than once does no harm."""
+        self._ended.set()
+        self._watches.end(self._name)
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        real_time.request(real_time.SERVICE)
+        while not self._ended.wait(self._pause):  # what was missed is not made up for
+            try:
+                self._look()
+            except Exception as error:  # it must go on watching, and nobody else would tell
+                text = f'failed: {type(error).__name__}: {error}'
+                self._stop_drives(Finding(self._name, 'watch', text, Goal.STOPPED))
+            self._watches.looked(self._name)

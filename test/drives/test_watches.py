@@ -1,0 +1,260 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is set up is looked after, and so are those who look."""
+
+import contextlib
+import struct
+import threading
+import time
+
+import can
+import numpy as np
+import pytest
+from by_the_clock import by_the_clock
+
+from drives.ideal_drives import PERIOD
+from drives.robot import Robot, connected, content, wait_for
+from drives.supervised import array
+from drives.test_escalation import chewing_robot
+from masticator_dynamics.drives import objects
+from masticator_dynamics.drives.can_bus import open_bus
+from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.other_master import OtherMaster
+from masticator_dynamics.drives.slow_reading import SlowReading
+from masticator_dynamics.drives.watches import PATIENCE, Watcher, Watches
+from masticator_dynamics.errors import DriveError
+
+# Threads that watch
+
+
+def test_a_watch_that_is_silent_stops_the_drives_in_time(following):
+    watches = following.supervisor.watches
+    watches.begin('eye', 0.05 + PATIENCE)
+    for _ in range(20):
+        watches.looked('eye')
+        following.drives.run(0.05, following.command)
+    assert following.drives.setpoint.goal is Goal.ENABLED
+    begin = following.drives.time - 0.05  # of the latest look
+    while following.drives.setpoint.goal is Goal.ENABLED:
+        following.drives.run(PERIOD, following.command)
+    assert 0.05 + PATIENCE - 3 * PERIOD < following.drives.time - begin < 1.0
+    assert following.report.text.startswith('eye: has not looked for 0.85')
+
+
+def test_a_silent_watch_keeps_drives_from_being_enabled(bench):
+    bench.supervisor.disable()
+    bench.drives.finish()
+    bench.supervisor.watches.begin('eye', 0.1)
+    bench.drives.run(0.2)
+    assert 'eye: has not looked' in bench.supervisor.enable().message
+    bench.supervisor.watches.looked('eye')
+    bench.drives.cycle()
+    assert bench.supervisor.enable().success
+
+
+def test_a_watch_that_has_ended_is_not_missed(following):
+    watches = following.supervisor.watches
+    watches.begin('eye', 0.01)
+    watches.end('eye')
+    following.drives.run(0.1, following.command)
+    assert following.drives.setpoint.goal is Goal.ENABLED
+
+
+def test_an_error_of_a_watching_thread_is_told_and_it_goes_on():
+    found, looked, watches = [], threading.Event(), Watches()
+
+    def look():
+        if not found:
+            raise RuntimeError('no eyes')
+        looked.set()
+
+    watcher = Watcher('eye', look, 0.001, watches, found.append)
+    watcher.start()
+    try:
+        assert looked.wait(30.0)
+    finally:
+        watcher.stop()
+        watcher.stop()
+    assert [(f.drive, f.text, f.goal) for f in found] == [
+        ('eye', 'failed: RuntimeError: no eyes', Goal.STOPPED)
+    ]
+    assert not watches.overdue(1e9)
+
+
+# Status word bit 12
+
+
+def test_a_drive_that_ignores_its_target_is_seen_in_that_cycle(following):
+    following.drives.once = {'status_word': array(4, 0x0237, 0x1237, int)}
+    assert following.drives.cycle().goal is Goal.TORQUE_FREE
+    assert following.report.text.startswith('crank_4: ignores its target (status word bit 12 is 0)')
+
+
+def test_a_drive_that_never_follows_is_not_enabled(bench):
+    bench.supervisor.disable()
+    bench.drives.finish()
+    assert bench.supervisor.enable().success
+    bench.drives.given = {'status_word': array(4, 0x0237, 0x1237, int)}
+    outcome = bench.drives.finish()
+    assert not outcome.success and 'crank_4: not enabled within 3 s' in outcome.message
+
+
+# Another master
+
+
+def frame(identifier, data=b'', **kinds):
+    return can.Message(arbitration_id=identifier, is_extended_id=False, data=data, **kinds)
+
+
+@pytest.mark.parametrize(('interface', 'echoed'), [('udp_multicast', True), ('virtual', False)])
+@pytest.mark.parametrize(
+    ('identifier', 'words'),
+    [(0x080, 'SYNC (0x080)'), (0x000, 'NMT commands'), (0x77E, 'heartbeat of node 126 (0x77E)')],
+)
+def test_own_frames_are_told_from_those_of_another(interface, echoed, identifier, words):
+    from drives.simulated import drives
+
+    others = OtherMaster(drives(interface=interface))
+    for _ in range(5):
+        others.sent(identifier)
+        if echoed:
+            others.take(frame(identifier))
+    assert others.found() == ''
+    for ignored in (frame(0x181), frame(0x701), frame(identifier, is_error_frame=True)):
+        others.take(ignored)
+    assert others.found() == ''
+    others.take(frame(identifier))
+    assert words in others.found()
+    assert others.found() == ''
+
+
+def test_frames_of_another_master_stop_quickly(following):
+    following.drives.once = {'other_master': 'another master is on the bus: it sends SYNC (0x080)'}
+    assert following.drives.cycle().goal is Goal.STOPPED
+    assert following.report.text.startswith('bus: another master is on the bus')
+
+
+# On a bus
+
+
+@pytest.fixture(scope='module')
+def robot(tmp_path_factory, module_port):
+    data = content(module_port) | {
+        'cycle_rate': 100.0, 'heartbeat': {'period': 0.05, 'timeout': 0.5},
+    }  # fmt: skip
+    for drive in data['drives'].values():
+        drive['motor']['absolute'] = True
+    robot = Robot(tmp_path_factory.mktemp('watched'), data)
+    yield robot
+    robot.end()
+
+
+@contextlib.contextmanager
+def reading(network, supervisor):
+    reading = SlowReading(network, supervisor)
+    reading.start()
+    try:
+        yield reading
+    finally:
+        reading.stop()
+
+
+CHANGES = {
+    'mode': (objects.MODE, 'b', 10, '0x6061 modes of operation display is 10, it was set to 8'),
+    'torque': (objects.MAX_TORQUE, 'H', 100, '0x6072 max torque is 100, it was set to 3000'),
+    'window': (objects.FOLLOWING_ERROR_WINDOW, 'I', 7, '0x6065'),
+    'watch': (objects.CONSUMER_HEARTBEAT, 'I', 126 << 16 | 60000, '0x1016:01'),
+    'lost': (objects.CONNECTION_LOST_OPTION, 'h', 0, '0x6007'),
+    'sync': (objects.SYNC_PERIOD, 'I', 0, '0x1006'),
+}
+
+
+def foreign_write(network, node, entry, kind, value):
+    """As somebody else on the bus would."""
+    data = struct.pack('<' + kind, value)
+    head = 0x23 | (4 - len(data)) << 2
+    request = struct.pack('<BHB4s', head, entry.index, entry.subindex, data)
+    with open_bus(network.drives.bus) as other:
+        other.send(frame(0x600 + node, request))
+        time.sleep(0.05)
+
+
+@by_the_clock
+@pytest.mark.parametrize('change', ['mode', 'torque', 'window', 'watch', 'lost', 'sync'])
+def test_a_change_of_what_was_set_up_is_found_while_enabled(mechanism, robot, change):
+    entry, kind, value, words = CHANGES[change]
+    with chewing_robot(mechanism, robot.file) as (network, supervisor):
+        with reading(network, supervisor):
+            foreign_write(network, 4, entry, kind, value)
+            begin = time.monotonic()
+            wait_for(lambda: supervisor.report().causes, 'found', 30.0)
+            print(f'CHANGE {change}: {time.monotonic() - begin:.2f} s')
+        cause = supervisor.report().causes[0]
+        assert cause.drive == 'crank_4' and words in str(cause)
+        if cause.kind == 'configuration':
+            assert network.altered() == ('crank_4',) and cause.goal is Goal.TORQUE_FREE
+            network.restore(network.altered())
+            assert network.altered() == ()
+            network.verify()
+
+
+@by_the_clock
+def test_drives_are_verified_and_what_differs_is_named(robot):
+    with connected(robot) as network:
+        begin = time.monotonic()
+        network.verify()
+        print(f'VERIFIED in {time.monotonic() - begin:.2f} s')
+        foreign_write(network, 2, objects.MODE, 'b', 6)
+        with pytest.raises(DriveError, match=r'crank_2 \(node 2\): 0x6061 .* is 6, .* set to 8'):
+            network.verify()
+        assert network.altered() == ('crank_2',)
+
+
+@by_the_clock
+def test_answers_of_no_length_end_no_thread(mechanism, robot):
+    """Whoever answers for a drive; the reading goes on, and temperatures come."""
+    with chewing_robot(mechanism, robot.file) as (network, supervisor):
+        with reading(network, supervisor), open_bus(network.drives.bus) as other:
+            for _ in range(150):
+                for node in range(1, 7):
+                    other.send(frame(0x580 + node, b''))
+                    other.send(frame(0x580 + node, b'\x4f'))
+                time.sleep(0.005)
+            assert [t.name for t in threading.enumerate()].count('slow reading') == 1
+            wait_for(lambda: np.isfinite(supervisor.report().temperature).all(), 'temperatures')
+
+
+@by_the_clock
+def test_a_second_master_is_refused_by_name_and_the_first_stops(mechanism, robot):
+    with chewing_robot(mechanism, robot.file) as (network, supervisor):
+        with pytest.raises(DriveError, match=r'another master .* SYNC \(0x080\) and the heartbeat'):
+            with connected(robot):
+                pass
+        time.sleep(0.2)
+        kinds = [cause.kind for cause in supervisor.report().causes]
+        assert 'second master' not in kinds  # it has only listened
+        with open_bus(network.drives.bus) as other:
+            other.send(frame(0x77E, b'\x05'))
+        text = 'bus: another master is on the bus: it sends the heartbeat of node 126 (0x77E)'
+        wait_for(lambda: text in map(str, supervisor.report().causes), 'told', 30.0)
+
+
+@by_the_clock
+def test_another_master_is_noticed_between_two_exchanges(robot):
+    with connected(robot) as network:
+        network.listen()
+        ended = threading.Event()
+
+        def other_master():
+            with open_bus(network.drives.bus) as bus:
+                while not ended.wait(0.02):
+                    bus.send(frame(0x080))
+
+        thread = threading.Thread(target=other_master)
+        thread.start()
+        try:
+            with pytest.raises(DriveError, match=r'it sends SYNC \(0x080\); stop it first'):
+                network.listen()
+        finally:
+            ended.set()
+            thread.join()
