@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ITERATIONS = 100
 LARGEST_CHANGE = 0.3  # of an actuated joint in one step, rad; of its home travel when sliding
+MOST_POSES = 20 * ITERATIONS  # that are solved on the way
 CONVERGED = 1e-12  # change of an actuated position, rad or m
 
 
@@ -139,16 +140,18 @@ class ActuatedFit:
         count, freedoms = len(self._actuated), len(mechanism.independent)
         self._scratch = np.zeros((2 * count + freedoms, freedoms))
         self._home = mechanism.home.given(), mechanism.home.row()
+        self._left = 0  # poses that may still be solved
 
-    def closest(self, target: FloatArray) -> Motion:
+    def closest(self, target: FloatArray, poses: int = MOST_POSES) -> Motion:
         """Closed motion whose actuated positions fit the target (n_u,) best.
 
         Raises
         ------
         ReachError
-            When nothing is found.
+            When nothing is found, or not with so many poses solved.
         """
         given, row = self._home
+        self._left = poses
         for _ in range(ITERATIONS):
             step, change = self._step(row, (target - row[self._position])[self._used])
             if change < CONVERGED:
@@ -156,6 +159,8 @@ class ActuatedFit:
             if change > LARGEST_CHANGE:
                 step *= LARGEST_CHANGE / change
             given, row = self._reachable(given, row, step)
+            if self._left <= 0:
+                break
         names = self._mechanism.actuated
         raise ReachError(
             'no closed configuration found near '
@@ -206,7 +211,8 @@ class ActuatedFit:
     ) -> tuple[FloatArray, FloatArray]:
         """The step from a row of the engine to another, halved until the loops can close there."""
         y = given[: len(step)]
-        for _ in range(20):
+        for _ in range(min(20, self._left)):
+            self._left -= 1
             there = self._mechanism.row_at(y + step)
             if not there[1].item(0):
                 return there

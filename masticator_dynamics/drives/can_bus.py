@@ -8,11 +8,11 @@ import errno
 import ipaddress
 import pathlib
 import socket
-from typing import Any
 
 import can
 
 from masticator_dynamics.drives.configuration import Bus
+from masticator_dynamics.drives.group_bus import GroupBus
 from masticator_dynamics.errors import DriveError
 
 _INTERFACE_UP = 1  # IFF_UP
@@ -28,14 +28,14 @@ def open_bus(bus: Bus) -> can.BusABC:
     DriveError
         The device is not there or down, the kernel has no SocketCAN, no multicast route.
     """
-    options: dict[str, Any] = {}
     if bus.interface == 'socketcan':
         _check_device(bus)
     elif bus.interface == 'udp_multicast':
         _check_route(bus)
-        options = {'port': bus.port, 'hop_limit': 0}  # nothing leaves the machine
     try:
-        return can.Bus(interface=bus.interface, channel=bus.channel, **options)
+        if bus.interface == 'udp_multicast':
+            return GroupBus(bus.channel, bus.port)
+        return can.Bus(interface=bus.interface, channel=bus.channel)
     except (OSError, ValueError, can.CanError) as error:
         reason = ' '.join(str(error.__cause__ or error).split())
         raise DriveError(bus_title(bus), f'cannot be opened: {reason}') from error

@@ -14,14 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import ClosureError, MasticatorError, ReachError
-from masticator_dynamics.forward_kinematics import ActuatedFit, forward_kinematics, gap
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.forward_kinematics import ActuatedFit, gap
 from masticator_dynamics.mechanism import Mechanism
 
 # One drive is named when without any other the gap is this many times wider than without it.
 _DISTINCT = 3.0
 # A drive that is off from its command by its error, up to this part, is the one that is off.
 _SAME = 0.5
+# Poses that a fit may solve: from home to anywhere in the range it takes half as many. What is far
+# open finds none, and must not keep the thread.
+_POSES = 40
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +79,7 @@ def check_reference(
 ) -> Reference:
     """Compare measured positions with the mechanism.
 
-    Takes milliseconds, when the loops are open some ten of them; for the mechanism's own thread.
+    Takes milliseconds, when the loops are open up to 50 of them; for the mechanism's own thread.
 
     Parameters
     ----------
@@ -91,10 +94,7 @@ def check_reference(
     """
     count, freedoms = len(mechanism.actuated), len(mechanism.independent)
     checkable = count > freedoms
-    try:
-        residual = float(forward_kinematics(mechanism, position, np.inf).closure_residual)
-    except (ReachError, ClosureError):
-        residual = np.inf
+    residual = _residual(mechanism, position)
     if residual <= tolerance:
         text = f'the loops close within {residual * 1e3:.3g} mm'
         if not checkable:
@@ -113,6 +113,17 @@ def check_reference(
     amount = 'are far open' if np.isinf(residual) else f'stay open by {residual * 1e3:.3g} mm'
     text = f'the loops {amount} (tolerance {tolerance * 1e3:.3g} mm): {_name(mechanism, suspects)}'
     return Reference(False, True, residual, suspects, text)
+
+
+def _residual(mechanism: Mechanism, position: FloatArray) -> float:
+    """Largest gap, m, when the closed mechanism fits positions best; infinite when none is near."""
+    if not np.isfinite(position).all():
+        return np.inf
+    try:
+        motion = mechanism.actuated_fit.closest(position, _POSES)
+    except MasticatorError:
+        return np.inf
+    return float(gap(mechanism, motion, position))
 
 
 def _suspects(mechanism: Mechanism, position: FloatArray, tolerance: float) -> tuple[Suspect, ...]:
@@ -147,7 +158,7 @@ def _left_out(
 ) -> Suspect | None:
     """Fit of all but one; None when there is none."""
     try:
-        motion = ActuatedFit(mechanism, used).closest(position)
+        motion = ActuatedFit(mechanism, used).closest(position, _POSES)
         others = np.where(used, position, motion.position)
         residual = gap(mechanism, motion, others)
     except MasticatorError:

@@ -33,7 +33,7 @@ def content(port=None):
         data['bus'] = {'interface': 'udp_multicast', 'channel': '239.74.163.2', 'port': port}
     # Generous, for machines that are busy; what is lost at the shipped rate is a test of its own.
     data['cycle_rate'] = 50.0
-    data['heartbeat'] = {'period': 0.1, 'timeout': 5.0}
+    data['heartbeat'] = {'period': 0.1, 'timeout': 1.0}
     return data
 
 

@@ -8,6 +8,7 @@ import sys
 
 import can
 import pytest
+from can.interfaces.udp_multicast.utils import pack_message
 
 from masticator_dynamics.drives.can_bus import error_frame_words, open_bus
 from masticator_dynamics.drives.configuration import Bus
@@ -55,6 +56,28 @@ def test_another_port_is_another_bus(multicast):
         send(here, 1, b'')
         assert here.recv(PATIENCE) is not None  # it was on its way
         assert there.recv(0.0) is None
+
+
+def test_what_is_no_frame_is_ignored_and_counted(multicast):
+    with open_bus(multicast) as here, open_bus(multicast) as there:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+            for garbage in (b'', b'garbage', bytes(range(256)), b'\xc1' * 1400):
+                stranger.sendto(garbage, (multicast.channel, multicast.port))
+        send(there, 0x181, b'\x01')
+        assert receive(here, 0x181) == b'\x01'
+        assert here.ignored == 4
+
+
+def test_packets_for_one_machine_alone_are_no_frames(multicast):
+    with open_bus(multicast) as here, open_bus(multicast) as there:
+        send(there, 0x182, b'')
+        frame = pack_message(can.Message(arbitration_id=0x181, data=b'', is_extended_id=False))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.sendto(frame, ('127.0.0.1', multicast.port))
+        send(there, 0x183, b'')
+        seen = [here.recv(PATIENCE).arbitration_id for _ in range(2)]
+        assert seen == [0x182, 0x183]
 
 
 def test_frames_do_not_leave_the_machine(multicast):

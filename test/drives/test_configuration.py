@@ -8,6 +8,7 @@ import yaml
 
 from masticator_dynamics.drives.configuration import Drives, bus_load, load_drives
 from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.ranges import RANGES
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.share import share_directory
 
@@ -97,8 +98,8 @@ LIMITS = 'drives/crank_2/limits'
         ('cycle_rate', 0.0, 'cycle_rate'),
         ('cycle_rate', 1000.0, '1000 Hz would fill at least 138 %'),
         ('bus/bitrate', 500000, '500 Hz would fill at least 138 %'),
-        ('heartbeat/timeout', 0.05, '0.05 s is not between the period of 0.05 s'),
-        ('heartbeat/timeout', 70.0, 'and 65.535 s'),
+        ('heartbeat/timeout', 0.05, '0.05 s is not longer than the period of 0.05 s'),
+        ('heartbeat/timeout', 70.0, '70 is not from 0.002 to 1: drives go on for so long'),
         ('heartbeat/period', 0.0015, '0.0015 s is shorter than a cycle'),
         ('schema', 2, 'schema'),
     ],
@@ -218,3 +219,45 @@ def test_what_is_left_out_has_a_default():
 
 def test_the_slowest_quick_stop_that_is_allowed(written):
     assert load_drives(written(f'{LIMITS}/deceleration', 100.0)).drives['crank_2']
+
+
+INSANE = {
+    'command_lead': 1e6,
+    'closure_tolerance': 1000.0,
+    'command_closure': 3.0,
+    'command_timeout': 60.0,
+    'cycle_rate': 4.0,
+    'heartbeat/timeout': 60.0,
+    f'{LIMITS}/following_error': 100.0,
+    f'{LIMITS}/acceleration': 1e6,
+    f'{LIMITS}/temperature': 1000.0,
+    'drives/crank_2/motor/efficiency': 1e-3,
+}
+
+
+@pytest.mark.parametrize('key', INSANE)
+def test_values_that_no_person_would_call_sane_are_refused_with_the_reason(written, key):
+    reason = RANGES[key.removeprefix('drives/crank_2/').replace('/', '.')].reason
+    text = refusal(written(key, INSANE[key]))
+    assert key.replace('/', '.') in text and reason in text
+
+
+def test_every_range_is_of_a_number_that_the_file_has():
+    drives = load_drives('drives.yaml')
+    for path in RANGES:
+        found = [_value(settings, path) for settings in (drives, drives.drives['crank_1'])]
+        assert found != [None, None] or path == 'effort_lead' or path == 'command_lead'
+
+
+def _value(settings, path):
+    for name in path.split('.'):
+        settings = getattr(settings, name, None)
+    return settings
+
+
+def test_a_file_of_before_the_gate_has_its_limits(written):
+    drives = load_drives(written('cycle_rate', 250.0))
+    assert drives.command_closure == 0.01
+    plain = dict(drives.drives['crank_1'].limits)
+    del plain['acceleration']
+    assert type(drives.drives['crank_1'].limits)(**plain).acceleration == 2000.0
