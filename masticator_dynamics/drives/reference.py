@@ -24,7 +24,7 @@ _DISTINCT = 3.0
 _SAME = 0.5
 # Poses that a fit may solve: from home to anywhere in the range it takes half as many. What is far
 # open finds none, and must not keep the thread.
-_POSES = 40
+_POSES = 32
 
 
 @dataclasses.dataclass(frozen=True)
