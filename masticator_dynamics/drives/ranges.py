@@ -37,7 +37,7 @@ RANGES = {
     'motor.zero': Range(-100.0, 100.0, 'rad of a joint at count 0'),
     'gains.position': Range(0.0, 1e5, 'a stiffer loop swings'),
     'gains.velocity': Range(0.0, 1e4, 'a stiffer loop swings'),
-    'limits.position_margin': Range(0.0, 0.5, 'rad inside the range of the joint'),
+    'limits.position_margin': Range(0.0, 10.0, 'rad inside the range of the joint'),
     'limits.velocity': Range(1e-3, 200.0, 'a joint that is faster is no joint of a robot'),
     'limits.effort': Range(1e-4, 1e5, 'N m at a joint'),
     'limits.effort_rate': Range(1e-3, 1e6, 'N m/s at a joint'),
