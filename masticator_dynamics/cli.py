@@ -32,6 +32,7 @@ SUMMARIES = {
     'check': 'Validate a description and show what it describes.',
     'new': 'A description to begin with: a delta, a palletiser, an excavator, ...',
     'export-c': 'Inverse dynamics of a mechanism as C99, for controllers without Python.',
+    'close': 'Find a closed pose of a description, its home.',
     'import': 'A description from URDF, MJCF, SDF or other files of other tools.',
     'export-mjcf': 'A mechanism for MuJoCo.',
     'check-drives': 'Validate a drives file and show what follows from it.',

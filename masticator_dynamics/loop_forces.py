@@ -30,10 +30,11 @@ class LoopForces:
 
     def __init__(self, mechanism: Mechanism):
         self._structure = structure = mechanism.structure
-        self._names = mechanism.closures
+        self._names, self._contacts = mechanism.closures, mechanism.contacts
         tree = structure.tree
         self._second = [
-            tree.frames[closure.frames[1]] for closure in mechanism.description.closures
+            tree.frames[closure.frames[1]] if closure.frames else None
+            for closure in mechanism.description.closures
         ]
         self.unique: npt.NDArray[np.bool_] = np.array(
             [name not in structure.shared for name in self._names], dtype=bool
@@ -61,21 +62,45 @@ class LoopForces:
 
     def wrenches(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Wrenches (..., n_closures, 6) on the second frames' bodies about their origins."""
-        shape = (*multipliers.shape[:-1], len(self._names), 6)
-        positions, given = q.reshape(-1, q.shape[-1]), multipliers.reshape(-1, self._rows())
-        single = [self._wrenches(*row) for row in zip(positions, given, strict=True)]
-        return np.array(single).reshape(shape)
+        found = np.zeros((*q.shape[:-1], len(self._names), 6))
+        for row in np.ndindex(q.shape[:-1]):
+            found[row] = self._wrenches(q[row], multipliers[row])
+        return found
 
-    def _rows(self) -> int:
-        return sum(c.size for c, _ in self._parts)
+    def coupling_efforts(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Efforts (..., n_closures) of couplings on the joints that they move."""
+        found = np.zeros((*q.shape[:-1], len(self._names)))
+        for row in np.ndindex(q.shape[:-1]):
+            found[row] = self._efforts(q[row], multipliers[row])
+        return found
+
+    def contact_forces(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Forces (..., n_contacts, 3) of planes and surfaces from multipliers (..., n_contacts)."""
+        contacts = {c.name: c for c, _ in self._parts if c.contact}
+        if all(c.kind == 'point' and not c.carried for c in contacts.values()):
+            normals = [contacts[name].rows[0] for name in self._contacts]
+            return multipliers[..., None] * np.array(normals).reshape(-1, 3)
+        found = np.zeros((*q.shape[:-1], len(self._contacts), 3))
+        for row in np.ndindex(q.shape[:-1]):
+            poses = self._structure.tree.poses(q[row])
+            for k, name in enumerate(self._contacts):
+                force = wrenches(poses, contacts[name])[0, :3]
+                found[(*row, k)] = multipliers[(*row, k)] * force
+        return found
+
+    def _efforts(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
+        efforts = np.zeros(len(self._names))
+        shares, multipliers = self._shares(q, multipliers)
+        for constraint, rows in shares:
+            if constraint.kind == 'coupling':
+                efforts[self._names.index(constraint.name)] = multipliers[rows.start]
+        return efforts
 
     def _wrenches(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Wrenches (n_closures, 6) of one state."""
         poses = self._structure.tree.poses(q)
         found = np.zeros((len(self._names), 6))
-        shares = self._parts
-        if not self._structure.least_norm:
-            shares, multipliers = self._least_norm(q, multipliers)
+        shares, multipliers = self._shares(q, multipliers)
         for constraint, rows in shares:
             if constraint.name in self._names:
                 k = self._names.index(constraint.name)
@@ -88,18 +113,23 @@ class LoopForces:
     ) -> FloatArray:
         """A wrench on body b about its point, as one on the second frame's body and origin."""
         frame = self._second[k]
+        if frame is None:  # a coupling acts between no two bodies
+            return np.zeros(6)
         sign = 1.0 if frame.body == constraint.body_b else -1.0
         arm = points(poses, constraint)[1] - poses.point(frame.body, frame.position)
         force = sign * wrench[:3]
         return np.concatenate([force, sign * wrench[3:] + np.cross(arm, force)])
 
-    def _least_norm(
+    def _shares(
         self, q: FloatArray, multipliers: FloatArray
     ) -> tuple[list[tuple[Constraint, range]], FloatArray]:
-        """Multipliers of all described equations that load the joints like those kept.
+        """Constraints, their rows among multipliers, and these: of least norm.
 
-        Of least norm, with torques per size of the mechanism.
+        Where equations were left out: multipliers of all described equations that load the joints
+        like those of the kept ones, torques per size of the mechanism.
         """
+        if self._structure.least_norm:
+            return self._parts, multipliers
         kept, full = self._kept, self._described
         load = kept.jacobian(q).T @ (multipliers * kept.units())
         shares = np.linalg.lstsq(full.jacobian(q).T, load, rcond=ROUNDING)[0]

@@ -166,7 +166,7 @@ class Mechanism:
     def block_names(self, block: int) -> tuple[str, ...]:
         """Closures and contacts of one of the engine's blocks; the first has none."""
         constraints = self._structure.blocks[block - 1].constraints
-        return tuple(self._structure.constraints[c].name for c in constraints)
+        return tuple(dict.fromkeys(self._structure.constraints[c].name for c in constraints))
 
     # Evaluation
 

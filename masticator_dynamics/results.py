@@ -248,6 +248,11 @@ class Effort(_Answer):
         return _read_only(self._field('multipliers')[..., self.mechanism.contact_rows])
 
     @property
+    def contact_force(self) -> FloatArray:
+        """Force (..., n_contacts, 3), N, base axes, of each plane or surface on the body."""
+        return _read_only(self.mechanism.loops.contact_forces(self.q, self.contact))
+
+    @property
     def loop_force(self) -> FloatArray:
         """Force (..., n_closures, 3), N, base axes, on the second frame's body from the first's.
 
@@ -263,6 +268,16 @@ class Effort(_Answer):
         """
         wrenches = self.mechanism.loops.wrenches(self.q, self._field('multipliers'))
         return _read_only(wrenches[..., 3:])
+
+    @property
+    def coupling_effort(self) -> FloatArray:
+        """Effort (..., n_closures), N m or N, of each coupling on the joint that it moves.
+
+        On the other joints of the coupling it acts with the slopes of their polynomials,
+        negative. 0 for closures that are no couplings. Of least norm where not unique.
+        """
+        efforts = self.mechanism.loops.coupling_efforts(self.q, self._field('multipliers'))
+        return _read_only(efforts)
 
     @property
     def loop_force_unique(self) -> npt.NDArray[np.bool_]:

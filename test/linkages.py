@@ -142,3 +142,59 @@ def check_efforts(mechanism: Mechanism, state: samples.State) -> None:
         slope = samples.five_point(lambda t, d=direction: mechanism.solve(y + t * d).q, 1e-4)
         driven = slope[mechanism.actuated_rows] @ effort.actuated
         assert abs(driven - slope[order] @ load) < 1e-8 * max(np.abs(load).max(), 1.0), k
+
+
+def check_wrenches(mechanism: Mechanism, state: samples.State) -> None:
+    """Efforts, wrenches of closures, contacts and couplings balance every joint of the open tree.
+
+    With Pinocchio's inverse dynamics and Jacobians of frames, and the frames and points in which
+    results are said to be given.
+    """
+    pin = samples.pinocchio()
+    model = pin.buildModelFromXML(mechanism.description.urdf_xml)
+    model.gravity = pin.Motion(np.array(mechanism.description.gravity), np.zeros(3))
+    names = list(model.names)[1:]
+    order = [mechanism.tree_joints.index(name) for name in names]
+    y, y_dot, y_ddot, wrench = state
+    effort = mechanism.feedforward(y, y_dot, y_ddot, wrench)
+    data, q = model.createData(), effort.q[order]
+    load = pin.rnea(model, data, q, effort.v[order], effort.a[order])
+    largest = np.abs(load).max()
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+
+    def act(link: str, at: samples.Array, force: samples.Array, torque: samples.Array) -> None:
+        index = model.getFrameId(link)
+        axes = pin.LOCAL_WORLD_ALIGNED
+        arm = at - data.oMf[index].translation
+        total = np.concatenate([force, torque + np.cross(arm, force)])
+        load[:] -= pin.computeFrameJacobian(model, data, q, index, axes).T @ total
+
+    def place(link: str) -> tuple[samples.Array, samples.Array]:
+        pose = data.oMf[model.getFrameId(link)]
+        return pose.translation, pose.rotation
+
+    description = mechanism.description
+    act(description.platform, place(description.platform)[0], wrench[:3], wrench[3:])
+    for k, closure in enumerate(description.closures):
+        force, torque = effort.loop_force[k], effort.loop_torque[k]
+        if closure.type == 'coupling':
+            assert not force.any() and not torque.any()
+            load[names.index(closure.joint)] -= effort.coupling_effort[k]
+            for joint, coefficients in closure.of.items():
+                slope = np.polynomial.Polynomial([0.0, *coefficients]).deriv()(
+                    q[names.index(joint)]
+                )
+                load[names.index(joint)] += slope * effort.coupling_effort[k]
+            continue
+        at = place(closure.frames[1])[0]
+        act(closure.frames[1], at, force, torque)
+        act(closure.frames[0], at, -force, -torque)
+    for force, contact in zip(effort.contact_force, description.contacts, strict=True):
+        at = place(contact.frame)[0]
+        act(contact.frame, at, force, np.zeros(3))
+        if contact.carrier is not None:
+            act(contact.carrier, at, -force, np.zeros(3))
+    for name, value in zip(mechanism.actuated, effort.actuated, strict=True):
+        load[names.index(name)] -= value
+    assert np.abs(load).max() < 1e-9 * max(largest, 1.0)

@@ -11,7 +11,7 @@ import math
 
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.pose import point_in_base
-from masticator_dynamics.engine.seen import IN_BASE
+from masticator_dynamics.engine.seen import IN_BASE, SURFACE
 
 REST = 1e-12  # of the velocities that cancel, or of the fastest actuator
 
@@ -63,6 +63,9 @@ def contact_friction(model, tables, i, v):
         vx, vy, vz = 0.0, 0.0, 0.0  # rounding must not choose the direction of friction
     speed = math.sqrt(vx * vx + vy * vy + vz * vz + contact.transition**2)
     unit = contact.coulomb / speed if speed > 0.0 else 0.0
+    if constraint.kind == SURFACE:  # its normal is of any length, and changes
+        force = model.wrenches[contact.row]
+        unit *= math.sqrt(force[0] ** 2 + force[1] ** 2 + force[2] ** 2)
     friction, viscous = tables.friction, tables.viscous
     friction[3 * i], friction[3 * i + 1], friction[3 * i + 2] = unit * vx, unit * vy, unit * vz
     viscous[3 * i] = contact.viscous * vx

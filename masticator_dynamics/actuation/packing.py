@@ -148,7 +148,8 @@ def _contacts(
         record['constraint'] = order.index(structure.constraints.index(constraint))
         (record['row'],) = structure.rows(contact.name)
         if friction:
-            record['coulomb'] = contact.friction.coulomb * np.linalg.norm(contact.normal)
+            length = 1.0 if contact.height is not None else np.linalg.norm(contact.normal)
+            record['coulomb'] = contact.friction.coulomb * length
             record['viscous'] = contact.friction.viscous
             record['transition'] = contact.friction.transition_velocity
     return records

@@ -11,8 +11,9 @@ import numpy as np
 
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.sections import Row, section
+from masticator_dynamics.description.schema import Closure, Contact
 from masticator_dynamics.description.urdf import Joint
-from masticator_dynamics.engine.constraint import residual
+from masticator_dynamics.engine.equations import gap
 from masticator_dynamics.mechanism import Mechanism
 
 
@@ -88,15 +89,33 @@ def _constraints(mechanism: Mechanism) -> Iterator[Row]:
     structure, description = mechanism.structure, mechanism.description
     home = np.array([description.home.get(name, 0.0) for name in mechanism.tree_joints])
     poses = structure.tree.poses(home)
-    parts = {closure.name: ' = '.join(closure.frames) for closure in description.closures} | {
-        contact.name: f'{contact.frame} on {_plane(contact.normal, contact.offset)}'
-        for contact in description.contacts
+    parts = {closure.name: _between(closure) for closure in description.closures} | {
+        contact.name: f'{contact.frame} on {_surface(contact)}' for contact in description.contacts
     }
-    for constraint in structure.constraints:
-        lengths = np.linalg.norm(constraint.rows, axis=1)  # planes as written are not normalised
-        gap = np.abs(residual(poses, constraint) / lengths).max()
-        kind = 'closure' if constraint.name in mechanism.closures else 'contact'
-        yield kind, constraint.name, f'{gap * 1e3:.1e} mm', parts[constraint.name]
+    for constraint in structure.described:
+        kind = 'contact' if constraint.contact else 'closure'
+        size = gap(poses, constraint)
+        shown = f'{size * 1e3:.1e} mm'
+        if constraint.kind in ('turn', 'coupling'):
+            shown = f'{size:.1e} rad' if constraint.kind == 'turn' else f'{size:.1e}'
+        yield kind, constraint.name, shown, parts[constraint.name]
+
+
+def _between(closure: Closure) -> str:
+    """What a closure connects."""
+    if closure.type == 'coupling':
+        return f'{closure.joint} of {", ".join(closure.of)}'
+    if closure.type == 'point':
+        return ' = '.join(closure.frames)
+    return f'{closure.type} {closure.frames[0]}, {closure.frames[1]}'
+
+
+def _surface(contact: Contact) -> str:
+    """What a contact touches."""
+    on = '' if contact.carrier is None else f' of {contact.carrier}'
+    if contact.height is not None:
+        return f'surface{on}'
+    return _plane(contact.normal, contact.offset) + on
 
 
 def _redundant(mechanism: Mechanism) -> Iterator[Row]:

@@ -9,16 +9,19 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import yaml
 
 from masticator_dynamics.description import schema, urdf
+from masticator_dynamics.description.constraints import (
+    check_closures,
+    check_contacts,
+    check_keys,
+)
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning
 from masticator_dynamics.share import share_directory
 from masticator_dynamics.yaml_file import checked, read_mapping
 
 Refusal = Callable[[str, str], None]
-SUPPORTED_CONSTRAINTS = {'closures': ('point',), 'contacts': ('plane',)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,15 +157,7 @@ def _read(file: pathlib.Path) -> schema.MechanismFile:
 
 
 def _checked(data: dict[str, Any], file: pathlib.Path) -> schema.MechanismFile:
-    for group, supported in SUPPORTED_CONSTRAINTS.items():
-        items = data.get(group)
-        for index, item in enumerate(items if isinstance(items, list) else ()):
-            kind = item.get('type', supported[0]) if isinstance(item, dict) else supported[0]
-            if kind not in supported:
-                raise DescriptionError(
-                    file, f'{group}[{index}].type',
-                    f'constraint type {kind!r} is not supported; supported: {", ".join(supported)}',
-                )  # fmt: skip
+    check_keys(data, file)
     return checked(schema.MechanismFile, data, file)
 
 
@@ -204,26 +199,8 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
     carriers = tree.carriers()
     if carriers[content.platform] == tree.root:
         refuse('platform', f'{content.platform!r} does not move against the base')
-    for index, closure in enumerate(content.closures):
-        key = f'closures[{index}].frames'
-        for frame in closure.frames:
-            _known(frame, tree.links, key, 'link', refuse)
-        if carriers[closure.frames[0]] == carriers[closure.frames[1]]:
-            refuse(key, f'{list(closure.frames)} are parts of the same rigid body')
-    for index, contact in enumerate(content.contacts):
-        key = f'contacts[{index}]'
-        _known(contact.frame, tree.links, f'{key}.frame', 'link', refuse)
-        if carriers[contact.frame] == tree.root:
-            refuse(f'{key}.frame', f'{contact.frame!r} does not move against the base')
-        if not np.linalg.norm(contact.normal) > 1e-9:
-            refuse(f'{key}.normal', f'{list(contact.normal)} has no direction')
-        for axis in 'xyz':
-            interval = getattr(contact.range, axis)
-            if interval is not None and interval[0] > interval[1]:
-                refuse(f'{key}.range.{axis}', f'{interval[0]} m is above {interval[1]} m')
-        low, high = contact.force_range
-        if low is not None and high is not None and low > high:
-            refuse(f'{key}.force_range', f'{low} N is above {high} N')
+    check_closures(content.closures, tree, moving, refuse)
+    check_contacts(content.contacts, tree, refuse)
 
 
 def _check_transmission(

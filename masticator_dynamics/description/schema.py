@@ -15,11 +15,28 @@ OpenInterval = tuple[Finite | None, Finite | None]
 
 
 class Closure(Strict):
-    """A loop is closed where the origins of two links coincide."""
+    """What closes a loop: how two links stand to one another, or a coupling of joints.
+
+    ``point``: origins coincide. ``weld``: origins and axes do. ``hinge``: origins and Z.
+    ``universal``: origins coincide, and Z of the two are at right angles. ``cylindrical``: the
+    second origin stays on Z of the first, and Z of the two are parallel. ``slider``: the second
+    origin stays on Z of the first, and all axes are parallel. ``distance``: a rod between two
+    balls. ``coupling``: a joint's position is a sum of polynomials of other joints'.
+    """
 
     name: str
-    type: Literal['point'] = 'point'
-    frames: tuple[str, str] = pydantic.Field(description='two URDF links on the two sides')
+    type: Literal[
+        'point', 'weld', 'hinge', 'universal', 'cylindrical', 'slider', 'distance', 'coupling'
+    ] = 'point'
+    frames: tuple[str, ...] = pydantic.Field(
+        (), description='two URDF links on the two sides; none for a coupling'
+    )
+    length: Positive | None = pydantic.Field(None, description='m, of a distance')
+    joint: str | None = pydantic.Field(None, description='that a coupling moves')
+    of: dict[str, tuple[Finite, ...]] = pydantic.Field(
+        {}, description='of a coupling: joint: coefficients of its 1st, 2nd, ... power'
+    )
+    offset: Finite = pydantic.Field(0.0, description='of a coupling, rad or m')
 
 
 class ContactRange(Strict):
@@ -51,16 +68,38 @@ class JointFriction(Strict):
     )
 
 
+class Height(Strict):
+    """Height of a curved surface over a plane: a polynomial, or a spline through a grid."""
+
+    polynomial: tuple[tuple[Finite, ...], ...] = pydantic.Field(
+        (), description='rows by power of x, in them coefficients by power of y; m'
+    )
+    x: tuple[Finite, ...] = pydantic.Field(
+        (), description='m, where heights are given; of a polynomial the two ends, if any'
+    )
+    y: tuple[Finite, ...] = pydantic.Field((), description='m, likewise')
+    heights: tuple[tuple[Finite, ...], ...] = pydantic.Field(
+        (), description='m, a row per x, in it one per y'
+    )
+
+
 class Contact(Strict):
-    """The origin of a link stays on a plane fixed in the base, from both sides."""
+    """The origin of a link stays on a plane or a curved surface, from both sides."""
 
     name: str
-    type: Literal['plane'] = 'plane'
+    type: Literal['plane', 'surface'] = 'plane'
     frame: str = pydantic.Field(description='URDF link whose origin touches the plane')
-    normal: Vector3 = pydantic.Field(
-        description='plane normal, base axes, as written: force = normal * multiplier'
+    carrier: str | None = pydantic.Field(
+        None, description='URDF link that plane or surface is fixed to; default: the base'
     )
-    offset: Finite = pydantic.Field(description='m; the plane is normal . p + offset = 0')
+    normal: Vector3 = pydantic.Field(
+        (0.0, 0.0, 1.0),
+        description='of a plane, axes of the carrier, as written: force = normal * multiplier',
+    )
+    offset: Finite = pydantic.Field(0.0, description='m; a plane is normal . p + offset = 0')
+    height: Height | None = pydantic.Field(
+        None, description='of a surface: z over the XY plane of the carrier'
+    )
     range: ContactRange = ContactRange()
     force_range: OpenInterval = pydantic.Field(
         (None, None), description='N, range of the multiplier; null: open on that side'

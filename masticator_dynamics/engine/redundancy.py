@@ -215,9 +215,11 @@ def _picked_rows(constraint: Constraint, beyond: list[FloatArray], rank: int) ->
                 unit = part[picked[-1]] / length
                 part -= np.outer(part @ unit, unit)
     picked.sort()
+    turns = constraint.kind == 'turn'
     return dataclasses.replace(
-        constraint, rows=constraint.rows[picked], offset=constraint.offset[picked]
-    )
+        constraint, rows=constraint.rows[picked], offset=constraint.offset[picked],
+        partners=constraint.partners[picked] if turns else constraint.partners,
+    )  # fmt: skip
 
 
 def _shared(loops: Loops, rates: FloatArray) -> set[str]:

@@ -26,11 +26,13 @@ class Surface:
     numbers: FloatArray
 
     @classmethod
-    def polynomial(cls, coefficients: npt.ArrayLike, x: FloatArray, y: FloatArray) -> 'Surface':
+    def polynomial(
+        cls, coefficients: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike
+    ) -> 'Surface':
         """The polynomial with ``coefficients[i][j]`` x^i y^j between the ends ``x`` and ``y``."""
         table = np.array(coefficients, dtype=float)
         # Coordinates of a cell count from its lower end, where it has one.
-        for axis, (lower, _) in enumerate((x, y)):
+        for axis, (lower, _) in enumerate(np.array([x, y], dtype=float)):
             if math.isfinite(lower):
                 table = np.apply_along_axis(_shifted, axis, table, lower)
         return cls(np.concatenate([[1, 1, *table.shape], x, y, table.ravel()]))

@@ -154,8 +154,8 @@ def _constraint_arrays(
     frames |= {c.name: (description.base, c.frame) for c in description.contacts}
     rows: list[tuple[int, int, FloatArray, float]] = []
     for name, pair in frames.items():
-        a, b = (tree.of_link[frame] for frame in pair)
         constraint = _in_base(description, structure, name)
+        a, b = (tree.of_link[frame] for frame in pair)
         rows += [
             (a, b, row, float(offset))
             for row, offset in zip(constraint.rows, constraint.offset, strict=True)

@@ -110,7 +110,6 @@ class FeedforwardCycle:
         self._bite = bite
         self._clamp = clamp
         contacts = mechanism.description.contacts
-        self._contact_normals = tuple(np.array(contact.normal) for contact in contacts)
         self._contact_chains = [FrameChain(mechanism, contact.frame) for contact in contacts]
         joints = mechanism.structure.tree.joints
         self._actuated_rows = mechanism.tree_indices(mechanism.actuated)
@@ -139,11 +138,10 @@ class FeedforwardCycle:
     def contact_forces(self, effort: Effort) -> list[FloatArray]:
         """Force (3,) of each socket on the platform, friction included, axes of its frame, N."""
         return [
-            chain.poses(effort.q)[1].T @ (normal * multiplier + rubbing)
-            for chain, normal, multiplier, rubbing in zip(
+            chain.poses(effort.q)[1].T @ (force + rubbing)
+            for chain, force, rubbing in zip(
                 self._contact_chains,
-                self._contact_normals,
-                effort.contact,
+                effort.contact_force,
                 effort.contact_friction,
                 strict=True,
             )

@@ -54,7 +54,7 @@ def test_descriptions_are_valid(file) -> None:
         (['schema'], lambda data: data.update(schema=2)),
         (['gravity'], lambda data: data.update(gravity=[0.0, 1.0])),
         (['gravity', 1], lambda data: data.update(gravity=[0.0, 'much', 0.0])),
-        (['closures', 0, 'type'], lambda data: data['closures'][0].update(type='weld')),
+        (['closures', 0, 'type'], lambda data: data['closures'][0].update(type='welded')),
         (['actuators', 'motor_1', 'rotor_inertia'],
          lambda data: data['actuators']['motor_1'].update(rotor_inertia=-1.0)),
     ],

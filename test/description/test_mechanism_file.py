@@ -215,17 +215,20 @@ def test_a_negative_rotor_inertia(tmp_path: pathlib.Path) -> None:
 # Constraint types
 
 
-@pytest.mark.parametrize('kind', ['weld', 'plane', 'Point', None])
+@pytest.mark.parametrize('kind', ['welded', 'plane', 'Point', None])
 def test_unknown_closure_types(tmp_path: pathlib.Path, kind: str | None) -> None:
     error = refused(tmp_path, FIVE_BAR, lambda data: data['closures'][1].update(type=kind))
     assert error.key == 'closures[1].type'
-    assert error.reason == f'constraint type {kind!r} is not supported; supported: point'
+    assert error.reason == (
+        f'constraint type {kind!r} is not supported; supported: point, weld, hinge, universal, '
+        'cylindrical, slider, distance, coupling'
+    )
 
 
 def test_unknown_contact_types(tmp_path: pathlib.Path) -> None:
     error = refused(tmp_path, LADDER, lambda data: data['contacts'][0].update(type='cylinder'))
     assert error.key == 'contacts[0].type'
-    assert error.reason == "constraint type 'cylinder' is not supported; supported: plane"
+    assert error.reason == "constraint type 'cylinder' is not supported; supported: plane, surface"
 
 
 # Names

@@ -1,0 +1,165 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A closed pose of a mechanism whose home is missing or open: found by search, not by reasoning."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.descent import Loops, descend
+from masticator_dynamics.engine.equations import all_constraints, extent, gap, opposed_axis
+from masticator_dynamics.engine.redundancy import ROUNDING
+from masticator_dynamics.engine.structure import ROUNDED_HOME
+from masticator_dynamics.engine.tree import spanning_tree
+from masticator_dynamics.errors import InputError
+
+STARTS = 40
+_ITERATIONS = 80
+_CLOSED_TRIED = 8  # starts, before a pose that is singular or outside ranges is taken
+
+
+@dataclasses.dataclass(frozen=True)
+class ClosedPose:
+    """What a search found.
+
+    Attributes
+    ----------
+    home : dict of str to float
+        Positions of all moving joints, rad or m: closed or, where no start led there, the pose
+        with the smallest largest gap.
+    gaps : dict of str to float
+        What is open there by closure and contact, m or rad.
+    starts : int
+        How many were tried.
+    outside : dict of str to float
+        Joints outside their ranges, and by how much.
+    """
+
+    home: dict[str, float]
+    gaps: dict[str, float]
+    starts: int
+    outside: dict[str, float]
+
+    @property
+    def closed(self) -> bool:
+        """Whether all closures and contacts hold, but for what drawing programs round."""
+        return max(self.gaps.values(), default=0.0) <= ROUNDED_HOME
+
+
+class _Search:
+    def __init__(self, description: MechanismDescription):
+        self._description = description
+        self.tree = spanning_tree(description.tree)
+        constraints = all_constraints(description, self.tree)
+        still = np.zeros(len(self.tree.joints))
+        self.loops = Loops(self.tree, tuple(constraints), extent(self.tree, constraints, still))
+        self.lower = np.array([joint.lower for joint in self.tree.joints])
+        self.upper = np.array([joint.upper for joint in self.tree.joints])
+        independent = description.independent
+        self._dependent = [i for i, j in enumerate(self.tree.joints) if j.name not in independent]
+        self._turning = np.array([joint.type != 'prismatic' for joint in self.tree.joints])
+
+    def start(self, guess: Mapping[str, float]) -> FloatArray:
+        """Positions of the guess; others 0, or in the middle of a range without it."""
+        bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
+        without = bounded & ((self.lower > 0.0) | (self.upper < 0.0))
+        q = np.zeros(len(self.lower))
+        q[without] = 0.5 * (self.lower[without] + self.upper[without])
+        for i, joint in enumerate(self.tree.joints):
+            q[i] = guess.get(joint.name, q[i])
+        return q
+
+    def settle(self, q: FloatArray) -> FloatArray:
+        """Where the descent from a start ends, angles by whole turns brought into their ranges."""
+        q = descend(self.loops, q, _ITERATIONS, 0.1 * ROUNDING)
+        turns = np.round(q / (2.0 * np.pi)) * self._turning
+        near = q - 2.0 * np.pi * turns
+        for whole in (2.0 * np.pi, -2.0 * np.pi):
+            other = near + whole * self._turning
+            better = self._outside(other) < self._outside(near)
+            near = np.where(better, other, near)
+        return np.where(self._outside(q) > 0.0, near, np.where(np.abs(q) > np.pi, near, q))
+
+    def gaps(self, q: FloatArray) -> dict[str, float]:
+        """Largest gap of each closure and contact."""
+        poses = self.tree.poses(q)
+        found: dict[str, float] = {}
+        for constraint in self.loops.constraints:
+            found[constraint.name] = max(found.get(constraint.name, 0.0), gap(poses, constraint))
+        for closure in self._description.closures:
+            if opposed_axis(closure, self.tree, poses):
+                found[closure.name] = np.pi
+        return found
+
+    def merit(self, q: FloatArray) -> tuple[bool, float, bool, float]:
+        """What makes a pose worse than another: open, by how much, singular, outside ranges."""
+        open_by = max(self.gaps(q).values(), default=0.0)
+        if open_by > ROUNDED_HOME:
+            return True, open_by, True, np.inf
+        return False, 0.0, self._singular(q), sum(self.outside(q).values())
+
+    def _singular(self, q: FloatArray) -> bool:
+        """Whether equations tell less of all joints, or of the dependent ones, than nearby."""
+        away = np.random.default_rng(1).uniform(-0.2, 0.2, len(q)) * self.loops.joint_units
+        nearby = descend(self.loops, q + away, _ITERATIONS, 0.1 * ROUNDING)
+        here, there = self.loops.jacobian(q), self.loops.jacobian(nearby)
+        return any(
+            np.linalg.matrix_rank(here[:, joints], tol=ROUNDING)
+            < np.linalg.matrix_rank(there[:, joints], tol=ROUNDING)
+            for joints in (slice(None), self._dependent)
+        )
+
+    def outside(self, q: FloatArray) -> dict[str, float]:
+        """Joints outside their ranges, and by how much."""
+        far = self._outside(q)
+        return {
+            joint.name: float(x) for joint, x in zip(self.tree.joints, far, strict=True) if x > 0.0
+        }
+
+    def _outside(self, q: FloatArray) -> FloatArray:
+        return np.maximum(np.maximum(self.lower - q, q - self.upper), 0.0)
+
+
+def closed_pose(
+    description: MechanismDescription, guess: Mapping[str, float] | None = None
+) -> ClosedPose:
+    """Search for a closed pose from home as described, or a guess, and then farther around it.
+
+    All joints of the tree may move; which of them are independent or driven does not matter.
+    Poses that are not singular are preferred, and among them those within the joints' ranges.
+
+    Parameters
+    ----------
+    guess : mapping of str to float, optional
+        Joint positions, rad or m, that replace those of home to begin with.
+
+    Raises
+    ------
+    InputError
+        For a joint that does not exist.
+    """
+    search = _Search(description)
+    names = [joint.name for joint in search.tree.joints]
+    for name in guess or {}:
+        if name not in names:
+            raise InputError(f'no moving joint {name!r}; there are: {", ".join(names)}')
+    first = search.start({**description.home, **(guess or {})})
+    held = np.array([name in (guess or {}) for name in names], dtype=bool)
+    rng = np.random.default_rng(0)
+    best, least = first, (True, np.inf, True, np.inf)
+    for attempt in range(STARTS):
+        away = rng.uniform(-1.0, 1.0, len(names)) * min(3.0, 0.25 * attempt)
+        q = search.settle(first + np.where(held, 0.2, 1.0) * away * search.loops.joint_units)
+        merit = search.merit(q)
+        if merit < least:
+            best, least = q, merit
+        still_open, _, singular, outside = least
+        if not still_open and (attempt >= _CLOSED_TRIED or not (singular or outside)):
+            break
+    home = {name: float(value) for name, value in zip(names, best, strict=True)}
+    return ClosedPose(home, search.gaps(best), attempt + 1, search.outside(best))

@@ -1,0 +1,155 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the types of closures and contacts need to be told, and whether what they name exists."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.description import schema, urdf
+from masticator_dynamics.errors import DescriptionError
+
+Refusal = Callable[[str, str], None]
+_FRAMES = (('frames',), ())
+# Keys that a type needs, and keys that it takes besides, other than those of every closure.
+CLOSURES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    'point': _FRAMES,
+    'weld': _FRAMES,
+    'hinge': _FRAMES,
+    'universal': _FRAMES,
+    'cylindrical': _FRAMES,
+    'slider': _FRAMES,
+    'distance': (('frames', 'length'), ()),
+    'coupling': (('joint', 'of'), ('offset',)),
+}
+CONTACTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    'plane': (('normal', 'offset'), ()),
+    'surface': (('height',), ()),
+}
+
+
+def check_keys(data: Mapping[str, Any], file: pathlib.Path) -> None:
+    """Refuse unknown types, and keys that a type needs or does not know.
+
+    Raises
+    ------
+    DescriptionError
+        Naming the key.
+    """
+    for group, types in (('closures', CLOSURES), ('contacts', CONTACTS)):
+        special = {key for needed, more in types.values() for key in (*needed, *more)}
+        items = data.get(group)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if not isinstance(item, dict):
+                continue
+            place, kind = f'{group}[{index}]', item.get('type', next(iter(types)))
+            if not isinstance(kind, str) or kind not in types:
+                raise DescriptionError(
+                    file, f'{place}.type',
+                    f'constraint type {kind!r} is not supported; supported: {", ".join(types)}',
+                )  # fmt: skip
+            needed, more = types[kind]
+            for key in needed:
+                if key not in item:
+                    raise DescriptionError(file, f'{place}.{key}', 'is missing')
+            for key in special.intersection(item) - {*needed, *more}:
+                raise DescriptionError(file, f'{place}.{key}', f'type {kind!r} takes no such key')
+
+
+def check_closures(
+    closures: Iterable[schema.Closure], tree: urdf.Tree, moving: Iterable[str], refuse: Refusal
+) -> None:
+    """Links and joints that closures name exist, and move against one another."""
+    carriers = tree.carriers()
+    for index, closure in enumerate(closures):
+        place = f'closures[{index}]'
+        if closure.type == 'coupling':
+            _check_coupling(closure, place, moving, refuse)
+            continue
+        key = f'{place}.frames'
+        if len(closure.frames) != 2:
+            refuse(key, f'two links are needed (got {list(closure.frames)})')
+        for frame in closure.frames:
+            _known(frame, tree.links, key, 'link', refuse)
+        if carriers[closure.frames[0]] == carriers[closure.frames[1]]:
+            refuse(key, f'{list(closure.frames)} are parts of the same rigid body')
+
+
+def _check_coupling(
+    closure: schema.Closure, place: str, moving: Iterable[str], refuse: Refusal
+) -> None:
+    joint = closure.joint or ''
+    _known(joint, moving, f'{place}.joint', 'moving joint', refuse)
+    if not closure.of:
+        refuse(f'{place}.of', 'names no joint')
+    for other, coefficients in closure.of.items():
+        _known(other, moving, f'{place}.of.{other}', 'moving joint', refuse)
+        if other == joint:
+            refuse(f'{place}.of.{other}', 'a joint cannot be coupled to itself')
+        if not any(coefficients):
+            refuse(f'{place}.of.{other}', 'a coefficient other than 0 is needed')
+
+
+def check_contacts(contacts: Iterable[schema.Contact], tree: urdf.Tree, refuse: Refusal) -> None:
+    """Links that contacts name exist and move, and their numbers make sense."""
+    carriers = tree.carriers()
+    for index, contact in enumerate(contacts):
+        key = f'contacts[{index}]'
+        _known(contact.frame, tree.links, f'{key}.frame', 'link', refuse)
+        on = tree.root
+        if contact.carrier is not None:
+            _known(contact.carrier, tree.links, f'{key}.carrier', 'link', refuse)
+            on = carriers[contact.carrier]
+        if carriers[contact.frame] == on:
+            against = 'the base' if on == tree.root else repr(contact.carrier)
+            refuse(f'{key}.frame', f'{contact.frame!r} does not move against {against}')
+        if not np.linalg.norm(contact.normal) > 1e-9:
+            refuse(f'{key}.normal', f'{list(contact.normal)} has no direction')
+        if contact.height is not None:
+            _check_height(contact.height, f'{key}.height', refuse)
+        for axis in 'xyz':
+            interval = getattr(contact.range, axis)
+            if interval is not None and interval[0] > interval[1]:
+                refuse(f'{key}.range.{axis}', f'{interval[0]} m is above {interval[1]} m')
+        low, high = contact.force_range
+        if low is not None and high is not None and low > high:
+            refuse(f'{key}.force_range', f'{low} N is above {high} N')
+
+
+def _check_height(height: schema.Height, key: str, refuse: Refusal) -> None:
+    if bool(height.polynomial) == bool(height.heights):
+        refuse(key, "either 'polynomial' or 'heights' is needed")
+    for axis in ('x', 'y'):
+        values = getattr(height, axis)
+        if any(b <= a for a, b in zip(values, values[1:], strict=False)):
+            refuse(f'{key}.{axis}', f'{list(values)} does not increase')
+    if height.polynomial:
+        if len({len(row) for row in height.polynomial}) != 1 or not height.polynomial[0]:
+            refuse(f'{key}.polynomial', 'its rows must be of one length, 1 at least')
+        for axis in ('x', 'y'):
+            if len(getattr(height, axis)) not in (0, 2):
+                refuse(f'{key}.{axis}', 'of a polynomial the two ends are needed, or none')
+        return
+    for axis in ('x', 'y'):
+        if len(getattr(height, axis)) < 4:
+            refuse(f'{key}.{axis}', 'a spline needs 4 values at least')
+    shape = (len(height.x), len(height.y))
+    if len(height.heights) != shape[0] or any(len(row) != shape[1] for row in height.heights):
+        refuse(
+            f'{key}.heights', f'{shape[0]} rows of {shape[1]} values are needed, as x and y have'
+        )
+
+
+def ends(values: tuple[float, ...]) -> tuple[float, float]:
+    """The ends of a polynomial's range along an axis, infinite where none are given."""
+    return (values[0], values[-1]) if values else (-math.inf, math.inf)
+
+
+def _known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
+    if name not in known:
+        refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')

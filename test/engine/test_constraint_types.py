@@ -1,0 +1,361 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every type of closure and contact: its rates, its efforts, its wrenches, and the same by joints.
+
+Where a machine can be described with joints and a point closure, too, both must ask for the same
+efforts: the equations have nothing in common but the machine.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import linkages
+import numpy as np
+import pytest
+import samples
+from linkages import Part, frame
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import DescriptionError, ReachError
+
+# A crank about Z, a rod on a universal joint, and a rocker about a skew axis, or a block on a skew
+# slide. Home is where all joints are 0; the rod goes from FOOT to TIP, in the base.
+FOOT, TIP = np.array([0.02, 0.1, 0.0]), np.array([0.35, 0.2, 0.15])
+ROCKER = np.array([0.4, 0.0, 0.1])
+SKEW = (0.5, 0.5, -0.6)
+ROD = TIP - FOOT
+CROSS = ((0.0, 0.0, 1.0), (0.6, -1.0, 0.0))  # axes of the universal joint; the rod spins on none
+ROD_MASS = 0.7
+
+
+def turn_to(axis: Any) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of a frame whose Z is along an axis."""
+    x, y, z = np.array(axis) / np.linalg.norm(axis)
+    return (0.0, float(np.arctan2(np.hypot(x, y), z)), float(np.arctan2(y, x)))
+
+
+def crank() -> Part:
+    return Part('crank', 'ground', mass=0.9, center=(0.06, 0.02, 0.01))
+
+
+def rocker(kind: str = 'revolute') -> Part:
+    return Part('rocker', 'ground', ROCKER, SKEW, kind, mass=1.1, center=(0.02, 0.08, 0.03))
+
+
+def rod(mass: float = ROD_MASS) -> list[Part]:
+    """On the crank, by a universal joint."""
+    return [
+        Part('cross', 'crank', FOOT, CROSS[0]),
+        Part('rod', 'cross', axis=CROSS[1], mass=mass, center=0.4 * ROD),
+    ]
+
+
+def ball(link: str, parent: str, at: Any) -> list[Part]:
+    """Three turning joints in a row; the last carries ``link``, without mass."""
+    return [
+        Part(f'{link}_1', parent, at, (1.0, 0.0, 0.0)),
+        Part(f'{link}_2', f'{link}_1', axis=(0.0, 1.0, 0.0)),
+        Part(link, f'{link}_2', axis=(0.0, 0.0, 1.0)),
+    ]
+
+
+def load(folder: pathlib.Path, parts: list[Part], name: str, **keys: Any) -> Mechanism:
+    return Mechanism.load(linkages.write(folder, parts, name, **keys))
+
+
+def by_joints(folder: pathlib.Path, kind: str = 'revolute', mass: float = ROD_MASS,
+              **keys: Any) -> Mechanism:  # fmt: skip
+    """The machine with the rod's tip on a ball of rocker or block."""
+    parts = [crank(), *rod(mass), frame('tip', 'rod', ROD), rocker(kind)]
+    parts.append(frame('seat', 'rocker', TIP - ROCKER))
+    keys = {'independent': ['crank_joint'], 'actuated': ['crank_joint'], **keys}
+    closures = [{'name': 'ball', 'frames': ['tip', 'seat']}]
+    return load(folder, parts, 'by_joints', platform='rocker', closures=closures, **keys)
+
+
+def weld_parts() -> list[Part]:
+    """The rod is in two: half of it hangs on the rocker by a ball."""
+    return [
+        crank(), *rod(), rocker(), *ball('half', 'rocker', TIP - ROCKER),
+        frame('cut', 'rod', 0.3 * ROD, (0.4, 0.2, -0.3)),
+        frame('end', 'half', -0.7 * ROD, (0.4, 0.2, -0.3)),
+    ]  # fmt: skip
+
+
+def hinge_parts() -> list[Part]:
+    """The crank hangs on the rod; its bearing in the ground closes the loop."""
+    return [
+        rocker(), *ball('loose', 'rocker', TIP - ROCKER),
+        Part('rod', 'loose', kind='fixed', mass=ROD_MASS, center=-0.6 * ROD),
+        Part('cross', 'rod', -ROD, CROSS[1]),
+        Part('crank', 'cross', axis=CROSS[0], mass=0.9, center=np.array([0.06, 0.02, 0.01]) - FOOT),
+        frame('shaft', 'crank', -FOOT), frame('bearing', 'ground', (0.0, 0.0, 0.0), (0, 0, 0.7)),
+    ]  # fmt: skip
+
+
+def universal_parts() -> list[Part]:
+    return [
+        crank(), rocker(), *ball('loose', 'rocker', TIP - ROCKER),
+        Part('rod', 'loose', kind='fixed', mass=ROD_MASS, center=-0.6 * ROD),
+        frame('fork', 'crank', FOOT, turn_to(CROSS[0])),
+        frame('foot', 'rod', -ROD, turn_to(CROSS[1])),
+    ]  # fmt: skip
+
+
+def block_parts() -> list[Part]:
+    """The block hangs on the rod; its guide on the ground closes the loop."""
+    return [
+        crank(), *rod(), *ball('loose', 'rod', ROD),
+        Part('rocker', 'loose', ROCKER - TIP, kind='fixed', mass=1.1, center=(0.02, 0.08, 0.03)),
+        frame('rail', 'ground', ROCKER - 0.1 * np.array(SKEW), turn_to(SKEW)),
+        frame('shoe', 'rocker', (0.0, 0.0, 0.0), turn_to(SKEW)),
+    ]  # fmt: skip
+
+
+CASES: dict[str, tuple[list[Part], tuple[str, str], str]] = {
+    'weld': (weld_parts(), ('cut', 'end'), 'revolute'),
+    'hinge': (hinge_parts(), ('bearing', 'shaft'), 'revolute'),
+    'universal': (universal_parts(), ('fork', 'foot'), 'revolute'),
+    'slider': (block_parts(), ('rail', 'shoe'), 'prismatic'),
+}
+
+
+def agree(one: Mechanism, other: Mechanism, spread: float = 0.25) -> None:
+    """Same efforts for the same motion, and whatever holds for any mechanism."""
+    for state in linkages.states(one, 3, spread, seed=3):
+        effort, wanted = one.feedforward(*state), other.feedforward(*state)
+        assert samples.relative_error(effort.actuated, wanted.actuated) < 1e-9
+        assert effort.closure_residual < 1e-12 and effort.balance_residual < 1e-9
+        assert np.abs(wanted.actuated).max() > 0.1
+        for mechanism in (one, other):
+            linkages.check_rates(mechanism, state)
+            linkages.check_efforts(mechanism, state)
+            linkages.check_wrenches(mechanism, state)
+
+
+@pytest.mark.parametrize('kind', CASES)
+def test_the_same_machine_cut_elsewhere(tmp_path: pathlib.Path, kind: str) -> None:
+    parts, frames, joint = CASES[kind]
+    driven = {'independent': ['crank_joint'], 'actuated': ['crank_joint']}
+    if kind == 'hinge':  # its crank's joint is now that of the universal joint
+        driven = {'independent': ['rocker_joint'], 'actuated': ['rocker_joint']}
+    closures = [{'name': 'loop', 'type': kind, 'frames': list(frames)}]
+    cut = load(tmp_path, parts, kind, platform='rocker', closures=closures, **driven)
+    assert cut.structure.redundant == () and cut.structure.shared == frozenset()
+    agree(cut, by_joints(tmp_path, joint, **driven))
+
+
+def test_a_cylindrical_guide(tmp_path: pathlib.Path) -> None:
+    """The block turns on its slide, too: two freedoms, of crank and rod."""
+    driven = ['crank_joint', 'rod_joint']
+    keys = {'independent': driven, 'actuated': driven, 'platform': 'rocker'}
+    closures = [{'name': 'loop', 'type': 'cylindrical', 'frames': ['rail', 'shoe']}]
+    cut = load(tmp_path, block_parts(), 'cylindrical', closures=closures, **keys)
+    parts = [
+        crank(), *rod(), frame('tip', 'rod', ROD),
+        Part('slide', 'ground', ROCKER, SKEW, 'prismatic'),
+        Part('rocker', 'slide', axis=SKEW, mass=1.1, center=(0.02, 0.08, 0.03)),
+        frame('seat', 'rocker', TIP - ROCKER),
+    ]  # fmt: skip
+    ball_on_seat = [{'name': 'ball', 'frames': ['tip', 'seat']}]
+    agree(cut, load(tmp_path, parts, 'by_joints', closures=ball_on_seat, **keys), 0.1)
+
+
+def test_a_rod_between_two_balls(tmp_path: pathlib.Path) -> None:
+    """Without mass it is a distance, whatever its spin."""
+    parts = [
+        crank(), frame('foot', 'crank', FOOT), rocker(), frame('seat', 'rocker', TIP - ROCKER),
+    ]  # fmt: skip
+    length = float(np.linalg.norm(ROD))
+    closures = [{'name': 'rod', 'type': 'distance', 'frames': ['foot', 'seat'], 'length': length}]
+    driven = {'independent': ['crank_joint'], 'actuated': ['crank_joint']}
+    cut = load(tmp_path, parts, 'distance', platform='rocker', closures=closures, **driven)
+    agree(cut, by_joints(tmp_path, mass=0.0))
+    effort = cut.feedforward(*linkages.states(cut, 1, 0.2, seed=8)[0])
+    ends = [cut.frame_pose(effort, name).position for name in ('foot', 'seat')]
+    assert np.abs(np.cross(effort.loop_force[0], ends[1] - ends[0])).max() < 1e-9
+
+
+def test_a_coupling_of_joints(tmp_path: pathlib.Path) -> None:
+    """A cam and a belt: what two motors would do is one motor's, by the slopes of the coupling."""
+    parts = [
+        crank(), Part('arm', 'crank', FOOT, (0.0, 0.6, 0.8), mass=0.8, center=(0.1, 0.0, 0.05)),
+        Part('slide', 'arm', (0.1, 0.0, 0.0), (1.0, 0.2, 0.0), 'prismatic', mass=0.5),
+    ]  # fmt: skip
+    joints = [part.joint for part in parts]
+    keys = {'platform': 'slide', 'independent': joints, 'actuated': joints}
+    free = load(tmp_path, parts, 'free', **keys)
+    cam = {'name': 'cam', 'type': 'coupling', 'joint': 'arm_joint', 'offset': 0.1,
+           'of': {'crank_joint': [0.5, 0.3, -0.2]}}  # fmt: skip
+    # Of two joints, one of which a coupling moves, listed before it.
+    screw = {'name': 'screw', 'type': 'coupling', 'joint': 'slide_joint',
+             'of': {'arm_joint': [0.05, 0.02], 'crank_joint': [-0.03]}}  # fmt: skip
+    keys = {'platform': 'slide', 'independent': joints[:1], 'actuated': joints[:1]}
+    keys['home'] = {'arm_joint': 0.1, 'slide_joint': 0.05 * 0.1 + 0.02 * 0.01}
+    coupled = load(tmp_path, parts, 'coupled', closures=[screw, cam], **keys)
+    for state in linkages.states(coupled, 3, 0.5, seed=9):
+        linkages.check_rates(coupled, state)
+        linkages.check_efforts(coupled, state)
+        linkages.check_wrenches(coupled, state)
+        effort = coupled.feedforward(*state)
+        order = coupled.tree_indices(joints)
+        q, v, a = effort.q[order], effort.v[order], effort.a[order]
+        arm = 0.1 + 0.5 * q[0] + 0.3 * q[0] ** 2 - 0.2 * q[0] ** 3
+        assert q[1] == pytest.approx(arm, rel=1e-13)
+        assert q[2] == pytest.approx(0.05 * arm + 0.02 * arm**2 - 0.03 * q[0], rel=1e-12)
+        three = free.feedforward(q, v, a, state.wrench).actuated
+        slope = 0.5 + 0.6 * q[0] - 0.6 * q[0] ** 2
+        slopes = [1.0, slope, (0.05 + 0.04 * arm) * slope - 0.03]
+        assert effort.actuated[0] == pytest.approx(float(three @ slopes), rel=1e-10)
+        assert effort.coupling_effort == pytest.approx(
+            [three[2], three[1] + (0.05 + 0.04 * arm) * three[2]], rel=1e-9
+        )
+
+
+def slot_parts() -> list[Part]:
+    """A pin on a crank, in a slot of a rocker."""
+    return [
+        Part('crank', 'ground', mass=0.9, center=(0.05, 0.0, 0.0)),
+        frame('pin', 'crank', (0.1, 0.0, 0.0)),
+        Part('rocker', 'ground', (-0.2, 0.0, 0.0), mass=1.1, center=(0.15, 0.02, 0.0)),
+        frame('slot', 'rocker', (0.1, 0.0, 0.0), (1.5707963267948966, 0.0, 0.0)),
+    ]
+
+
+DRIVEN = {'independent': ['crank_joint'], 'actuated': ['crank_joint'], 'platform': 'rocker'}
+
+
+def test_a_plane_that_moves(tmp_path: pathlib.Path) -> None:
+    """A slot as a contact on the rocker, and as a block that slides on it."""
+    wall = {'name': 'slot', 'frame': 'pin', 'carrier': 'slot', 'normal': [0, 0, 2.0], 'offset': 0.0}
+    slot = load(tmp_path, slot_parts(), 'slot', contacts=[wall], **DRIVEN)
+    block = [
+        *slot_parts(),
+        Part('block', 'rocker', (0.3, 0.0, 0.0), (1.0, 0.0, 0.0), 'prismatic'),
+    ]
+    closures = [{'name': 'pin', 'frames': ['pin', 'block']}]
+    agree(slot, load(tmp_path, block, 'block', closures=closures, **DRIVEN), 0.6)
+
+
+HUMP = ((0.0, 0.0, 0.0, 0.0), (0.3, 0.1, 0.0, 0.0), (-2.0, 0.4, 0.0, 0.0), (5.0, 0.0, 0.0, 0.0))
+
+
+def on_a_surface(folder: pathlib.Path, height: dict[str, Any], name: str) -> Mechanism:
+    """A pin on a crank that leans, on a curved surface of the rocker: a ball on a cam."""
+    parts = slot_parts()
+    parts[0] = Part('crank', 'ground', axis=(0.1, 0.2, 1.0), mass=0.9, center=(0.05, 0.0, 0.0))
+    parts[3] = frame('slot', 'rocker', (0.3, 0.0, 0.0), (1.5707963267948966, 0.0, 0.0))
+    cam = {'name': 'cam', 'type': 'surface', 'frame': 'pin', 'carrier': 'slot', 'height': height}
+    return load(folder, parts, name, contacts=[cam], **DRIVEN)
+
+
+def test_a_curved_surface(tmp_path: pathlib.Path) -> None:
+    """Polynomial and spline are the same surface where the polynomial is a cubic."""
+    x, y = np.linspace(-0.3, 0.2, 7), np.array([-0.2, -0.05, 0.02, 0.08, 0.3])
+    table = np.polynomial.polynomial.polygrid2d(x, y, HUMP)
+    polynomial = on_a_surface(tmp_path, {'polynomial': [list(row) for row in HUMP]}, 'polynomial')
+    shifted = {'polynomial': [list(row) for row in HUMP], 'x': [-0.3, 0.2], 'y': [-0.2, 0.3]}
+    bounded = on_a_surface(tmp_path, shifted, 'bounded')
+    heights = {'x': x.tolist(), 'y': y.tolist(), 'heights': table.tolist()}
+    spline = on_a_surface(tmp_path, heights, 'spline')
+    agree(polynomial, bounded, 0.4)
+    agree(polynomial, spline, 0.4)
+    state = linkages.states(spline, 1, 0.4, seed=10)[0]
+    effort = spline.feedforward(*state)
+    # The force stands on the surface: across two steps along it.
+    pose, pin = spline.frame_pose(effort, 'slot'), spline.frame_pose(effort, 'pin').position
+    at = pose.rotation.T @ (pin - pose.position)
+
+    def surface(x: float, y: float) -> samples.Array:
+        return np.array([x, y, np.polynomial.polynomial.polyval2d(x, y, HUMP)])
+
+    force = pose.rotation.T @ effort.contact_force[0]
+    assert at[2] == pytest.approx(surface(*at[:2])[2], abs=1e-12)
+    for step in ((1e-5, 0.0), (0.0, 1e-5)):
+        along = surface(*(at[:2] + step)) - surface(*(at[:2] - step))
+        assert abs(force @ along) < 1e-8 * np.linalg.norm(force) * np.linalg.norm(along)
+    with pytest.raises(ReachError):
+        spline.solve([3.0])
+    with pytest.raises(DescriptionError, match='outside the grid of its surface at home'):
+        on_a_surface(tmp_path, {**shifted, 'x': [0.1, 0.2]}, 'elsewhere')
+
+
+# Redundant equations of these types
+
+
+def test_a_weld_in_a_planar_loop(tmp_path: pathlib.Path) -> None:
+    """A rod welded in its middle: of six equations the hinges leave three."""
+    whole = [
+        *linkages.crank_and_rod('1', (0, 0, 0), 'ground', (0.0, 0.2, 0.0), (0.4, 0.1, 0.0)),
+        Part('rocker', 'ground', (0.4, 0.0, 0.0), mass=1.0, center=(0.0, 0.1, 0.0)),
+        frame('seat', 'rocker', (0.0, 0.3, 0.0)),
+    ]
+    halves = [
+        *whole,
+        Part('half', 'rocker', (0.0, 0.3, 0.0)),
+        frame('cut', 'rod_1', (0.2, 0.05, 0.0), (0.3, 0.5, 0.7)),
+        frame('end', 'half', (-0.2, -0.05, 0.0), (0.3, 0.5, 0.7)),
+    ]
+    driven = {'independent': ['crank_1_joint'], 'actuated': ['crank_1_joint']}
+    keys = {**driven, 'platform': 'rocker'}
+    pin = [{'name': 'pin', 'frames': ['tip_1', 'seat']}]
+    weld = [{'name': 'weld', 'type': 'weld', 'frames': ['cut', 'end']}]
+    cut = load(tmp_path, halves, 'cut', closures=weld, **keys)
+    assert [(r.equations, r.independent) for r in cut.structure.redundant] == [(6, 3)]
+    agree(cut, load(tmp_path, whole, 'whole', closures=pin, **keys), 0.4)
+
+
+def test_two_hinges_in_line(tmp_path: pathlib.Path) -> None:
+    """A door: the second hinge says nothing that the first does not."""
+    parts = [
+        Part('door', 'ground', mass=3.0, center=(0.4, 0.0, 0.5)),
+        frame('above', 'door', (0.0, 0.0, 1.0)), frame('jamb', 'ground', (0.0, 0.0, 1.0)),
+    ]  # fmt: skip
+    driven = {'independent': ['door_joint'], 'actuated': ['door_joint']}
+    second = [{'name': 'second', 'type': 'hinge', 'frames': ['jamb', 'above']}]
+    door = load(tmp_path, parts, 'door', closures=second, **driven)
+    plain = load(tmp_path, parts, 'plain', **driven)
+    assert [(r.equations, r.independent) for r in door.structure.redundant] == [(5, 0)]
+    for state in linkages.states(door, 2, 1.0, seed=11):
+        effort = door.feedforward(*state)
+        assert effort.actuated == pytest.approx(plain.feedforward(*state).actuated, rel=1e-12)
+        assert not effort.loop_force_unique.any() and not effort.loop_force.any()
+
+
+def test_frames_that_face_away(tmp_path: pathlib.Path) -> None:
+    """Sines are 0 for opposed axes, too; such a home is refused."""
+    parts = hinge_parts()
+    parts[-1] = frame('bearing', 'ground', (0.0, 0.0, 0.0), (np.pi, 0.0, 0.0))
+    driven = {'independent': ['rocker_joint'], 'actuated': ['rocker_joint']}
+    closures = [{'name': 'loop', 'type': 'hinge', 'frames': ['bearing', 'shaft']}]
+    with pytest.raises(DescriptionError, match='axes Z of its frames are opposed at home'):
+        load(tmp_path, parts, 'away', platform='rocker', closures=closures, **driven)
+
+
+@pytest.mark.parametrize(
+    ('closure', 'reason'),
+    [
+        ({'type': 'wield', 'frames': ['cut', 'end']}, "constraint type 'wield' is not supported"),
+        ({'type': 'weld'}, r'closures\[0\].frames: is missing'),
+        ({'type': 'weld', 'frames': ['cut']}, 'two links are needed'),
+        ({'type': 'distance', 'frames': ['cut', 'end']}, r'closures\[0\].length: is missing'),
+        ({'type': 'weld', 'frames': ['cut', 'end'], 'length': 1.0}, "'weld' takes no such key"),
+        ({'type': 'coupling', 'joint': 'crank_joint'}, r'closures\[0\].of: is missing'),
+        ({'type': 'coupling', 'joint': 'x', 'of': {'crank_joint': [1.0]}}, "joint 'x' does not"),
+        ({'type': 'coupling', 'joint': 'crank_joint', 'of': {'x': [1.0]}}, "joint 'x' does not"),
+        (
+            {'type': 'coupling', 'joint': 'crank_joint', 'of': {'crank_joint': [1.0]}},
+            'cannot be coupled to itself',
+        ),
+        (
+            {'type': 'coupling', 'joint': 'crank_joint', 'of': {'cross_joint': [0.0]}},
+            'a coefficient other than 0 is needed',
+        ),
+    ],
+)
+def test_what_a_type_needs(tmp_path: pathlib.Path, closure: dict[str, Any], reason: str) -> None:
+    driven = {'independent': ['crank_joint'], 'actuated': ['crank_joint']}
+    with pytest.raises(DescriptionError, match=reason):
+        load(tmp_path, weld_parts(), 'bad', closures=[{'name': 'loop', **closure}], **driven)
