@@ -35,7 +35,7 @@ class Estimate:
     inertia : array, shape (N, n_u) or (N, n_u, n_u)
         kg m^2 or kg: diagonals, or whole matrices; NaN where there is no estimate.
     expected_error : array, shape (n_u,) or (n_u, n_u)
-        Largest error against the model that was found when the estimator was measured.
+        Largest error against the model that was found when the estimator was measured; no bound.
     inside : array of bool, shape (N,)
         False where there is no estimate: outside the region that the estimator was fitted on, and
         for the model where the loops cannot close.
