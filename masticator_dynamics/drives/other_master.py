@@ -11,7 +11,7 @@ import can
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drives
 
-_IN_FLIGHT = 4  # own frames that may still come back
+_IN_FLIGHT = 32  # own frames that may still come back: NMT goes to all drives in a row
 
 
 class OtherMaster:

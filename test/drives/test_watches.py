@@ -128,6 +128,17 @@ def test_own_frames_are_told_from_those_of_another(interface, echoed, identifier
     assert others.found() == ''
 
 
+def test_own_frames_may_come_back_late():
+    """NMT goes to six drives in a row, before any of it is received."""
+    from drives.simulated import drives
+
+    others = OtherMaster(drives(interface='udp_multicast'))
+    for step in (others.sent, lambda identifier: others.take(frame(identifier))):
+        for _ in range(12):
+            step(0x000)
+    assert others.found() == ''
+
+
 def test_frames_of_another_master_stop_quickly(following):
     following.drives.once = {'other_master': 'another master is on the bus: it sends SYNC (0x080)'}
     assert following.drives.cycle().goal is Goal.STOPPED
