@@ -18,6 +18,7 @@ from launch.launch_context import LaunchContext
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode, Node
 
+from masticator_dynamics import middleware
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.share import share_directory
 
@@ -26,7 +27,12 @@ Values = dict[str, str]
 
 
 def declare(arguments: Arguments) -> list[DeclareLaunchArgument]:
-    """Arguments as ``ros2 launch --show-args`` lists them."""
+    """Arguments as ``ros2 launch --show-args`` lists them.
+
+    Every launch file begins with them, so this is where the middleware's settings are made, too,
+    for all that is started: nodes of other packages publish to the drives as ours do.
+    """
+    middleware.prepare()
     return [
         DeclareLaunchArgument(name, default_value=default, description=description)
         for name, default, description in arguments

@@ -20,6 +20,7 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from masticator_dynamics import middleware
 from masticator_dynamics.demo.mcap_file import Event, write_mcap
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.errors import MasticatorError
@@ -136,6 +137,7 @@ def parse_arguments(description: str | None) -> argparse.Namespace:
 
 def play(make: Callable[[], Recorder], record: pathlib.Path, datatypes: Mapping[str, str]) -> None:
     """Run a recorder until it is done, then write its record to an MCAP file."""
+    middleware.prepare()
     rclpy.init(args=[])
     recorder = make()
     try:

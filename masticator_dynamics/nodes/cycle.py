@@ -135,6 +135,14 @@ class FeedforwardCycle:
         self._last_position = effort.y
         return Answer(effort, self._clamp(effort.actuated))
 
+    def hold_if_moving(self, last: int, time: int, reason: str) -> bool:
+        """Hold the pose of the last cycle from a time on (ns), if anything moved since then."""
+        if self._motion.settled(last):
+            return False
+        self.failure = reason
+        self._motion.hold(time, self._last_position)
+        return True
+
     def contact_forces(self, effort: Effort) -> list[FloatArray]:
         """Force (3,) of each socket on the platform, friction included, axes of its frame, N."""
         return [

@@ -68,6 +68,10 @@ class ExecutedMotion:
             return 'running'
         return 'hold last' if self._moved or piece is not self._pieces[0] else 'hold home'
 
+    def settled(self, time: int) -> bool:
+        """Whether nothing moves from a time (ns) on."""
+        return all(piece.end <= time for piece in self._pieces)
+
     def replace(self, start: int, path: MotionPath, expected: tuple[Piece, ...], now: int) -> bool:
         """Follow another path from ``start`` on, if the schedule is still the expected one.
 

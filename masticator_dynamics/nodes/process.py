@@ -14,6 +14,7 @@ import rclpy.utilities
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from masticator_dynamics import middleware
 from masticator_dynamics.nodes.guard import GuardedExecutor
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -62,6 +63,7 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None) -> i
     node, code = None, 0
     try:
         termination.release()
+        middleware.prepare()
         rclpy.init(
             args=None if arguments is None else list(arguments),
             signal_handler_options=SignalHandlerOptions.NO,

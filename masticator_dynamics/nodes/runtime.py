@@ -25,6 +25,7 @@ from masticator_dynamics.nodes.parameters import Settings
 from masticator_dynamics.nodes.publishers import Publishers
 from masticator_dynamics.nodes.trajectory_cdr import Point, Trajectory
 from masticator_dynamics.nodes.trajectory_input import TrajectoryInput
+from masticator_dynamics.nodes.trajectory_preparation import PreparedTrajectory
 
 
 class Runtime:
@@ -64,8 +65,9 @@ class Runtime:
             node, mechanism, settings.frame_prefix, self.cycle.joint_frames
         )
         self.scheduler = CycleScheduler(
-            settings.rate, self.now, self._run_cycle, self._clock_jumped, self._cycle_failed
-        )
+            settings.rate, self.now, self._run_cycle, self._clock_jumped, self._stalled,
+            self._cycle_failed,
+        )  # fmt: skip
         self.bite_input = BiteForceInput(node, self.bite, self.now, settings.frame_prefix)
         self.trajectory_input = TrajectoryInput(
             node,
@@ -73,7 +75,7 @@ class Runtime:
             self.motion,
             self._present_settings,
             self.now,
-            self._publishers.trajectory,
+            self._trajectory_accepted,
         )
         self._warm_up()
 
@@ -162,11 +164,25 @@ class Runtime:
             if self._settings.publish_joint_states:
                 self._publishers.joint_states(due, answer.effort)
 
+    def _trajectory_accepted(self, prepared: PreparedTrajectory) -> None:
+        self.cycle.failure = ''
+        self._publishers.trajectory(prepared)
+
     def _clock_jumped(self, step: int) -> None:
         self.motion.shift(step)
         self._node.get_logger().warning(
             f'the clock jumped by {step * 1e-9:.3f} s; the motion goes on from where it was'
         )
+
+    def _stalled(self, due: int, duration: float) -> None:
+        """Nothing moves after a stall until somebody asks for it: the drives have gone on without.
+
+        To go on in time would leap, and to go on from there would make all later stamps wrong.
+        """
+        last = due - round(duration * 1e9)
+        held = self.cycle.hold_if_moving(last, due, f'there was no cycle for {duration:.3f} s')
+        what = 'the motion is held where it was until the next trajectory' if held else 'at rest'
+        self._node.get_logger().error(f'no cycle for {duration:.3f} s; {what}')
 
     def _cycle_failed(self, error: Exception) -> None:
         self.errors += 1

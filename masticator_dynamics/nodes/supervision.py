@@ -173,6 +173,7 @@ def _cycle_values(scheduler: CycleScheduler, answer: Answer | None) -> dict[str,
     values['late cycles'] = counts.late
     values['skipped cycles'] = counts.skipped
     values['clock jumps'] = counts.jumps
+    values['stalls'] = counts.stalls
     for name, seconds in (('time', scheduler.durations()), ('lateness', scheduler.lateness())):
         if len(seconds):
             p50, p99 = np.percentile(seconds, [50.0, 99.0]) * 1e6

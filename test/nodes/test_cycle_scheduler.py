@@ -5,6 +5,8 @@
 import threading
 import time
 
+import pytest
+
 from masticator_dynamics.nodes.cycle_scheduler import CycleScheduler
 from nodes.harness import wait_for
 
@@ -30,7 +32,7 @@ class Run:
         self.due, self.jumps, self.errors = [], [], []
         self.stalls = {}  # ms by cycle, or what it raises
         self.scheduler = CycleScheduler(
-            100.0, self.clock, self.cycle, self.jumps.append, self.errors.append
+            100.0, self.clock, self.cycle, self.jumps.append, print, self.errors.append
         )
         self.scheduler.simulated = True
 
@@ -61,7 +63,9 @@ def test_due_times_are_a_grid_and_lateness_is_measured():
 
 
 def test_durations_are_measured():
-    slow = CycleScheduler(100.0, time.monotonic_ns, lambda due: time.sleep(0.02), print, print)
+    slow = CycleScheduler(
+        100.0, time.monotonic_ns, lambda due: time.sleep(0.02), print, print, print
+    )
     slow.start()
     wait_for(lambda: slow.counts.run >= 3, 'cycles')
     slow.stop()
@@ -113,7 +117,7 @@ def test_clock_that_has_not_started_is_waited_for():
         return shown[0]
 
     due = []
-    scheduler = CycleScheduler(100.0, clock, due.append, print, print)
+    scheduler = CycleScheduler(100.0, clock, due.append, print, print, print)
     scheduler.start()
     for _ in range(3):
         looked.clear()
@@ -127,3 +131,80 @@ def test_clock_that_has_not_started_is_waited_for():
         assert looked.wait(60.0)
     scheduler.stop()
     assert due == [7_000 * MS]  # the clock stands still
+
+
+class TwoClocks:
+    """A scheduler at 100 Hz by a clock that can be set, beside one that cannot; both can stall."""
+
+    def __init__(self):
+        self.set_by, self.stalled_for = 0, 0  # ns
+        self.events = {}  # by cycle
+        self.due, self.jumps, self.stalls = [], [], []
+        self.scheduler = CycleScheduler(
+            100.0,
+            lambda: self.steady() + self.set_by + 10**18,
+            self.cycle,
+            self.jumps.append,
+            lambda due, duration: self.stalls.append((due, duration)),
+            print,
+            self.steady,
+        )
+
+    def steady(self):
+        return time.monotonic_ns() + self.stalled_for
+
+    def cycle(self, due):
+        self.due.append(due)
+        self.events.get(len(self.due), lambda: None)()
+
+    def set(self, by):
+        self.set_by += by
+
+    def stall(self, time):
+        self.stalled_for += time
+
+    def run(self, count):
+        self.scheduler.start()
+        try:
+            wait_for(lambda: self.scheduler.counts.run >= count, f'{count} cycles')
+        finally:
+            self.scheduler.stop()
+
+
+@pytest.mark.parametrize('step', [30, -30, 400, -400, 5000, -5000, 86_400_000])
+def test_a_clock_that_is_set_takes_the_grid_along(step):
+    """By any step, also one that is shorter than a stall that would be made up for."""
+    clocks = TwoClocks()
+    clocks.events[10] = lambda: clocks.set(step * MS)
+    clocks.run(20)
+    assert clocks.scheduler.counts.jumps == 1 and not clocks.stalls
+    assert abs(clocks.jumps[0] - step * MS) < 2 * MS
+    assert clocks.due[10] - clocks.due[9] == 10 * MS + clocks.jumps[0]
+
+
+@pytest.mark.parametrize('duration', [1500, 5000, 86_400_000])
+def test_a_stall_is_not_taken_for_a_clock_that_was_set(duration):
+    """The grid stays where it was, so that no later stamp is off."""
+    clocks = TwoClocks()
+    clocks.events[10] = lambda: clocks.stall(duration * MS)
+    clocks.run(20)
+    assert not clocks.jumps and clocks.scheduler.counts.jumps == 0
+    assert clocks.scheduler.counts.stalls >= 1
+    due, told = clocks.stalls[0]
+    assert due == clocks.due[10]  # told before the first cycle after it
+    assert abs(told - duration * 1e-3) < 1.0
+    assert all((due - clocks.due[0]) % (10 * MS) == 0 for due in clocks.due)
+    assert clocks.scheduler.counts.skipped >= duration // 10 - 2
+
+
+def test_a_clock_that_is_set_during_a_stall():
+    clocks = TwoClocks()
+
+    def both():
+        clocks.stall(3000 * MS)
+        clocks.set(-7000 * MS)
+
+    clocks.events[10] = both
+    clocks.run(20)
+    assert len(clocks.jumps) == 1 and abs(clocks.jumps[0] + 7000 * MS) < 2 * MS
+    assert len(clocks.stalls) >= 1 and abs(clocks.stalls[0][1] - 3.0) < 1.0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad messages change nothing: each gets an error by name, and the running motion goes on."""
 
+import signal
 from time import sleep
 
 import numpy as np
@@ -22,9 +23,18 @@ TIMES = np.linspace(0.0, 200.0, 2001)  # longer than all tests of this file
 CHEWING = chewing_stroke(strokes=100, period=2.0, opening=0.06)
 
 
-@pytest.fixture(scope='module')
+_motion = []  # that was asked for last
+
+
+@pytest.fixture
 def running(client, mechanism):
     """A slow motion that is under way, as (path, start)."""
+    if not _motion or client.status('trajectory')[2]['mode'] != 'running':
+        _motion[:] = begin(client, mechanism)  # anew, when the computer stood still meanwhile
+    return _motion
+
+
+def begin(client, mechanism):
     sampled = CHEWING.sample(TIMES)
     client.finish(client.follow(COORDINATES, [0.15], [mechanism.home.y]))
     start = client.now() + 10_000_000_000  # a busy computer checks slowly
@@ -200,3 +210,21 @@ def test_a_good_trajectory_is_followed_after_all_that(client, running):
     answer = client.follow(COORDINATES, [0.4], [HOME])
     client.wait_for_status('trajectory', 'OK')
     assert client.finish(answer) > nanoseconds(answer.header.stamp)
+
+
+def test_after_a_stall_nothing_moves_until_it_is_asked_for(client, node, mechanism, running):
+    """The process is stopped by the system for longer than a second, in the middle of a motion."""
+    jumps, stalls = (int(client.status('cycle')[2][key]) for key in ('clock jumps', 'stalls'))
+    node.process.send_signal(signal.SIGSTOP)
+    sleep(1.5)
+    node.process.send_signal(signal.SIGCONT)
+    client.wait_for_value('cycle', 'stalls', lambda count: int(count) > stalls)
+    client.wait_for_status('trajectory', 'ERROR', 'stopped: there was no cycle for ')
+    assert client.status('trajectory')[2]['mode'] == 'hold last'
+    assert int(client.status('cycle')[2]['clock jumps']) == jumps
+    stamps, position, velocity, _ = rows(client.collect())
+    assert (position == position[0]).all() and not velocity.any()
+    assert not ((stamps - stamps[0]) % 2_000_000).any()
+    assert abs(stamps[-1] - client.now()) < 20 * 10**9  # and not off by the stall for good
+    client.follow(COORDINATES, [0.4], [HOME])
+    client.wait_for_status('trajectory', 'OK')

@@ -1,0 +1,45 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which settings of the middleware are made, and which are left to whoever made others."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from masticator_dynamics import middleware
+from masticator_dynamics.share import share_directory
+
+CONFIG = share_directory() / 'config'
+EVERYWHERE = {middleware.PROFILES: str(CONFIG / 'fastdds.xml')}
+HERE = {
+    middleware.PROFILES: str(CONFIG / 'fastdds_localhost.xml'),
+    middleware.RANGE: 'SYSTEM_DEFAULT',
+}
+
+
+@pytest.mark.parametrize(
+    ('environment', 'wanted'),
+    [
+        ({}, EVERYWHERE),
+        ({'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'}, EVERYWHERE),
+        ({'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, {}),
+        ({middleware.RANGE: 'SUBNET'}, EVERYWHERE),
+        ({middleware.RANGE: 'LOCALHOST'}, HERE),
+        ({middleware.RANGE: 'localhost', 'ROS_STATIC_PEERS': '10.0.0.1'}, {}),
+        ({'ROS_LOCALHOST_ONLY': '1'}, HERE | {'ROS_LOCALHOST_ONLY': '0'}),
+        ({middleware.PROFILES: 'mine.xml'}, {}),
+    ],
+)
+def test_settings(environment, wanted) -> None:
+    assert middleware.settings(environment) == wanted
+    assert middleware.settings(environment | wanted) == {} or not wanted
+
+
+@pytest.mark.parametrize('name', ['fastdds.xml', 'fastdds_localhost.xml'])
+def test_profiles_name_udp_and_nothing_else(name: str) -> None:
+    spaces = {'d': 'http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles'}
+    root = ElementTree.parse(CONFIG / name).getroot()
+    assert [kind.text for kind in root.iterfind('.//d:type', spaces)] == ['UDPv4']
+    participant = root.find('.//d:participant', spaces)
+    assert participant.get('is_default_profile') == 'true'
+    assert participant.findtext('.//d:useBuiltinTransports', namespaces=spaces) == 'false'
