@@ -41,6 +41,8 @@ class DriveDiagnostics:
         looked after.
     active : callable
         Whether the node is.
+    asked : callable
+        Returns who asked last for what.
     memory_locked : bool
         Whether this process's memory stays where it is.
     """
@@ -55,11 +57,12 @@ class DriveDiagnostics:
         report: Callable[[], Report],
         active: Callable[[], bool],
         *,
+        asked: Callable[[], str],
         memory_locked: bool,
     ):
         self._node, self._drives, self._exchange = node, drives, exchange
         self._rejections, self._report, self._active = rejections, report, active
-        self._memory_locked = memory_locked
+        self._asked, self._memory_locked = asked, memory_locked
         self._joints = tuple(drives.drives)
         self._statuses: list[DiagnosticStatus] = []
         self._signature: tuple[object, ...] = ()
@@ -78,7 +81,7 @@ class DriveDiagnostics:
         report, now = self._report(), time.monotonic()
         self._log(report, now)
         signature = (report.phase, report.text, report.refused, self._rejections.rejected,
-                     self._exchange.running, self._active())  # fmt: skip
+                     self._exchange.running, self._active(), self._asked())  # fmt: skip
         if signature != self._signature or now - self._made > _REPORT:
             self._signature, self._made = signature, now
             each = [self._drive(report, k) for k in range(len(self._joints))]
@@ -114,6 +117,7 @@ class DriveDiagnostics:
             'cause': cause.kind if cause else 'none',
             'drive': cause.drive if cause else 'none',
             'latched': '; '.join(str(finding) for finding in report.causes) or 'none',
+            'last asked': self._asked() or 'nothing',
         }
         if not self._active():
             return self._status('supervision', OK, 'not active', values)

@@ -22,6 +22,7 @@ from masticator_dynamics.drives.status import powered
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DriveError
+from masticator_dynamics.nodes.askers import who_asks
 from masticator_dynamics.nodes.diagnostics import LogLimit
 from masticator_dynamics.nodes.guard import guard_of
 
@@ -64,6 +65,7 @@ class DriveRequests:
         self._network, self._exchange, self._home = network, exchange, home
         self._one_at_a_time = threading.Lock()
         self._log_limit = LogLimit(_BURST)
+        self.asked = ''  # what was asked last, when and by whom
         self._threads: list[threading.Thread] = []
         group = MutuallyExclusiveCallbackGroup()
         requests: dict[str, Request] = {
@@ -185,6 +187,7 @@ class DriveRequests:
 
     def _callback(self, name: str, request: Request) -> Callable[..., Any]:
         async def answer(_: Any, response: Any) -> Any:
+            self._note(name)
             done = Future()
             self.start(name, functools.partial(self._work, request, done))
             outcome = await done
@@ -203,7 +206,12 @@ class DriveRequests:
         if executor is not None:
             executor.wake()  # or it would wait for something to happen before going on
 
+    def _note(self, name: str) -> None:
+        clock = time.strftime('%H:%M:%S')
+        self.asked = f'{name} at {clock} by {who_asks(self._node, f"~/{name}")}'
+
     def _emergency_stop(self, _: Any, response: Any) -> Any:
+        self._note('emergency_stop')
         outcome = self._supervisor.emergency_stop() if self.active else _INACTIVE
         return self._fill('emergency_stop', response, outcome)
 

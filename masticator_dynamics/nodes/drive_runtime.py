@@ -83,7 +83,8 @@ class DriveRuntime:
         )  # fmt: skip
         self._diagnostics = DriveDiagnostics(
             node, mechanism.name, drives, self._exchange, self._command.rejections,
-            self._supervisor.report, lambda: self._active, memory_locked=real_time.lock_memory(),
+            self._supervisor.report, lambda: self._active, asked=lambda: self._requests.asked,
+            memory_locked=real_time.lock_memory(),
         )  # fmt: skip
         self._watched = True  # the drives watch this side's heartbeat
 

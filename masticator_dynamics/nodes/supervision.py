@@ -66,6 +66,7 @@ class Supervision:
             'mode': mode,
             **rejections.values(),
             'overtaken': runtime.trajectory_input.overtaken,
+            'last asked': runtime.trajectory_input.asked or 'nothing',
         }
         if runtime.cycle.failure:
             message = f'stopped: {runtime.cycle.failure}'

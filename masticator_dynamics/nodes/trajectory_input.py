@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.nodes.askers import who_publishes
 from masticator_dynamics.nodes.diagnostics import LogLimit, Rejections
 from masticator_dynamics.nodes.executed_motion import ExecutedMotion
 from masticator_dynamics.nodes.newest_first import NewestFirst, OvertakenError
@@ -31,6 +32,7 @@ from masticator_dynamics.nodes.trajectory_preparation import (
     expected_duration,
 )
 
+_TOPIC = 'joint_trajectory'
 _ATTEMPTS = 5
 _BURST = 10  # lines in the log at once
 _MARGIN = 5_000_000  # ns; a cycle that is running must not be overtaken
@@ -77,6 +79,7 @@ class TrajectoryInput:
         self.active = False
         self.rejections = Rejections(_BURST)
         self.overtaken = 0
+        self.asked = ''  # when the motion was asked for, and by whom
         self._log_limit, self._overtaken_limit = LogLimit(_BURST), LogLimit()
         self._node, self._mechanism, self._motion = node, mechanism, motion
         self._settings, self._now, self._accepted = settings, now, accepted
@@ -90,7 +93,7 @@ class TrajectoryInput:
         self._worker = NewestFirst('trajectories', self._read, self._follow, self._count_overtaken)
         # The serialised message: rclpy would convert it in the executor's thread.
         self._subscription = node.create_subscription(
-            JointTrajectory, 'joint_trajectory', self._take, RELIABLE, raw=True
+            JointTrajectory, _TOPIC, self._take, RELIABLE, raw=True
         )
 
     def destroy(self) -> None:
@@ -124,6 +127,7 @@ class TrajectoryInput:
             prepared = self._replace_motion(order)
             self._accepted(prepared)
             self.rejections.accept()
+            self.asked = f'{time.strftime("%H:%M:%S")} by {who_publishes(self._node, _TOPIC)}'
             if self._log_limit.allows():
                 self._tell(order, prepared)
             return True

@@ -20,6 +20,7 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from masticator_dynamics.errors import InputError  # noqa: E402
 from masticator_dynamics.nodes.added_effort import AddedEffortInput  # noqa: E402
+from masticator_dynamics.nodes.askers import who_asks, who_publishes  # noqa: E402
 from masticator_dynamics.nodes.direct_subscription import DirectSubscription  # noqa: E402
 from masticator_dynamics.nodes.guard import Guard, GuardedExecutor  # noqa: E402
 from masticator_dynamics.nodes.trajectory_cdr import encode  # noqa: E402
@@ -170,6 +171,21 @@ def test_half_a_trajectory_does_not_end_the_node_of_the_drives(room):
     assert room.node.guard.unreadable.rejected == 2
     assert 'feedforward_trajectory: InputError: ' in room.node.guard.unreadable.last
     added.destroy()
+
+
+def test_who_may_have_asked_is_named(room):
+    """By the clients and publishers that there are: rclpy tells no more."""
+    room.node.create_service(Trigger, '~/enable', lambda request, response: response)
+    room.node.create_subscription(String, 'words', print, 10)
+    assert who_asks(room.node, '~/enable') == 'somebody who has gone'
+    room.peer.create_client(Trigger, '/guarded/enable')
+    room.publisher(String, 'words')
+    wait_for(lambda: who_asks(room.node, '~/enable') == '/stranger', 'the client')
+    wait_for(lambda: who_publishes(room.node, 'words') == '/stranger', 'the publisher')
+    other = rclpy.create_node('other', context=room.context, namespace='lab')
+    other.create_client(Trigger, '/guarded/enable')
+    wait_for(lambda: who_asks(room.node, '~/enable') == '/lab/other or /stranger', 'both')
+    other.destroy_node()
 
 
 def test_messages_too_large_or_cut_off_are_not_converted(room):

@@ -1,0 +1,75 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The policy for SROS 2 is what the script writes, and allows what nodes use and nothing more."""
+
+import fnmatch
+from xml.etree import ElementTree
+
+import pytest
+
+from masticator_dynamics.nodes.security_policy import ENCLAVES, FILE, access, policy
+from masticator_dynamics.share import share_directory
+
+
+def rights(right):
+    """Of each enclave, by the file."""
+    root = ElementTree.parse(share_directory() / FILE).getroot()
+    return {
+        enclave.get('path').removeprefix(f'{ENCLAVES}/'): {
+            item.text for group in enclave.iterfind(f'.//*[@{right}="ALLOW"]') for item in group
+        }
+        for enclave in root.iter('enclave')
+    }
+
+
+def test_the_file_is_what_the_script_writes():
+    assert (share_directory() / FILE).read_text(encoding='utf-8') == policy()
+
+
+def test_only_the_operator_may_ask_for_what_moves_or_frees_the_robot():
+    asked = {f'servo_drives/{name}' for name in ('enable', 'approach', 'reset', 'home')} | {
+        'servo_drives/change_state',
+        'dynamics/change_state',
+        'servo_drives/set_parameters',
+    }
+    for who, names in rights('request').items():
+        assert asked <= names if who == 'operator' else not names, who
+
+
+@pytest.mark.parametrize(
+    ('topic', 'allowed'),
+    [
+        ('joint_trajectory', {'planner'}),
+        ('servo_drives/command', {'controller_manager'}),
+        ('servo_drives/emergency_stop', {'operator'}),
+        ('bite_force', {'twin'}),
+        ('feedforward_trajectory', {'dynamics'}),
+    ],
+)
+def test_who_may_publish_what_moves_it(topic, allowed):
+    assert {who for who, names in rights('publish').items() if topic in names} == allowed
+
+
+def test_who_looks_on_may_do_nothing_else():
+    assert rights('publish')['viewer'] == {'/parameter_events', '/rosout'}
+    assert not rights('request')['viewer']
+
+
+def test_what_node_dynamics_uses_is_allowed_and_nothing_else(client):
+    """By the graph of ROS: topics and services of the running node."""
+    node, name = client.node, 'dynamics'
+    found = {
+        'subscribe': node.get_subscriber_names_and_types_by_node(name, '/'),
+        'publish': node.get_publisher_names_and_types_by_node(name, '/'),
+        'reply': node.get_service_names_and_types_by_node(name, '/'),
+    }
+    for right, pairs in found.items():
+        used = {topic for topic, _ in pairs}
+        allowed = {
+            entry.replace('~', f'/{name}') if entry[0] in '~/' else f'/{entry}'
+            for entry in getattr(access(name), right)
+        }
+        for topic in used:
+            assert any(fnmatch.fnmatch(topic, entry) for entry in allowed), (right, topic)
+        for entry in allowed - {'/clock'}:  # with use_sim_time only
+            assert fnmatch.filter(used, entry), (right, entry)
