@@ -97,6 +97,7 @@ def test_a_planar_loop_on_a_moving_carrier(tmp_path: pathlib.Path) -> None:
     for state in linkages.states(mechanism, 4, 0.4, seed=2):
         linkages.check_rates(mechanism, state)
         linkages.check_efforts(mechanism, state)
+        linkages.check_wrenches(mechanism, state)
         effort = mechanism.feedforward(*state)
         assert not effort.loop_force_unique.any()
         # Of least norm: nothing sideways, where nothing needs to be.
@@ -129,6 +130,7 @@ def test_a_third_crank_of_a_parallelogram(tmp_path: pathlib.Path) -> None:
     for state in linkages.states(three, 4, 0.6, seed=3):
         linkages.check_rates(three, state)
         linkages.check_efforts(three, state)
+        linkages.check_wrenches(three, state)
     # All round, not only near home: no direction was singled out in the base.
     for turn in np.linspace(-0.7, 0.6, 9):
         motion = three.solve([turn])
