@@ -29,8 +29,9 @@ _NO_FOOD = np.zeros(0)
 
 @dataclasses.dataclass(frozen=True)
 class Regularisation:
-    """Velocities over which Coulomb friction grows, so that what rests has a force that holds it.
+    """Velocities v_t over which Coulomb friction grows, so that what rests is held by a force.
 
+    It grows as v / sqrt(v^2 + v_t^2). The inverse dynamics has no part in this: see docs/twin.md.
     Where the description has a larger transition velocity, that counts. What is held creeps at
     most at this velocity; 0 leaves the jump.
 
