@@ -14,6 +14,7 @@ from masticator_dynamics.errors import InputError
 
 
 @click.command()
+@click.argument('mechanism', default='masticator')
 @click.option(
     '--output',
     type=click.Path(file_okay=False, path_type=pathlib.Path),
@@ -45,6 +46,7 @@ from masticator_dynamics.errors import InputError
     help='A shipped food, or the path of a YAML file, with --closed-loop. Default: soft.',
 )
 def demo(
+    mechanism: str,
     output: pathlib.Path,
     incisor: pathlib.Path | None,
     closed_loop: bool,
@@ -52,6 +54,9 @@ def demo(
     food: str | None,
 ) -> int:
     """Chew, with no robot: from a recorded incisor to motor torques, with plots.
+
+    MECHANISM is masticator unless given; one that cannot chew swings about home, with a push on
+    its platform.
 
     With --closed-loop the torques go to simulated drives, and how well the jaw follows is judged.
     """
@@ -61,7 +66,9 @@ def demo(
     if not closed_loop:
         if given:
             raise InputError(f'--{next(iter(given))} needs --closed-loop')
-        return run_demo(output, incisor)
+        return run_demo(output, incisor, mechanism)
+    if mechanism != 'masticator':
+        raise InputError(f'--closed-loop chews with masticator, not with {mechanism}')
     # Only here: drives and twin are for nothing else in this command.
     from masticator_dynamics.demo.closed_loop import run_closed_loop
     from masticator_dynamics.demo.closed_loop.setting import Setting

@@ -186,7 +186,8 @@ def _multipliers(mechanism: Mechanism, record: Record) -> FloatArray:
     series, stamps = record.multipliers, record.state.stamps
     effort = series.effort[:, series.columns(mechanism.contacts)]
     # The same stamps, but recording may have begun and ended between two messages of a cycle.
-    return np.column_stack([np.interp(stamps, series.stamps, column) for column in effort.T])
+    columns = [np.interp(stamps, series.stamps, column) for column in effort.T]
+    return np.array(columns).reshape(-1, len(stamps)).T
 
 
 def _efforts(

@@ -39,9 +39,9 @@ def plot_run(
         figure = Figure(figsize=SIZE, layout='constrained')
         FigureCanvasAgg(figure)
         left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
-        _plot_paths(left.subplots(2, 1), evaluation)
+        _plot_paths(left.subplots(2, 1), mechanism, evaluation)
         axes = right.subplots(5, 1, sharex=True, height_ratios=(1.0, 1.0, 0.8, 1.7, 1.1))
-        _plot_motion(axes[0], axes[1], record)
+        _plot_motion(axes[0], axes[1], mechanism, record)
         _plot_bite(axes[2], record)
         _plot_torques(axes[3], mechanism, record)
         _plot_contacts(axes[4], mechanism, record, evaluation)
@@ -52,29 +52,37 @@ def plot_run(
         figure.savefig(file, dpi=RESOLUTION, format='png', pil_kwargs={'optimize': True})
 
 
-def _plot_paths(axes: Sequence[Axes], evaluation: Evaluation) -> None:
-    """Incisor seen from the front and from the left, mm from occlusion."""
-    path = (evaluation.links.origin['incisor'] - evaluation.links.origin['incisor'][0]) * 1e3
+def _plot_paths(axes: Sequence[Axes], mechanism: Mechanism, evaluation: Evaluation) -> None:
+    """Incisor, or else the platform, seen from the front and from the left, mm from its start."""
+    chews = 'incisor' in evaluation.links.origin
+    frame = 'incisor' if chews else mechanism.description.platform
+    start = 'occlusion' if chews else 'home'
+    path = (evaluation.links.origin[frame] - evaluation.links.origin[frame][0]) * 1e3
+    name = frame.replace('_', ' ').capitalize()
     views = (
-        (axes[0], path[:, 1], 'Incisor, seen from the front', 'left (mm)'),
-        (axes[1], path[:, 0], 'Incisor, seen from the left', 'forward (mm)'),
+        (axes[0], path[:, 1], f'{name}, seen from the front', 'left (mm)'),
+        (axes[1], path[:, 0], f'{name}, seen from the left', 'forward (mm)'),
     )
     for panel, across, title, label in views:
         panel.plot(across, path[:, 2], color=BLUE)
         panel.plot(0.0, 0.0, 'o', color=BLACK, markersize=5)
-        panel.annotate('occlusion', (0.0, 0.0), (6, 3), textcoords='offset points', fontsize=10)
+        panel.annotate(start, (0.0, 0.0), (6, 3), textcoords='offset points', fontsize=10)
         panel.set(title=title, xlabel=label, ylabel='up (mm)', aspect='equal', adjustable='datalim')
     # As a dentist sees the patient: the patient's left is on the right.
     axes[1].invert_xaxis()
 
 
-def _plot_motion(translation: Axes, rotation: Axes, record: Record) -> None:
+def _plot_motion(translation: Axes, rotation: Axes, mechanism: Mechanism, record: Record) -> None:
+    """Independent coordinates: those that slide, and those that turn."""
     joints = record.joints
     columns = dict(zip(joints.names, joints.position.T, strict=True))
-    plot_lines(translation, joints.stamps, [('x', columns['x'] * 1e3), ('y', columns['y'] * 1e3)])
-    translation.set(title='Mandible', ylabel='position\n(mm)')
-    degrees = [(name, np.degrees(columns[name])) for name in ('alpha', 'beta')]
-    plot_lines(rotation, joints.stamps, [(f'$\\{name}$', values) for name, values in degrees])
+    slides = {j.name: j.unit == 'm' for j in mechanism.structure.tree.joints}
+    lengths = [(n, columns[n] * 1e3) for n in mechanism.independent if slides[n]]
+    angles = [(n, np.degrees(columns[n])) for n in mechanism.independent if not slides[n]]
+    greek = {n: f'$\\{n}$' for n in ('alpha', 'beta', 'gamma')}
+    plot_lines(translation, joints.stamps, [(n.replace('_', ' '), v) for n, v in lengths])
+    plot_lines(rotation, joints.stamps, [(greek.get(n, n.replace('_', ' ')), v) for n, v in angles])
+    translation.set(title='Independent coordinates', ylabel='position\n(mm)')
     rotation.set(ylabel='rotation\n(°)')
 
 
@@ -82,7 +90,7 @@ def _plot_bite(panel: Axes, record: Record) -> None:
     magnitude = np.linalg.norm(record.bite.force, axis=1)
     panel.plot(record.bite.stamps, magnitude, color=BLACK)
     panel.fill_between(record.bite.stamps, magnitude, color=BLACK, alpha=0.12, linewidth=0.0)
-    panel.set(title=f'Bite force at {record.bite.frame}', ylabel='force\n(N)')
+    panel.set(title=f'Force at {record.bite.frame}', ylabel='force\n(N)')
     panel.set_ylim(bottom=0.0)
 
 
@@ -91,7 +99,8 @@ def _plot_torques(panel: Axes, mechanism: Mechanism, record: Record) -> None:
     names = [name.replace('_', ' ') for name in mechanism.actuated]
     effort = state.effort[:, state.columns(mechanism.actuated)]
     plot_lines(panel, state.stamps, list(zip(names, effort.T, strict=True)))
-    panel.set(title='Motor torques', ylabel='torque\n(N m)')
+    units = ' or '.join(sorted(set(mechanism.effort_units), reverse=True))
+    panel.set(title='Motor efforts', ylabel=f'effort\n({units})')
 
 
 def _plot_contacts(
@@ -103,7 +112,7 @@ def _plot_contacts(
         lines.append((contact.name.replace('_', ' '), evaluation.contacts[contact.name] * length))
     plot_lines(panel, record.state.stamps, lines)
     panel.axhline(0.0, color=BLACK, linewidth=0.6)
-    panel.set(title='Contact forces of the sockets on the mandible', ylabel='normal force\n(N)')
+    panel.set(title='Contact forces', ylabel='normal force\n(N)')
 
 
 def plot_lines(panel: Any, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
@@ -112,4 +121,6 @@ def plot_lines(panel: Any, times: FloatArray, lines: Sequence[tuple[str, FloatAr
     for index, (name, values) in enumerate(lines):
         style = '-' if index % 2 == 0 else '--'
         panel.plot(times, values, style, color=colours[index % len(colours)], label=name)
+    if not lines:
+        return
     panel.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), handlelength=1.8)

@@ -52,7 +52,7 @@ def run_demo(
         Recorded incisor path to follow (CSV: ``time incisor_x incisor_y incisor_z``, optionally
         ``bolus_force``); without it a built-in motion is chewed.
     mechanism : str
-        Name or path of a mechanism with the coordinates x, y, alpha, beta.
+        Name or path. One whose coordinates are not x, y, alpha, beta swings about home.
     strokes : int
         Built-in strokes, one second each.
     rate : float

@@ -11,7 +11,7 @@ import pathlib
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError, LimitError
+from masticator_dynamics.errors import InputError, LimitError, ReachError, SingularityError
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import (
@@ -98,19 +98,55 @@ class Script:
 
 
 def built_in_script(mechanism: Mechanism, strokes: int) -> Script:
-    """Chewing strokes of one second each on food that softens.
-
-    Raises
-    ------
-    InputError
-        When the mechanism's coordinates are not those of a chewing motion.
-    """
-    _check_coordinates(mechanism)
+    """Chewing strokes of one second each on food that softens; a swing where nothing can chew."""
+    if mechanism.independent != COORDINATES:
+        return swing_script(mechanism, strokes)
     path = chewing_stroke(strokes=strokes, period=PERIOD)
     food = bite_force(strokes=strokes, period=PERIOD)
     times = _bite_times(path)
     source = f'{strokes} built-in strokes'
     return _script(mechanism, source, path, LONGEST_STEP, food.frame, times, food.sample(times))
+
+
+def swing_script(mechanism: Mechanism, swings: int) -> Script:
+    """Swings of all coordinates about home, a second each way, and a push on the platform.
+
+    As wide as ranges and reach allow, 0.3 rad or 0.15 of the mechanism's size at most. The push
+    grows and fades with every swing, down by a tenth of the mechanism's weight.
+
+    Raises
+    ------
+    LimitError
+        When home leaves no room to swing.
+    """
+    joints = {joint.name: joint for joint in mechanism.structure.tree.joints}
+    units = [joints[name].unit for name in mechanism.independent]
+    widest = np.where(np.array(units) == 'm', 0.15 * mechanism.structure.extent(), 0.3)
+    path = _widest_swing(mechanism, widest, swings)
+    times = _bite_times(path)
+    weight = 9.81 * sum(link.mass for link in mechanism.description.tree.links.values())
+    forces = np.zeros((len(times), 3))
+    forces[:, 2] = -0.1 * weight * np.sin(np.pi * times / path.end * swings) ** 2
+    source, frame = f'{swings} swings about home', mechanism.description.platform
+    return _script(mechanism, source, path, LONGEST_STEP, frame, times, forces)
+
+
+def _widest_swing(mechanism: Mechanism, widest: FloatArray, swings: int) -> MotionPath:
+    home, rest = mechanism.home.y, np.zeros(len(mechanism.independent))
+    # Neighbouring coordinates swing against one another: together some machines only turn.
+    away = widest * np.where(np.arange(len(home)) % 2, -1.0, 1.0)
+    for share in 0.7 ** np.arange(20):
+        steps = np.array([0.0, *(1.0, -1.0) * swings, 0.0])
+        path = MotionPath.through(
+            PERIOD * np.arange(len(steps)), home + share * np.outer(steps, away),
+            start=(rest, rest), end=(rest, rest), names=mechanism.independent,
+        )  # fmt: skip
+        try:
+            _check_ranges(mechanism, path)
+        except (LimitError, ReachError, SingularityError):
+            continue
+        return path
+    raise LimitError(f'{mechanism.name} cannot swing about home within its ranges')
 
 
 def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:

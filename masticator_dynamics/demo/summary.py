@@ -150,7 +150,8 @@ def summarise(
     latency = (state.received - state.stamps) * 1e3
     peaks, means = np.abs(effort).max(axis=0), np.sqrt((effort**2).mean(axis=0))
     lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
-    contacts = np.column_stack(list(evaluation.contacts.values()))[moving] * lengths
+    multipliers = np.array(list(evaluation.contacts.values())).reshape(-1, len(state.stamps)).T
+    contacts = multipliers[moving] * lengths
     ranges = _ranges(mechanism.contacts, contacts.min(axis=0), contacts.max(axis=0))
     largest = evaluation.peaks
     biting = np.linalg.norm(evaluation.bite, axis=1) > 0.0

@@ -138,6 +138,21 @@ def test_bad_recordings_are_refused_by_name(mechanism, tmp_path, content, words)
     assert 'bad.csv' in str(refusal.value)
 
 
-def test_other_coordinates_are_refused():
+def test_recordings_for_other_coordinates_are_refused(recording):
     with pytest.raises(InputError, match='x, y, alpha, beta'):
-        built_in_script(Mechanism.load('rss6'), strokes=1)
+        recorded_script(Mechanism.load('rss6'), recording)
+
+
+@pytest.mark.parametrize('name', ['delta', 'excavator', 'slider_crank', 'rrr4'])
+def test_what_cannot_chew_swings_within_its_ranges(name):
+    mechanism = Mechanism.load(name)
+    script = built_in_script(mechanism, strokes=2)
+    assert script.coordinates == mechanism.independent
+    assert script.bite_frame == mechanism.description.platform
+    for edge in (0, -1):
+        assert script.positions[edge] == pytest.approx(mechanism.home.y, abs=1e-12)
+        assert script.velocities[edge] == pytest.approx(0.0, abs=1e-9)
+    assert (np.ptp(script.positions, axis=0) > 0.01).all()
+    for row in zip(script.positions, script.velocities, script.accelerations, strict=True):
+        assert mechanism.range_violations(mechanism.solve(*row)) == ()
+    assert np.abs(script.bite_forces).max() > 0.01
