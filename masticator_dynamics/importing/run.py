@@ -207,7 +207,7 @@ def _independent(model: Model, positions: dict[str, float]) -> list[str]:
         model.notes.append(
             f'{len(names)} freedoms, of which motors drive {len(names) - len(undriven)}; without: '
             f'{", ".join(undriven)}. Kinematics work, efforts are refused; name motors with '
-            '--actuated or hold joints with --lock'
+            f'--actuated, or hold joints: --lock {",".join(undriven)}'
         )
     return names
 

@@ -8,6 +8,7 @@ import dataclasses
 import pathlib
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import samples
 
@@ -83,3 +84,19 @@ def test_mjcf_with_gears_and_reference_angles(write: Write, gear: float) -> None
     path = write('a.xml', five_bars.mjcf(gear))
     assert_the_same(path, rotors=ROTORS, gear=gear)
     assert Mechanism.load(path).effort_limits == pytest.approx([3.0, 3.0])
+
+
+def test_mimic_becomes_a_coupling(write: Write) -> None:
+    """Two cranks without a loop, one of which mimics the other: one motor carries both."""
+    mimic = '<mimic joint="motor_1" multiplier="-2" offset="0.1"/>'
+    text = five_bars.urdf(five_bars.TRANSMISSIONS.replace('motor_2', 'motor_1'))
+    at = text.index('<parent', text.index('name="motor_2"'))
+    path = write('a.urdf', text[:at] + mimic + text[at:])
+    imported = Mechanism(
+        import_description(path)
+    )  # the elbows hang freely: they are coordinates without motors
+    motion = imported.solve(imported.home.y, np.eye(len(imported.independent))[0])
+    one, two = imported.tree_indices(['motor_1', 'motor_2'])
+    assert motion.q[two] == pytest.approx(0.1 - 2.0 * motion.q[one], abs=1e-12)
+    assert motion.v[two] == pytest.approx(-2.0 * motion.v[one], abs=1e-12)
+    assert abs(motion.v[one]) > 0.1
