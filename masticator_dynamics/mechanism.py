@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics import forward_kinematics as forward
-from masticator_dynamics import importing
 from masticator_dynamics.actuation.packing import Distribution, pack_distribution
 from masticator_dynamics.analysis.inertia_coupling import (
     ActuatedInertia,
@@ -126,8 +125,12 @@ class Mechanism:
         that it makes by itself.
         """
         path = pathlib.Path(name_or_path)
-        if importing.is_foreign(path):
-            return cls(importing.import_description(path), actuators)
+        if path.suffix:
+            # Only here: readers of other formats take longer to import than a robot to load.
+            from masticator_dynamics import importing
+
+            if importing.is_foreign(path):
+                return cls(importing.import_description(path), actuators)
         return cls(load_description(path), actuators)
 
     @functools.cached_property

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-import scipy.interpolate
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.seen import surface_height
@@ -40,10 +39,12 @@ class Surface:
     @classmethod
     def spline(cls, x: npt.ArrayLike, y: npt.ArrayLike, heights: npt.ArrayLike) -> 'Surface':
         """The bicubic spline through ``heights[i][j]`` at ``x[i]``, ``y[j]``."""
+        from scipy.interpolate import CubicSpline  # a third of a second, for few mechanisms
+
         x, y = np.array(x, dtype=float), np.array(y, dtype=float)
-        along_y = scipy.interpolate.CubicSpline(y, np.array(heights, dtype=float), axis=1)
+        along_y = CubicSpline(y, np.array(heights, dtype=float), axis=1)
         # (4, cells of y, points of x), then each of these a spline along x.
-        along_x = scipy.interpolate.CubicSpline(x, along_y.c, axis=2)
+        along_x = CubicSpline(x, along_y.c, axis=2)
         table = along_x.c[::-1, :, ::-1]  # (power of x, cell of x, power of y, cell of y)
         cells = np.transpose(table, (1, 3, 0, 2))
         return cls(np.concatenate([[len(x) - 1, len(y) - 1, 4, 4], x, y, cells.ravel()]))
