@@ -11,10 +11,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import yaml
-from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import UNLIMITED, Array, Inertia, Joint
-from masticator_dynamics.importing.model import NO_MASS, Frame, Loop, Model, free_joint
+from masticator_dynamics.importing.model import NO_MASS, Frame, Loop, Model, free_joint, turn
 
 _WIDTH = 96
 
@@ -73,7 +72,7 @@ def _joint(joint: Joint) -> ElementTree.Element:
     if kind == 'revolute' and np.isinf(joint.upper) and np.isinf(joint.lower):
         kind = 'continuous'
     element = ElementTree.Element('joint', name=joint.name, type=kind)
-    angles = Rotation.from_matrix(joint.rotation).as_euler('xyz')
+    angles = roll_pitch_yaw(joint.rotation)
     ElementTree.SubElement(element, 'origin', xyz=_numbers(joint.position), rpy=_numbers(angles))
     ElementTree.SubElement(element, 'parent', link=joint.parent)
     ElementTree.SubElement(element, 'child', link=joint.child)
@@ -86,6 +85,18 @@ def _joint(joint: Joint) -> ElementTree.Element:
             finite = {k: _number(np.clip(v, -UNLIMITED, UNLIMITED)) for k, v in limits.items()}
             ElementTree.SubElement(element, 'limit', finite)
     return element
+
+
+def roll_pitch_yaw(rotation: Array) -> Array:
+    """Fixed-axis angles (3,) of a rotation, to rounding at a pitch of a right angle, too.
+
+    There roll and yaw are one turn. Whatever roll is taken, pitch and yaw follow from what it
+    leaves: R Rx(roll)^T = Rz(yaw) Ry(pitch).
+    """
+    roll = float(np.arctan2(rotation[2, 1], rotation[2, 2]))
+    rest = rotation @ turn(np.array([1.0, 0.0, 0.0]), -roll)
+    pitch, yaw = np.arctan2(-rest[2, 0], rest[2, 2]), np.arctan2(-rest[0, 1], rest[1, 1])
+    return np.array([roll, pitch, yaw])
 
 
 def yaml_text(model: Model, content: dict[str, Any]) -> str:
