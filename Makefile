@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench docs lint format clean distclean
+.PHONY: help setup demo test bench docs lint format clean distclean fuzz
 
 # The interpreter that .venv is made with: PYTHON=... or the first of these that runs and fits.
 CANDIDATES = $(or $(PYTHON),python3.12 python3.11 python3)
@@ -83,6 +83,12 @@ test: setup ## all tests; PYTEST='-k closure' adds flags
 docs: setup ## the documentation as a site, in docs/_build
 	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build
 	echo 'docs/_build/index.html'
+
+MINUTES ?= 15
+fuzz: setup ## random messages, requests, bytes, frames and files: MINUTES=15, SEED=... to repeat
+	@cd test
+	export ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_DOMAIN_ID=$$((1 + RANDOM % 101))
+	../$(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: setup ## timings, side by side
 	@$(BIN)/python -m benchmark.run

@@ -7,7 +7,7 @@ import pathlib
 import hypothesis
 import pytest
 
-CLOCK = {'control', 'demo', 'drives', 'nodes'}  # folders of tests with processes
+CLOCK = {'control', 'demo', 'drives', 'fuzz', 'nodes'}  # folders of tests with processes
 
 
 def pytest_collection_modifyitems(items):

@@ -1,0 +1,140 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes and simulated drives as processes, and what must hold for them whatever comes."""
+
+import pathlib
+import re
+import struct
+
+import numpy as np
+from nodes.drives_harness import RPDO, BusTrace, SimulatedDrives, write_drives
+from nodes.harness import NodeProcess, Peer, wait_for
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.configuration import load_drives
+
+ALL = ('dynamics', 'servo_drives', 'joint_state_completion', 'inertia_estimator',
+       'inertia_coupling', 'frame_path')  # fmt: skip
+LATE = 20e-3  # s
+GROWTH = 1.2  # of the memory before
+_TO_DRIVE = struct.Struct('<Hih')  # control word, position, torque
+
+
+class Robot:
+    """Processes under fire.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+    nodes : sequence of str
+    """
+
+    def __init__(self, folder, nodes=ALL):
+        self.mechanism = Mechanism.load('masticator')
+        file = write_drives(folder, absolute=True)
+        self.drives = load_drives(str(file))
+        self.simulator, self.trace = SimulatedDrives(file), BusTrace(file)
+        special = {'servo_drives': {'drives': file, 'add_bite_effort': True}}
+        self.processes = {
+            name: NodeProcess(name, wait=False, **special.get(name, {})) for name in nodes
+        }
+        for process in self.processes.values():
+            process.wait_until_ready()
+        self.peer = Peer('dynamics')
+        self.efforts = self.peer.record(Float64MultiArray, 'feedforward_effort')
+        self.measured = self.peer.record(JointState, 'servo_drives/state')
+        wait_for(lambda: self.efforts and self.measured, 'efforts and states')
+        self.memory = self.resident()
+
+    def resident(self):
+        """Memory of each process, MB, without what it shares."""
+        pattern = re.compile(r'(?:Private_\w+): +(\d+) kB')
+        return {
+            name: sum(map(int, pattern.findall(smaps(process.process.pid)))) / 1024.0
+            for name, process in self.alive()
+        }
+
+    def alive(self):
+        return [(n, p) for n, p in self.processes.items() if p.process.poll() is None]
+
+    def lateness(self):
+        """How late the latest cycles of node dynamics were at most, s."""
+        status = self.peer.status('cycle')
+        return float(status[2]['cycle lateness max (us)']) * 1e-6 if status else 0.0
+
+    def faults(self):
+        """What does not hold now, a sentence each."""
+        yield from self._dead()
+        yield from self._told()
+        yield from self._published()
+        yield from self._on_the_bus()
+        del self.peer.diagnostics[:-50]
+
+    def _dead(self):
+        for name, process in self.processes.items():
+            code = process.process.poll()
+            if code is not None:
+                yield f'node {name} ended with {code}: {process.lines[-5:]}'
+        if self.simulator.process.poll() is not None:
+            yield f'simulated drives ended: {self.simulator.lines[-5:]}'
+
+    def _told(self):
+        for name, process in self.processes.items():
+            lines = [line for line in process.lines if 'Traceback' in line or 'internal' in line]
+            if lines:
+                yield f'node {name} logged: {lines[0]}'
+            if len(process.lines) > 1000:
+                del process.lines[:-200]
+
+    def _published(self):
+        """Topics that no node here takes, so that nothing on them is ours."""
+        limits = self.mechanism.effort_limits * (1.0 + 1e-9)
+        for message in take_all(self.efforts):
+            if not (np.abs(message.data) <= limits).all():
+                yield f'feedforward_effort {list(message.data)} beyond {limits}'
+        for message in take_all(self.measured):
+            rows = (message.position, message.velocity, message.effort)
+            if not all(np.isfinite(row).all() for row in rows):
+                yield f'servo_drives/state is not finite: {rows}'
+
+    def _on_the_bus(self):
+        """The torques that drives are sent: efforts, and what motor and gear take themselves."""
+        for drive in self.drives.drives.values():
+            motor = drive.motor
+            rated = motor.rated_torque * motor.gear_ratio * motor.efficiency
+            most = 1.5 * 1000.0 * drive.limits.effort / rated + 1.0
+            for _, _, data in self.trace.since(0.0, RPDO + drive.node_id):
+                torque = _TO_DRIVE.unpack(data)[2] if len(data) == _TO_DRIVE.size else 0
+                if abs(torque) > most:
+                    yield f'drive {drive.node_id} was sent {torque} of {most:.0f} per mille'
+        self.trace.frames.clear()
+
+    def grown(self):
+        """Processes whose memory has not come back."""
+        now = self.resident()
+        return [
+            f'memory of {name}: {now[name]:.0f} MB after {before:.0f} MB'
+            for name, before in self.memory.items()
+            if name in now and now[name] > GROWTH * before
+        ]
+
+    def close(self):
+        self.peer.close()
+        codes = {name: process.end() for name, process in self.processes.items()}
+        self.trace.close()
+        self.simulator.end()
+        return [f'node {name} ended with {code}' for name, code in codes.items() if code]
+
+
+def smaps(pid):
+    return pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text(encoding='ascii')
+
+
+def take_all(messages):
+    """Take what has come; more may come meanwhile."""
+    count = len(messages)
+    taken = messages[:count]
+    del messages[:count]
+    return taken
