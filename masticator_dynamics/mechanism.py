@@ -197,7 +197,7 @@ class Mechanism:
         """
         given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
         if self.kernels.available:
-            told = self.kernels.everything(given)[self.kernels.asked :]
+            told = self.kernels.everything(given)
             if told[0] == 1.0:
                 return SolvedMotion(self, given, told[1:], self.slices)
         return SolvedMotion(self, given, self._evaluate(engine.MOTION, given), self.slices)
@@ -278,9 +278,9 @@ class Mechanism:
         given = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
         # A solved motion is on home's branch; others may be on a branch of their own.
         if isinstance(motion, SolvedMotion) and _plain(goal, friction, limits, nearest):
-            table = self.kernels.evaluate(given) if self.kernels.available else None
-            if table is not None and table[self.kernels.asked] == 1.0:
-                return QuickEffort(self, table)
+            told = self.kernels.evaluate(given) if self.kernels.available else None
+            if told is not None and told[kernels.COUNTS] == 1.0:
+                return QuickEffort(self, given, told)
         return self._effort(engine.EFFORT, given, goal, friction, limits, nearest, motion)
 
     def feedforward(
@@ -322,9 +322,9 @@ class Mechanism:
         """:meth:`feedforward` of what the generated function does not take."""
         given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         if _plain(goal, friction, limits, nearest) and self.kernels.available:
-            table = self.kernels.evaluate(given)
-            if table[self.kernels.asked] == 1.0:
-                return QuickEffort(self, table)
+            told = self.kernels.evaluate(given)
+            if told[kernels.COUNTS] == 1.0:
+                return QuickEffort(self, given, told)
         return self._effort(engine.FEEDFORWARD, given, goal, friction, limits, nearest)
 
     def feedforward_batch(
@@ -558,21 +558,19 @@ class Mechanism:
 
     def _quick_batch(self, given: FloatArray) -> Effort:
         """Efforts of rows by machine code, and by the engine where that hands over."""
-        made = self.kernels
-        table = made.evaluate(given)
-        told = table[:, made.asked :]
+        told = self.kernels.evaluate(given)
         left = np.flatnonzero(told[:, kernels.COUNTS] != 1.0)
         if len(left):
             rows = self._engine_rows(engine.FEEDFORWARD, given, left)
-            efforts = kernels.EFFORT + made.actuators
+            efforts = kernels.EFFORT + self.kernels.actuators
             told[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, self.slices['report']][:, 3:5]
             told[left, kernels.EFFORT : efforts] = rows[:, self.slices['effort']]
             told[left, efforts:] = rows[:, self.slices['multipliers']]
-        return QuickEffort(self, table)
+        return QuickEffort(self, given, told)
 
     def whole_rows(self, given: FloatArray) -> FloatArray:
         """Rows of the engine's output (..., width) for what it is asked (..., 3 n_y + 6)."""
-        told = self.kernels.everything(given)[..., self.kernels.asked :]
+        told = self.kernels.everything(given)
         if given.ndim == 1:
             return told[1:] if told[0] == 1.0 else self._evaluate(engine.FEEDFORWARD, given)
         left = np.flatnonzero(told[:, 0] != 1.0)

@@ -315,34 +315,35 @@ class QuickEffort(Effort):
 
     Parameters
     ----------
-    table : array, shape (..., asked + told)
-        As ``traced/kernels.py`` has it.
+    given, told : array, shape (..., asked) and (..., told)
+        As ``traced/kernels.py`` has them.
     """
 
     __slots__ = ('_numbers', '_whole', 'actuated')
 
     actuated: FloatArray
-    _numbers: bytes | FloatArray  # what was asked, then told: see traced/kernels.py
+    _numbers: bytes | tuple[FloatArray, FloatArray]  # what was asked and told
     _whole: FloatArray
 
-    def __init__(self, mechanism: Mechanism, table: FloatArray):
+    def __init__(self, mechanism: Mechanism, given: FloatArray, told: FloatArray):
         self.mechanism = mechanism
-        self._numbers = _read_only(table)
-        first = mechanism.kernels.asked + kernels.EFFORT
-        self.actuated = table[..., first : first + mechanism.kernels.actuators]
+        self._numbers = _read_only(given), _read_only(told)
+        efforts = kernels.EFFORT + mechanism.kernels.actuators
+        self.actuated = told[..., kernels.EFFORT : efforts]
 
-    def _table(self) -> FloatArray:
-        if isinstance(self._numbers, bytes):
-            return np.frombuffer(self._numbers)
-        return self._numbers
+    def _parts(self) -> tuple[FloatArray, FloatArray]:
+        """What was asked and what was told."""
+        if isinstance(self._numbers, tuple):
+            return self._numbers
+        numbers, asked = np.frombuffer(self._numbers), self.mechanism.kernels.asked
+        return numbers[:asked], numbers[asked:]
 
     def _told(self, first: int, last: int | None = None) -> FloatArray:
-        asked = self.mechanism.kernels.asked
-        return self._table()[..., asked + first : None if last is None else asked + last]
+        return self._parts()[1][..., first:last]
 
     @property
     def _given(self) -> FloatArray:  # type: ignore[override]
-        return self._table()[..., : self.mechanism.kernels.asked]
+        return self._parts()[0]
 
     @property
     def _slices(self) -> dict[str, slice]:  # type: ignore[override]

@@ -32,9 +32,8 @@ COUNTS, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of what is told
 class Kernels:
     """What is computed for a mechanism by machine code of its own.
 
-    A row of numbers is what is asked (y, y_dot, y_ddot, wrench) followed by what is told: 1 where
-    it counts and 0 where the engine has to look, closure residual, balance residual, efforts and
-    multipliers.
+    Asked are y, y_dot, y_ddot and wrench. Told is 1 where it counts and 0 where the engine has to
+    look, then closure residual, balance residual, efforts and multipliers.
 
     Parameters
     ----------
@@ -82,31 +81,35 @@ class Kernels:
         return python_entry.callable_entry(address, row, result, mechanism, otherwise, sizes)
 
     def evaluate(self, given: FloatArray) -> FloatArray:
-        """What is asked, one row or many (..., asked), followed by what is told."""
+        """What is told (..., told) of what is asked, one row or many (..., asked)."""
         return self._run(given, self.told, lambda: self._row, lambda: self._rows)
 
     def everything(self, given: FloatArray) -> FloatArray:
-        """What is asked, whether it counts, then a row of the engine (``engine/layout.py``)."""
+        """Whether it counts, then a row of the engine (``engine/layout.py``)."""
         return self._run(
             given, 1 + self._engine_width, lambda: self._whole_row, lambda: self._whole_rows
         )
 
+    @staticmethod
     def _run(
-        self, given: FloatArray, told: int, row: Callable[[], Library], rows: Callable[[], Library]
+        given: FloatArray, told: int, row: Callable[[], Library], rows: Callable[[], Library]
     ) -> FloatArray:
-        """One row by itself; many side by side, the last ones repeated to fill up."""
-        width = this_processor().rows
-        count = 1 if given.ndim == 1 else -(-len(given) // width) * width
-        table = np.empty((count, self.asked + told))
-        table[: len(given) if given.ndim > 1 else 1, : self.asked] = given
-        at = table.ctypes.data, table.ctypes.data + 8 * self.asked
+        """One row by itself; many side by side, a last group filled up with its last row."""
+        given = np.ascontiguousarray(given)
+        out = np.empty((*given.shape[:-1], told))
         if given.ndim == 1:
-            _ROW(row().address('row'))(*at)
-            return table[0]
-        if len(given):
-            table[len(given) :, : self.asked] = given[-1]
-            _ROWS(rows().address('rows'))(count, *at)
-        return table[: len(given)]
+            _ROW(row().address('row'))(given.ctypes.data, out.ctypes.data)
+            return out
+        width = this_processor().rows
+        function, rest = _ROWS(rows().address('rows')), len(given) % width
+        function(len(given) - rest, given.ctypes.data, out.ctypes.data)
+        if rest:
+            group = np.repeat(given[-1:], width, axis=0)
+            group[:rest] = given[-rest:]
+            last = np.empty((width, told))
+            function(width, group.ctypes.data, last.ctypes.data)
+            out[-rest:] = last[:rest]
+        return out
 
     @property
     def _engine_width(self) -> int:
@@ -120,7 +123,7 @@ class Kernels:
 
     @functools.cached_property
     def _rows(self) -> Library:
-        return self._library('rows', lambda: self._rows_text(told, self.told))
+        return self._library('rows', lambda: self._rows_text(told))
 
     @functools.cached_property
     def _whole_row(self) -> Library:
@@ -128,7 +131,7 @@ class Kernels:
 
     @functools.cached_property
     def _whole_rows(self) -> Library:
-        return self._library('whole rows', lambda: self._rows_text(whole, 1 + self._engine_width))
+        return self._library('whole rows', lambda: self._rows_text(whole))
 
     def _library(self, kind: str, text: Callable[[], str]) -> Library:
         processor = this_processor()
@@ -158,9 +161,9 @@ class Kernels:
         graph, told = self._graph(share, outputs)
         return row_function(graph, told, name)
 
-    def _rows_text(self, outputs: Callable[[InverseDynamics], list[Scalar]], width: int) -> str:
+    def _rows_text(self, outputs: Callable[[InverseDynamics], list[Scalar]]) -> str:
         graph, told = self._graph(False, outputs)
-        return rows_function(graph, told, 'rows', this_processor().rows, self.asked + width)
+        return rows_function(graph, told, 'rows', this_processor().rows, self.asked)
 
     def _graph(
         self, share: bool, outputs: Callable[[InverseDynamics], list[Scalar]]

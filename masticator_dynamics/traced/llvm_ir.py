@@ -39,18 +39,19 @@ def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
 
 
 def rows_function(
-    graph: Graph, outputs: Sequence[Scalar], name: str, width: int, stride: int
+    graph: Graph, outputs: Sequence[Scalar], name: str, width: int, asked: int
 ) -> str:
     """``void name(i64 n, double *given, double *out)``: n rows, a multiple of ``width``.
 
-    Rows begin ``stride`` numbers apart, those given and those put out; the graph must have no
-    lanes.
+    Rows given have ``asked`` numbers, rows put out as many as there are outputs. The graph must
+    have no lanes.
     """
-    writer = _Writer(graph, f'{name}_group', width, 1, rows=True, stride=stride)
-    return writer.function(outputs) + _loop(name, width, stride)
+    strides = asked, len(outputs)
+    writer = _Writer(graph, f'{name}_group', width, 1, rows=True, strides=strides)
+    return writer.function(outputs) + _loop(name, width, *strides)
 
 
-def _loop(name: str, width: int, stride: int) -> str:
+def _loop(name: str, width: int, asked: int, told: int) -> str:
     double = pointer('double')
     return f"""
 define void @{name}(i64 %n, {double} %given, {double} %out) nounwind #0 {{
@@ -59,9 +60,10 @@ entry:
   br i1 %any, label %loop, label %done
 loop:
   %row = phi i64 [0, %entry], [%next, %loop]
-  %at = mul i64 %row, {stride}
-  %in_row = getelementptr inbounds double, {double} %given, i64 %at
-  %out_row = getelementptr inbounds double, {double} %out, i64 %at
+  %from = mul i64 %row, {asked}
+  %to = mul i64 %row, {told}
+  %in_row = getelementptr inbounds double, {double} %given, i64 %from
+  %out_row = getelementptr inbounds double, {double} %out, i64 %to
   call void @{name}_group({double} %in_row, {double} %out_row)
   %next = add i64 %row, {width}
   %more = icmp slt i64 %next, %n
@@ -108,10 +110,16 @@ class _Writer:
     """Writes one function; ``width`` numbers are in a vector, of which ``lanes`` count."""
 
     def __init__(
-        self, graph: Graph, name: str, width: int, lanes: int, rows: bool, stride: int = 0
+        self,
+        graph: Graph,
+        name: str,
+        width: int,
+        lanes: int,
+        rows: bool,
+        strides: tuple[int, int] = (0, 0),
     ):
         self._graph, self._name, self._width, self._lanes = graph, name, width, lanes
-        self._rows, self._stride = rows, stride
+        self._rows, self._strides = rows, strides
         self._lines: list[str] = []
         self._spread: set[int] = set()
 
@@ -212,7 +220,7 @@ class _Writer:
             return
         before, kind = 'undef', _type(self._width)
         for row in range(self._width):
-            at = node[1] + row * self._stride
+            at = node[1] + row * self._strides[0]
             name = f'%t{index}' if row == self._width - 1 else f'%y{index}_{row}'
             self._say(f'%p{index}_{row} = getelementptr inbounds double, {double} %given, i64 {at}')
             self._say(f'%x{index}_{row} = load double, {double} %p{index}_{row}')
@@ -259,7 +267,7 @@ class _Writer:
         double, kind = pointer('double'), _type(self._width)
         for row in range(self._width if self._rows else 1):
             value = self._value(index, self._width if self._rows else 0)
-            name, at = f'{position}_{row}', position + row * self._stride
+            name, at = f'{position}_{row}', position + row * self._strides[1]
             if self._rows:
                 self._say(f'%o{name} = extractelement {kind} {value}, i32 {row}')
                 value = f'%o{name}'

@@ -56,7 +56,7 @@ def engine_rows(mechanism: Mechanism, given: samples.Array) -> samples.Array:
 
 def told(mechanism: Mechanism, given: samples.Array) -> samples.Array:
     """What machine code tells of rows of input."""
-    return mechanism.kernels.evaluate(given)[..., mechanism.kernels.asked :]
+    return mechanism.kernels.evaluate(given)
 
 
 @pytest.mark.parametrize('name', samples.NAMES)
@@ -72,7 +72,7 @@ def test_machine_code_says_what_the_engine_says_or_hands_over(name: str) -> None
     found = answers[:, traced.EFFORT : traced.EFFORT + len(mechanism.actuated)]
     errors = np.abs(found - efforts).max(axis=1)[counts]
     assert (errors <= ENGINE * np.abs(efforts).max(axis=1)[counts]).all()
-    whole = mechanism.kernels.everything(given[counts])[:, mechanism.kernels.asked :]
+    whole = mechanism.kernels.everything(given[counts])
     for field in ('q', 'v', 'a', 'position', 'velocity', 'acceleration', 'multipliers', 'tangent'):
         value, true = (x[:, mechanism.slices[field]] for x in (whole[:, 1:], expected[counts]))
         size = np.maximum(np.abs(true).max(axis=1, initial=0.0), 1.0)
@@ -144,15 +144,13 @@ def test_a_processor_with_sse2_alone() -> None:
         share=False,
     )
     plain = Processor('x86-64', '+sse2,-sse3,-sse4.1,-avx', 128)
-    text = rows_function(graph, traced.told(run), 'rows', plain.rows, made.asked + made.told)
+    text = rows_function(graph, traced.told(run), 'rows', plain.rows, made.asked)
     library = Library(object_code(text, plain))
     given = wide_states('masticator', 40, seed=905)
-    table = np.empty((len(given), made.asked + made.told))
-    table[:, : made.asked] = given
+    found = np.empty((len(given), made.told))
     function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
-    at = table.ctypes.data
-    function(library.address('rows'))(len(table), at, at + 8 * made.asked)
-    expected, found = told(mechanism, given), table[:, made.asked :]
+    function(library.address('rows'))(len(given), given.ctypes.data, found.ctypes.data)
+    expected = told(mechanism, given)
     counts = expected[:, traced.COUNTS] == 1.0
     np.testing.assert_array_equal(found[:, traced.COUNTS] == 1.0, counts)
     efforts = [x[counts, traced.EFFORT : traced.EFFORT + 6] for x in (found, expected)]
