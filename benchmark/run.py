@@ -43,9 +43,11 @@ POOL, CHECKED, BATCH, LOOPED = 256, 2000, 5000, 250
 NOTES = """\
 Figures in brackets are multiples of the engine's. One call: from Python, hot, scattered poses; the
 mean over a turn of about 1 ms, its median (p50) and tenth percentile (p10) over {rounds} turns.
-Engine: all of Effort is computed, the torques are read. Pinocchio: from Python, Newton from home,
-numpy for the loops, torques only; a batch is a loop, {looped} samples scaled up. numpy: closed form
-for the masticator alone, torques only; batches vectorised over samples. C++ floor: the same by
+Engine: torques with residuals and contact forces, the torques are read; in the row that says so
+all else of Effort, too, for which the rows are computed a second time. Pinocchio: from Python,
+Newton from home, numpy for the loops, torques only; a batch is a loop, {looped} samples scaled up.
+numpy: closed form for the masticator alone, torques only; batches vectorised over samples. C++
+floor: the same by
 hand, called with packed numbers through ctypes, torques only."""
 
 
@@ -158,7 +160,22 @@ def _batch(methods: list[Method], rounds: int) -> list[Row]:
         Row('masticator, batch', '', {}),
         Row(f'{BATCH} samples, p50', 'ms', figures, 40.0),
         Row('per sample', 'µs', {name: 1e3 * v / BATCH for name, v in figures.items()}),
+        _batch_of_everything(rounds),
     ]
+
+
+def _batch_of_everything(rounds: int) -> Row:
+    """Positions, velocities, accelerations and tangent are read as well."""
+    mechanism = Mechanism.load('masticator')
+    method = Method(
+        OURS,
+        lambda *state: mechanism.feedforward(*state).q,
+        batch=lambda *columns: mechanism.feedforward_batch(*columns).q,
+    )
+    seconds = time_batches([method], random_states('masticator', BATCH), rounds, LOOPED)
+    figures = percentiles(seconds, 50, 1e6)
+    per_sample = {name: v / BATCH for name, v in figures.items()}
+    return Row('per sample, all of Effort', 'µs', per_sample)
 
 
 def _fresh_process(rounds: int) -> list[Row]:
