@@ -15,6 +15,7 @@ import click
 
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.interrupt import ending_at_once
+from masticator_dynamics.optional import remedy
 
 PROGRAM = 'masticator'
 SUCCESS, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -36,6 +37,7 @@ SUMMARIES = {
     'import': 'A description from URDF, MJCF, SDF or other files of other tools.',
     'export-mjcf': 'A mechanism for MuJoCo.',
     'check-drives': 'Validate a drives file and show what follows from it.',
+    'check-robot': 'Whether this computer is ready for the robot, and what to do if not.',
     'simulate-drives': 'CiA 402 servo drives on a CAN bus, without motors.',
     'study-feedforward': 'Tracking errors of simulated drives, with and without feedforward.',
     'view': 'A mechanism, recordings, or the robot itself, in the browser.',
@@ -109,7 +111,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except OSError as error:
         return _complain(error, FAILURE)
-    except Exception as error:  # a mistake of ours: show where
+    except Exception as error:
+        missing = remedy(error) if isinstance(error, ModuleNotFoundError) else ''
+        if missing:
+            return _complain(missing, FAILURE)
+        # A mistake of ours: show where.
         traceback.print_exc()
         return _complain(f'internal error: {type(error).__name__}: {error}', FAILURE)
     return status if isinstance(status, int) else SUCCESS

@@ -1,0 +1,59 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `rosdep install` is asked for exists: keys of Ubuntu 24.04 and packages of ROS 2 Jazzy.
+
+The two lists were held against rosdistro's rosdep/base.yaml, rosdep/python.yaml and
+jazzy/distribution.yaml of August 2026. A key that is new in a manifest is looked up there and
+added here. Keys that Ubuntu 24.04 would install with pip, which refuses there, are in neither list.
+"""
+
+import pathlib
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+OWN = {'masticator_dynamics', 'masticator_interfaces'}
+MANIFESTS = ('package.xml', 'masticator_interfaces/package.xml')
+
+# Debian packages of Ubuntu 24.04, in every installation of rosdep.
+UBUNTU = {
+    'python3-can', 'python3-click', 'python3-hypothesis', 'python3-jsonschema',
+    'python3-matplotlib', 'python3-msgpack', 'python3-numba', 'python3-numpy',
+    'python3-platformdirs', 'python3-pydantic', 'python3-pytest', 'python3-pytest-timeout',
+    'python3-scipy', 'python3-tqdm', 'python3-yaml',
+}  # fmt: skip
+# Released into ROS 2 Jazzy.
+JAZZY = {
+    'ament_cmake', 'builtin_interfaces', 'control_msgs', 'controller_manager',
+    'controller_manager_msgs', 'diagnostic_msgs', 'effort_controllers', 'geometry_msgs',
+    'hardware_interface', 'joint_state_broadcaster', 'joint_state_publisher_gui',
+    'joint_state_topic_hardware_interface', 'joint_trajectory_controller', 'launch', 'launch_ros',
+    'lifecycle_msgs', 'pinocchio', 'rclpy', 'robot_state_publisher', 'ros2controlcli',
+    'ros2launch', 'rosbag2', 'rosidl_default_generators', 'rosidl_default_runtime', 'rqt_gui',
+    'rqt_plot', 'rviz2', 'sensor_msgs', 'std_msgs', 'std_srvs', 'trajectory_msgs', 'urdfdom_py',
+    'visualization_msgs', 'xacro',
+}  # fmt: skip
+
+
+def keys(manifest):
+    root = ElementTree.parse(ROOT / manifest).getroot()
+    return {element.text for element in root if element.tag.endswith('depend')}
+
+
+@pytest.mark.parametrize('manifest', MANIFESTS)
+def test_every_key_resolves_on_ubuntu(manifest):
+    assert keys(manifest) - OWN - UBUNTU - JAZZY == set()
+
+
+def test_the_lists_hold_no_key_that_nothing_needs():
+    """Or they would grow old unseen."""
+    needed = set().union(*map(keys, MANIFESTS))
+    assert (UBUNTU | JAZZY) - needed == set()
+
+
+def test_no_key_is_named_twice():
+    for manifest in MANIFESTS:
+        elements = ElementTree.parse(ROOT / manifest).getroot()
+        named = [e.text for e in elements if e.tag in ('depend', 'exec_depend', 'test_depend')]
+        assert len(named) == len(set(named))
