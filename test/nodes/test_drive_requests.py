@@ -40,7 +40,9 @@ def served(ros_node, mechanism):
     drives.cycle(3)
     drives.find_home()
     exchange = types.SimpleNamespace(running=True, failure=None)
-    requests = DriveRequests(ros_node, supervisor, None, exchange, mechanism.home.position, 1.0)
+    as_set_up = types.SimpleNamespace(verify=lambda: None)
+    home = mechanism.home.position
+    requests = DriveRequests(ros_node, supervisor, as_set_up, exchange, home, 1.0)
     requests.active = True
 
     def run():

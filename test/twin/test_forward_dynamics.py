@@ -91,6 +91,30 @@ def test_regularised_friction_grows_with_velocity_and_never_beyond_its_law() -> 
     assert samples.relative_error(fast.friction, held.friction, 1e-9) < 1e-2
 
 
+def test_regularised_friction_undoes_inverse_dynamics_where_the_description_has_the_same(
+    tmp_path: pathlib.Path,
+) -> None:
+    mechanism = with_friction(tmp_path, Regularisation().turning)
+    dynamics = ForwardDynamics(mechanism, friction=True)
+    for state in samples.states('masticator', 20, seed=1202):
+        slow = 0.1 * state.y_dot
+        effort = mechanism.feedforward(state.y, slow, state.y_ddot, state.wrench, friction=True)
+        found = dynamics(state.y, slow, effort.actuated, state.wrench)
+        assert samples.relative_error(found.y_ddot, state.y_ddot) < 1e-9
+
+
+@pytest.mark.parametrize(('velocities', 'missing'), [(1.0, 0.29), (2.0, 0.11), (5.0, 0.02)])
+def test_what_regularised_friction_lacks_is_what_the_manual_says(velocities, missing) -> None:
+    mechanism = samples.mechanism('masticator')
+    soft, jump = (ForwardDynamics(mechanism, friction=kind) for kind in (True, JUMP))
+    for state in samples.states('masticator', 5, seed=1206):
+        rate = mechanism.feedforward(state.y, state.y_dot).velocity[2]
+        y_dot = state.y_dot * velocities * Regularisation().turning / abs(rate)
+        found = [f(state.y, y_dot, np.zeros(6), state.wrench).friction[2] for f in (soft, jump)]
+        # The bearing's load changes a little with the friction of all the others.
+        assert 1.0 - found[0] / found[1] == pytest.approx(missing, abs=0.012)
+
+
 def test_friction_too_strong_is_refused(tmp_path: pathlib.Path) -> None:
     text = (samples.SHIPPED / 'masticator.yaml').read_text(encoding='utf-8')
     text = text.replace('{coulomb: 0.02, viscous: 3.0e-5}', '{coulomb: 40.0}')
