@@ -57,17 +57,17 @@ def test_header_is_literally_as_published_and_numbers_are_exact(inverse, write, 
     assert out.read_text().split('\n')[0] == HEADER
     columns = read(out)
     mechanism = Mechanism.load('masticator')
+    effort = mechanism.feedforward_batch(*np.split(rows[:, 1:], [4, 8, 12], axis=1))
     for row in range(3):
-        effort = mechanism.feedforward(*np.split(rows[row, 1:], [4, 8, 12]))
         found = {name: values[row] for name, values in columns.items()}
         assert found['time'] == rows[row, 0]
         for j, crank in enumerate(CRANKS):
-            assert found[f'position_{crank}'] == effort.position[j]
-            assert found[f'velocity_{crank}'] == effort.velocity[j]
-            assert found[f'acceleration_{crank}'] == effort.acceleration[j]
-            assert found[f'effort_{crank}'] == effort.actuated[j]
-        assert found['contact_condyle_left'] == effort.contact[0]
-        assert found['contact_condyle_right'] == effort.contact[1]
+            assert found[f'position_{crank}'] == effort.position[row, j]
+            assert found[f'velocity_{crank}'] == effort.velocity[row, j]
+            assert found[f'acceleration_{crank}'] == effort.acceleration[row, j]
+            assert found[f'effort_{crank}'] == effort.actuated[row, j]
+        assert found['contact_condyle_left'] == effort.contact[row, 0]
+        assert found['contact_condyle_right'] == effort.contact[row, 1]
         assert 0 <= found['closure_residual'] < 1e-10
 
 

@@ -195,7 +195,7 @@ def test_a_demo_is_run_with_its_options(run, tmp_path, monkeypatch) -> None:
     incisor.touch()
     answer = run('demo', '--output', tmp_path / 'results', '--incisor', incisor)
     assert answer.status == 3
-    assert asked == [(tmp_path / 'results', incisor)]
+    assert asked == [(tmp_path / 'results', incisor, 'masticator')]
     assert run('demo', '--incisor', tmp_path / 'none.csv').status == 2
 
 

@@ -56,7 +56,7 @@ def test_each_mode_is_least_in_what_it_keeps_least(drives) -> None:
 
 
 def test_the_tables_show_these_numbers(drives) -> None:
-    path, torque, power = rrr4.compare(Inputs())
+    path, _, torque, power = rrr4.compare(Inputs())
     assert dict((row[0], row[2]) for row in path.rows)['end, y, mm'] == pytest.approx(
         -17.5, abs=1e-2
     )

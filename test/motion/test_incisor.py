@@ -239,6 +239,7 @@ def test_the_smallest_deviation_is_taken_where_no_pose_is_inside(masticator):
     scale, start = np.array([1e-3, 1e-3, 1e-2, 1e-2]), track.path(0.45)[0]
     found = minimize(
         lambda z: distance(start + z * scale) ** 2, np.zeros(4), method='SLSQP',
+            bounds=[(-10.0, 10.0)] * 4,
         constraints={
             'type': 'ineq', 'fun': lambda z: 1e3 * in_sockets(masticator, start + z * scale)
         },
