@@ -23,7 +23,7 @@ from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import DescriptionError, DriveError
 from masticator_dynamics.nodes.added_effort import AddedEffortInput
 from masticator_dynamics.nodes.drive_diagnostics import DriveDiagnostics
-from masticator_dynamics.nodes.drive_requests import DriveRequests
+from masticator_dynamics.nodes.drive_requests import DriveRequests, log_outcome
 from masticator_dynamics.nodes.drive_topics import CommandInput, StateOutput
 
 _HEARD = 5.0  # s to wait for the first feedback before drives are enabled by themselves
@@ -155,8 +155,7 @@ class DriveRuntime:
         while self._active and not self._heard() and time.monotonic() < end:
             time.sleep(0.01)
         outcome = self._requests.run(self._requests.enable)
-        logger = self._node.get_logger()
-        (logger.info if outcome.success else logger.error)(f'auto_enable: {outcome.message}')
+        log_outcome(self._node.get_logger(), 'auto_enable', outcome)
 
     def _heard(self) -> bool:
         feedback = self._supervisor.report().feedback

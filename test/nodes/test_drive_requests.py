@@ -12,6 +12,7 @@ rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from drives.ideal_drives import IdealDrives  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
 
 from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
 from masticator_dynamics.drives.report import Phase  # noqa: E402
@@ -115,3 +116,11 @@ def test_nothing_calls_ros_after_the_end(served):
     requests.start('late', late)
     requests.end()
     assert done
+
+
+def test_a_request_is_answered_after_one_with_another_outcome(served):
+    """A line of code that logs at two severities raises in rclpy; the client would wait."""
+    requests, _, _ = served
+    for outcome in (Outcome(True, 'done'), Outcome(False, 'refused'), Outcome(True, 'done')):
+        response = requests._fill('home', Trigger.Response(), outcome)
+        assert (response.success, response.message) == outcome
