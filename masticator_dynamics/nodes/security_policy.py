@@ -53,7 +53,7 @@ _OF_NODES = {
     'dynamics': Access(
         ('joint_trajectory', 'bite_force'),
         ('feedforward_effort', 'feedforward_state', 'feedforward_trajectory', 'joint_states',
-         'contact_force/*', 'joint_force/*'),
+         'contact_force/*', 'contact_multipliers', 'joint_force/*'),
     ),
     'servo_drives': Access(
         ('~/command', '~/emergency_stop', 'feedforward_state', 'feedforward_trajectory'),
