@@ -14,12 +14,12 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.motion_file import read_motion
-from masticator_dynamics.comparison.claims import as_section
-from masticator_dynamics.comparison.inputs import ChewingMotion, Inputs
-from masticator_dynamics.comparison.render import FORMATS, as_text
-from masticator_dynamics.comparison.run import run_sections
-from masticator_dynamics.comparison.sections import SECTIONS
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.claims import as_section
+from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs
+from masticator_dynamics.papers.comparison.render import FORMATS, as_text
+from masticator_dynamics.papers.comparison.run import run_sections
+from masticator_dynamics.papers.comparison.sections import SECTIONS
 from masticator_dynamics.tables import STANDARD_STREAM, check_writable, write_text
 
 

@@ -15,11 +15,11 @@ import sys
 import numpy as np
 import pytest
 
-from masticator_dynamics.comparison import coupling
-from masticator_dynamics.comparison import run as sections_run
-from masticator_dynamics.comparison.sections import SECTIONS
-from masticator_dynamics.comparison.table import ComparisonTable
 from masticator_dynamics.errors import LimitError
+from masticator_dynamics.papers.comparison import coupling
+from masticator_dynamics.papers.comparison import run as sections_run
+from masticator_dynamics.papers.comparison.sections import SECTIONS
+from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 
 @pytest.fixture
@@ -149,7 +149,8 @@ def test_a_section_that_fails_in_parallel_ends_all(run, write, tmp_path) -> None
 def test_sections_are_imported_when_they_run() -> None:
     code = (
         'import sys, masticator_dynamics.commands.compare\n'
-        'names = [m for m in sys.modules if m.startswith("masticator_dynamics.comparison.")]\n'
+        'comparison = "masticator_dynamics.papers.comparison."\n'
+        'names = [m for m in sys.modules if m.startswith(comparison)]\n'
         'print(*(n.rpartition(".")[2] for n in names), "scipy.optimize" in sys.modules)'
     )
     found = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)

@@ -1,0 +1,134 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts on the papers' claims from the tables of the sections."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from masticator_dynamics.papers.comparison.claims import s0, s1, s2, s3, s4
+from masticator_dynamics.papers.comparison.claims.claim import At, Claim, Verdict
+from masticator_dynamics.papers.comparison.sections import SECTIONS
+from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
+
+# By paper, in the order of its pages.
+CLAIMS: dict[str, tuple[Claim, ...]] = {
+    'S0': s0.CLAIMS, 'S1': s1.CLAIMS, 'S2': s2.CLAIMS, 'S3': s3.CLAIMS, 'S4': s4.CLAIMS,
+}  # fmt: skip
+SECTION = 'claims'  # name of the verdicts among the sections of a report
+Report = Mapping[str, Sequence[ComparisonTable]]
+COLUMNS = ('', 'printed', 'ours', 'reproduced if', 'verdict', 'section')
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """A claim with what our numbers say of it.
+
+    Attributes
+    ----------
+    claim : Claim
+    ours : str
+        The cells that answer it, as shown to people.
+    verdict : Verdict
+    """
+
+    claim: Claim
+    ours: str
+    verdict: Verdict
+
+    @property
+    def reason(self) -> str:
+        """Proof, or why it cannot be known; empty for what is reproduced."""
+        return '' if self.verdict is Verdict.REPRODUCED else self.claim.reason
+
+    @property
+    def sections(self) -> str:
+        """Names of the sections that answer it."""
+        if self.claim.computed:
+            return 'arithmetic'
+        return ', '.join(dict.fromkeys(cell.section for cell in self.claim.cells))
+
+    def row(self) -> tuple[str | None, ...]:
+        """Cells of a table with ``COLUMNS``."""
+        rule = self.claim.rule.text if self.claim.rule else None
+        verdict = ': '.join(filter(None, (self.verdict.value, self.reason)))
+        return (self.claim.place, self.claim.printed, self.ours or None, rule, verdict,
+                self.sections or None)  # fmt: skip
+
+
+def judge(report: Report) -> dict[str, list[Judged]]:
+    """Verdicts by paper on the claims that a report answers.
+
+    Claims that nothing answers are there when all sections are. A claim is left out where its
+    section or its table is not in the report: some tables exist for built-in chewing only.
+
+    Raises
+    ------
+    KeyError
+        When a table has no such row or column.
+    """
+    complete = set(SECTIONS) <= set(report)
+    judged = {
+        paper: [
+            _judged(claim, report)
+            for claim in claims
+            if _answered(claim, report) or (complete and not claim.cells)
+        ]
+        for paper, claims in CLAIMS.items()
+    }
+    return {paper: rows for paper, rows in judged.items() if rows}
+
+
+def _answered(claim: Claim, report: Report) -> bool:
+    return bool(claim.cells) and all(_table(cell, report) is not None for cell in claim.cells)
+
+
+def as_section(report: Report) -> dict[str, list[ComparisonTable]]:
+    """Verdicts as a section with a table per paper; empty where there are none."""
+    tables = [
+        ComparisonTable(
+            f'{paper}, {len(rows)} lines: {_counts(rows)}', paper, COLUMNS,
+            tuple(one.row() for one in rows),
+        )
+        for paper, rows in judge(report).items()
+    ]  # fmt: skip
+    return {SECTION: tables} if tables else {}
+
+
+def _counts(rows: list[Judged]) -> str:
+    counts = {v: sum(one.verdict is v for one in rows) for v in Verdict}
+    return ', '.join(f'{count} {v.value}' for v, count in counts.items() if count)
+
+
+def _judged(claim: Claim, report: Report) -> Judged:
+    if claim.rule is None:
+        return Judged(claim, '', claim.otherwise)
+    cells: list[Cell] = [*claim.computed]
+    shown = [f'{value:.4g}' for value in claim.computed]
+    for place in claim.cells:
+        table = _table(place, report)
+        assert table is not None  # the caller has looked
+        for cell in _cells(table, place):
+            cells.append(cell)
+            shown.append(table.shown(cell))
+    verdict = Verdict.REPRODUCED if claim.rule.holds(cells) else claim.otherwise
+    return Judged(claim, '; '.join(shown), verdict)
+
+
+def _table(place: At, report: Report) -> ComparisonTable | None:
+    found = [t for t in report.get(place.section, ()) if t.title.startswith(place.table)]
+    return found[0] if found else None
+
+
+def _cells(table: ComparisonTable, place: At) -> list[Cell]:
+    rows = {row[0]: row for row in table.rows}
+    if place.row not in rows:
+        raise KeyError(f'section {place.section}: {table.title!r} has no row {place.row!r}')
+    row = rows[place.row]
+    if not place.columns:
+        return [cell for cell in row[1:] if cell is not None]
+    for column in place.columns:
+        if column not in table.columns:
+            raise KeyError(f'section {place.section}: {table.title!r} has no column {column!r}')
+    return [row[table.columns.index(column)] for column in place.columns]

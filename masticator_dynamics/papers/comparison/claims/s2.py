@@ -1,0 +1,86 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Claims of S2: generalized momentum on the RCID."""
+
+from masticator_dynamics.papers.comparison.claims.claim import (
+    arithmetic,
+    at,
+    given,
+    refutable,
+    unknown,
+)
+from masticator_dynamics.papers.comparison.claims.rules import above, below, between, digits, within
+
+_COUNT = 'Arithmetic operations of the matrices V'
+_RATIO = 'Lagrange / momentum'
+_MAPLE = (
+    'S2 had Maple differentiate and does not say in which form Jacobians went in, nor what was '
+    'simplified or shared: the counts are of one program. The ratio is what compares'
+)
+_HARDWARE = 'of the prototype; nothing of it can be computed from what is printed'
+_AGREE, _SPIN = 'rcid along sines', 'Spin of the links'
+
+CLAIMS = (
+    given('S2 Fig. 1', 'photograph', 'nothing claimed'),
+    given('S2 Figs. 2, 3, 4', 'schema, places of joints, link', 'drawings'),
+    given('S2 Table 1', 'r_B 80, r_P 40, L 97.98 mm, angles 15 and 0 degrees',
+          'inputs, used as printed'),
+    refutable(
+        'S2 Sec. 2, Table 1', 'a sphere of 10 mm and 15 degrees "requires the actuators '
+        'displacement of" about 70 mm', between(65.0, 75.0),
+        at('rcid-stroke', 'Stroke of the actuators', 'sphere of 10 mm, 15 degrees about any axis',
+           'ours, greatest of six'),
+        proof='52 mm do, by optimisation, and 51.4 at random poses by the engine; 70 mm is what '
+        'the actuators have, more than the workspace takes',
+    ),
+    unknown('S2 Sec. 2', 'parameters "adjusted in order to maximize the manipulator dexterity"',
+            'index and bounds of the optimisation are not printed (Lopes and Almeida 1996)'),
+    unknown('S2 Sec. 2', 'height 530 mm, diameter 265 mm, mass 9.7 kg', _HARDWARE),
+    unknown('S2 Sec. 2', 'velocity 220 mm/s upwards, payload 5 kg', _HARDWARE + '; the '
+            'comparison moves as fast'),
+    unknown('S2 Sec. 2', 'motors, transducers, accelerometers 5 g, force sensor 200 N', _HARDWARE),
+    refutable(
+        'S2 Sec. 2', 'the Euler angles are singular at theta = 90 degrees only, outside the '
+        'workspace (least |det J_A| inside)', above(0.9),
+        at('rcid-stroke', 'Euler angles', 'least |det J_A| over the workspace'),
+    ),
+    refutable(
+        'S2 Secs. 3, 4', 'momentum and Lagrange give the same forces (to the engine)', below(1e-9),
+        at('rcid', _AGREE, 'Generalized momentum', 'forces, to the engine'),
+        at('rcid', _AGREE, "Lagrange, Koditschek's form", 'forces, to the engine'),
+    ),
+    refutable(
+        'S2 Eqs. 63, 64', 'a link on a universal joint "cannot rotate along its own axis" (largest '
+        'force of its spin with I_Lxx = 4e-5 kg m², y_L level, N)', below(1e-9),
+        at('rcid', _SPIN, 'vertical (y_L level, Eq. 60): 4e-05', 'largest, N'),
+        proof='a universal joint hinders twist, not spin: where its axes tilt, the link turns '
+        'about its line; small, and nothing for links without I_Lxx',
+    ),
+    arithmetic(
+        'S2 Table 2', 'totals are the sums of the lines, links six times (20924, 36733, 108; '
+        '3734, 6824, 84)', digits('20924', '36733', '108', '3734', '6824', '84'),
+        310 + 3028 + 6 * (751 + 2180), 590 + 4403 + 6 * (1579 + 3711), 0 + 30 + 6 * (6 + 7),
+        94 + 724 + 6 * (131 + 355), 226 + 940 + 6 * (279 + 664), 0 + 18 + 6 * (4 + 7),
+    ),
+    unknown('S2 Table 2', 'every count itself', _MAPLE),
+    refutable(
+        'S2 Table 2', 'platform: 310, 590, 0 against 94, 226, 0 operations (ratio 2.81)',
+        within(15, 2.81), at('rcid', _COUNT, 'platform, each time', _RATIO),
+    ),
+    refutable(
+        'S2 Table 2', 'six actuators: 3028, 4403, 30 against 724, 940, 18 (4.44)', within(15, 4.44),
+        at('rcid', _COUNT, 'six actuators, each time', _RATIO),
+    ),
+    refutable(
+        'S2 Table 2', 'translating link: 751, 1579, 6 against 131, 279, 4 (5.64)', within(15, 5.64),
+        at('rcid', _COUNT, 'translating link, each time', _RATIO),
+    ),
+    refutable(
+        'S2 Table 2', 'rotating link: 2180, 3711, 7 against 355, 664, 7 (5.75)', within(15, 5.75),
+        at('rcid', _COUNT, 'rotating link, each time', _RATIO),
+    ),
+    refutable(
+        'S2 Table 2', 'total: 20924, 36733, 108 against 3734, 6824, 84 (5.43)',
+        within(15, 5.43), at('rcid', _COUNT, 'total, each time', _RATIO),
+    ),
+)  # fmt: skip

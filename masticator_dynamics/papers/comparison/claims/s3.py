@@ -1,0 +1,164 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Claims of S3: planar 4-RRR with flexible rods, three drive modes."""
+
+from masticator_dynamics.papers.comparison.claims.claim import (
+    at,
+    depends,
+    given,
+    refutable,
+    unknown,
+)
+from masticator_dynamics.papers.comparison.claims.rules import (
+    FIRST_LARGER,
+    above,
+    below,
+    between,
+    digits,
+    numbers,
+    within,
+)
+
+_LAYOUT = (
+    'S3 prints neither where its motors are nor the inertia of its platform, and draws curves '
+    'without figures'
+)
+_OTHERS = 'over twelve layouts and paths it holds in some and not in others; ' + _LAYOUT
+_SPREAD = "S3's claims over layouts and paths"
+_PATH, _TORQUES = 'Spiral path of P', 'Motor torques'
+_WINDOWS, _LARGEST, _ERRORS = 'Tip deflections in two', 'Largest tip', 'Errors of the platform'
+_ANGLES, _RATES = 'Errors of the angles', 'Deviations of angular rates'
+_PIECES = 'Assumed modes against'
+_MODES = ('mode a', 'mode b', 'mode c')
+
+CLAIMS = (
+    given('S3 Figs. 1, 2, 3', 'schema, deformed rod, cut joints', 'drawings'),
+    given('S3 Table 1', 'l1 = l2 = 100, l3 = 35 mm, A 16 mm², h 2.5 mm, rho 0.0027 g/mm³, '
+          'E 70 GPa, m_P 20 g', 'inputs, used as printed'),
+    refutable(
+        'S3 Sec. 4', '3 freedoms, 4 motors: any 3 suffice', digits('3'),
+        at('rrr4', 'Degrees of freedom', 'any three motors, least freedoms driven', 'ours'),
+    ),
+    refutable(
+        'S3 Sec. 4, Fig. 4', 'from (0, 0) to (1.2 mm, -17.5 mm) in a spiral within 0.4 s',
+        within(1, 1.2, -17.5, 0.4), at('rrr4', _PATH, 'end, x, mm', 'ours'),
+        at('rrr4', _PATH, 'end, y, mm', 'ours'), at('rrr4', _PATH, 'duration, s', 'ours'),
+    ),
+    refutable(
+        'S3 Figs. 5, 6', '"a gradually increasing velocity and acceleration" (largest at the end, '
+        'of the end)', within(0.1, 1.0, 1.0),
+        at('rrr4', _PATH, 'largest speed / speed at the end', 'ours'),
+        at('rrr4', _PATH, 'largest acceleration / acceleration at the end', 'ours'),
+    ),
+    depends(
+        'S3 Fig. 7', 'torques of three modes: b has the least norm, a the most',
+        numbers('a > c > b', lambda a, c, b: a > c > b),
+        at('rrr4', _TORQUES, 'all, rms of norm', 'a: motors 1 to 3', 'c: least power',
+           'b: least torque'), on=_LAYOUT,
+    ),
+    unknown('S3 Fig. 7', 'the torques themselves', _LAYOUT),
+    depends(
+        'S3 Fig. 8 (1)', 'rods 1-4: vibration in mode a "about 2-3 times bigger" (all four)',
+        between(2.0, 3.0),
+        at('flexible', _WINDOWS, '0-0.35 s, vibration, a/b', 'all four'),
+        at('flexible', _WINDOWS, '0-0.35 s, vibration, a/c', 'all four'),
+        at('flexible', _WINDOWS, '0.35-0.4 s, vibration, a/b', 'all four'),
+        at('flexible', _WINDOWS, '0.35-0.4 s, vibration, a/c', 'all four'), on=_LAYOUT,
+    ),
+    depends(
+        'S3 Fig. 8 (1)', 'rods 1-4: deflections in mode a "about 2-3 times bigger" (rms over '
+        'layouts and paths, median)', between(2.0, 3.0),
+        at('flexible', _SPREAD, 'ours, median', 'tips 1-4, a/b'),
+        on='1.2 to 1.9 times in twelve layouts and paths; ' + _LAYOUT,
+    ),
+    depends(
+        'S3 Fig. 8 (2)', 'mode a: "slightly larger" in 0-0.35 s, "much larger" in 0.35-0.4 s',
+        numbers('late 1.5 times early', lambda early, late: late > 1.5 * early),
+        at('flexible', _WINDOWS, '0-0.35 s, vibration, a/b', 'all four'),
+        at('flexible', _WINDOWS, '0.35-0.4 s, vibration, a/b', 'all four'),
+        on='alike in both windows here, twice as large; ' + _LAYOUT,
+    ),
+    refutable(
+        'S3 Fig. 8 (3)', 'driven rods: deformation "much smaller" (% of the driving ones)',
+        below(10.0), at('flexible', _LARGEST, 'rods 5-8 of rods 1-4, %'),
+    ),
+    depends(
+        'S3 Fig. 8 (4)', 'driven rods: the three modes "did not greatly differ"', below(2.0),
+        at('flexible', _LARGEST, 'rods 5-8, largest mode / least'), on=_LAYOUT,
+    ),
+    depends(
+        'S3 Fig. 8 (5)', 'rods 2, 3, 4: mode b "slightly smaller" at most than c (b / c)',
+        below(1.0), at('flexible', _LARGEST, 'rod 2', 'b / c'),
+        at('flexible', _LARGEST, 'rod 3', 'b / c'), at('flexible', _LARGEST, 'rod 4', 'b / c'),
+        on='here of rods 1 and 4; ' + _LAYOUT,
+    ),
+    depends(
+        'S3 Sec. 6', 'mode b has "slightly less" deformation than c, "almost equivalent" (c / b, '
+        'median)', between(1.0, 1.1), at('flexible', _SPREAD, 'ours, median', 'tips 1-4, c/b'),
+        on=_LAYOUT,
+    ),
+    depends(
+        'S3 Figs. 9, 10', 'redundant modes have "relatively small deviations" of P (a / b, '
+        'all cases)', above(1.0), at('flexible', _SPREAD, 'ours, smallest', 'end point, a/b'),
+        on='in eight of twelve layouts and paths; ' + _LAYOUT,
+    ),
+    depends(
+        'S3 Fig. 10', 'angle of the platform: smaller error in b and c than in a', FIRST_LARGER,
+        at('flexible', _ERRORS, 'phi, rms, µrad', *_MODES), on='10 % larger here; ' + _LAYOUT,
+    ),
+    depends(
+        'S3 Fig. 11', 'angle errors increase "sharply from 0.2s in all three" (growth, rods 1-4)',
+        above(2.0), at('flexible', _ANGLES, 'rods 1-4, growth', *_MODES), on=_LAYOUT,
+    ),
+    depends(
+        'S3 Fig. 11', 'angle errors "greater in the non-redundant drive mode" (rods 1-4)',
+        FIRST_LARGER, at('flexible', _ANGLES, 'rods 1-4, rms from 0.2 s on', *_MODES), on=_LAYOUT,
+    ),
+    depends(
+        'S3 Fig. 12', 'rates of rods 1-4 in mode a "approximately 2-3 times greater" (median over '
+        'layouts and paths)', between(2.0, 3.0),
+        at('flexible', _SPREAD, 'ours, median', 'rates 1-4, a/b'), on=_LAYOUT,
+    ),
+    depends(
+        'S3 Fig. 12', 'rod 5 in 0.35-0.4 s: rate "slightly greater" in mode a', FIRST_LARGER,
+        at('flexible', _RATES, 'rod 5, 0.35-0.4 s, rate, rad/s, rms', *_MODES), on=_LAYOUT,
+    ),
+    depends(
+        'S3 Fig. 13', 'rod 5 in 0.35-0.4 s: acceleration "slightly greater" in mode a',
+        FIRST_LARGER,
+        at('flexible', _RATES, 'rod 5, 0.35-0.4 s, acceleration, rad/s², rms', *_MODES),
+        on=_LAYOUT,
+    ),
+    refutable(
+        'S3 Fig. 13', 'accelerations: "at a higher frequency" than rates (rods 1-4)',
+        numbers('higher', lambda *f: all(a > b for a, b in zip(f[:3], f[3:], strict=True))),
+        at('flexible', _RATES, 'rods 1-4, acceleration, mean frequency, Hz', *_MODES),
+        at('flexible', _RATES, 'rods 1-4, rate, mean frequency, Hz', *_MODES),
+    ),
+    refutable(
+        'S3 Fig. 13', 'accelerations: "a greater amplitude" than rates (rad/s² against rad/s)',
+        numbers('larger', lambda *f: all(a > b for a, b in zip(f[:3], f[3:], strict=True))),
+        at('flexible', _RATES, 'rods 1-4, acceleration, rms, rad/s²', *_MODES),
+        at('flexible', _RATES, 'rods 1-4, rate, rms, rad/s', *_MODES),
+    ),
+    refutable(
+        'S3 Fig. 14', 'one fixed-free shape per rod is as good as nine pieces (lowest frequency, '
+        'motors free, Hz)', numbers('within 15 %', lambda one, nine: abs(one / nine - 1.0) < 0.15),
+        at('flexible', 'Lowest frequency', 'one fixed-free shape per rod, as S3', 'motors free'),
+        at('flexible', 'Lowest frequency', 'nine equal pieces on springs, as S3', 'motors free'),
+        proof='a rod between pins vibrates at 577 Hz (beam theory); one fixed-free shape, 48 % '
+        'higher, and the pieces have it right: not a matter of the number of cells',
+    ),
+    refutable(
+        'S3 Fig. 15', 'displacements of P "in good correspondence" (%)', below(1.0),
+        at('flexible', _PIECES, 'S3 shapes, mode b', 'displacement of P'),
+    ),
+    refutable(
+        'S3 Fig. 16', 'velocities of P: "only some minor deviations" (%)', below(1.0),
+        at('flexible', _PIECES, 'S3 shapes, mode b', 'velocity of P'),
+    ),
+    refutable(
+        'S3 Fig. 17', 'angular rates of rods 1-4: deviations "bound by 15%"', below(15.0),
+        at('flexible', _PIECES, 'S3 shapes, mode b', 'angular rates of rods 1-4'),
+    ),
+)  # fmt: skip

@@ -1,0 +1,59 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Courses of the inertia coupling over time: amplitude, smoothness, shape (S0 Fig. 7)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.papers.comparison.coupling import COLUMNS, FORWARD, indices
+from masticator_dynamics.papers.comparison.inputs import POSE, Inputs
+from masticator_dynamics.papers.comparison.measures import correlation
+from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
+
+_NOTES = (
+    'Amplitude: largest less least. Path: sum of all changes over the time that they take, per '
+    'second; the smoother of two curves has less of it. Likeness: correlation with the '
+    'displacement of the mandible that it follows best.',
+    'Chewing on the other side swaps 1 with 2, 3 with 4 and 5 with 6: which crank of a '
+    'pair varies more says on which side the mandible opens, and S0 does not publish its motion.',
+)
+
+
+def compare(inputs: Inputs) -> list[ComparisonTable]:
+    """The courses along the motion, as it is and moved forward to the printed averages."""
+    motion = inputs.motion
+    cases = {motion.name: motion.y}
+    if motion.built_in:
+        cases[f'{motion.name}, moved forward'] = motion.y - motion.y.mean(axis=0) + FORWARD
+    return [_courses(inputs, name, poses) for name, poses in cases.items()]
+
+
+def _courses(inputs: Inputs, name: str, poses: FloatArray) -> ComparisonTable:
+    masticator, time = inputs.masticator, inputs.motion.time
+    solved = masticator.feedforward_batch(poses)
+    displacement = solved.q[:, masticator.tree_indices(POSE)]
+    constrained, free = indices(inputs, poses)
+    loaded = masticator.feedforward_batch(poses, W=inputs.motion.wrench)
+    bite = np.abs(masticator.inertia_coupling(loaded) - constrained).max(axis=0)
+    rows: list[tuple[Cell, ...]] = [('masticator, change by the bite', *bite.tolist())]
+    for mechanism, course in (('masticator', constrained), ('rss6', free)):
+        path = np.abs(np.diff(course, axis=0)).sum(axis=0) / max(time[-1] - time[0], 1e-9)
+        likeness = [
+            max(abs(correlation(index, way)) for way in displacement.T) for index in course.T
+        ]
+        rows += [
+            (f'{mechanism}, least', *course.min(axis=0).tolist()),
+            (f'{mechanism}, amplitude', *np.ptp(course, axis=0).tolist()),
+            (f'{mechanism}, path, 1/s', *path.tolist()),
+            (f'{mechanism}, likeness to displacement', *likeness),
+        ]
+    profile = [correlation(constrained[:, i], free[:, i]) for i in range(6)]
+    rows.append(('correlation of the two mechanisms', *profile))
+    pairs = [correlation(free[:, i], free[:, i ^ 1]) for i in range(6)]
+    rows.append(('rss6, correlation with the crank of the other side', *pairs))
+    return ComparisonTable(
+        f'Course of the index MCI along {name}', 'S0 Secs. 7.2, 7.3, Fig. 7',
+        COLUMNS, tuple(rows), _NOTES, digits=3,
+    )  # fmt: skip

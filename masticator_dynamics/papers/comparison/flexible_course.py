@@ -1,0 +1,201 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Flexible rods along S3's spiral over time, mode by mode (S3 Figs. 8 to 13)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.flexible import FlexibleRun
+from masticator_dynamics.papers.comparison.flexible_segments import JointMotion
+from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
+
+DRIVEN = 4  # rods 1 to 4
+PLATFORM = ('x', 'y', 'phi')
+WINDOWS = {'0-0.35 s': (0.0, 0.35), '0.35-0.4 s': (0.35, 0.4)}  # S3 Sec. 4, on Fig. 8
+GROWTH = 0.2  # s, S3 Sec. 4, on Fig. 11
+_NOTE = (
+    "S3's model, one fixed-free shape per rod, in our layout; S3 draws curves and prints no figure."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Course:
+    """What happens in time: N samples; rods 1 to 8.
+
+    Attributes
+    ----------
+    time : array, shape (N,)
+        s.
+    tip_deflection, angle_error, rate_error : array, shape (N, 8)
+        m, rad, rad/s; see :class:`FlexibleRun`.
+    platform_error : array, shape (N, 3)
+        x, y (m), phi (rad) off the path.
+    joints : JointMotion
+    frequency : float
+        Lowest vibration of a driven rod with the platform held and motors free, Hz.
+    """
+
+    time: FloatArray
+    tip_deflection: FloatArray
+    angle_error: FloatArray
+    rate_error: FloatArray
+    platform_error: FloatArray
+    joints: JointMotion
+    frequency: float
+
+    @classmethod
+    def of(cls, run: FlexibleRun) -> Course:
+        """Of a run with eight rods that bend one way."""
+        model = run.model
+        return cls(
+            run.time, run.tip_deflection, run.angle_error, run.rate_error,
+            np.column_stack([run.error(name) for name in PLATFORM]),
+            JointMotion.of(model, run.time, run.q, run.v),
+            float(model.frequencies(model.home, PLATFORM)[2 * DRIVEN - 1]),
+        )  # fmt: skip
+
+
+def courses(runs: Mapping[str, Course]) -> list[ComparisonTable]:
+    """Tables from one run by drive mode."""
+    return [_windows(runs), _largest(runs), _end_point(runs), _angles(runs), _rates(runs)]
+
+
+def _windows(runs: Mapping[str, Course]) -> ComparisonTable:
+    """How much more rods 1 to 4 vibrate in mode a, early and late."""
+    rows: list[tuple[Cell, ...]] = []
+    for window, (begin, end) in WINDOWS.items():
+        inside = (runs['a'].time >= begin) & (runs['a'].time <= end)
+        shaken = {
+            mode: np.array([_rms(vibration(run)[inside, k]) for k in range(DRIVEN)])
+            for mode, run in runs.items()
+        }
+        bent = {
+            mode: np.abs(run.tip_deflection[inside, :DRIVEN]).max(axis=0)
+            for mode, run in runs.items()
+        }
+        for what, values in (('vibration', shaken), ('largest deflection', bent)):
+            for other in 'bc':
+                ratio = values['a'] / values[other]
+                rows.append(
+                    (f'{window}, {what}, a/{other}', *ratio.tolist(), _norms(values, other))
+                )
+    columns = ('', *(f'rod {k + 1}' for k in range(DRIVEN)), 'all four')
+    notes = (
+        'Vibration: root mean square of the deflection less its mean over one period of the rod. '
+        'All four: ratio of norms over the rods; rod 4 has no motor at work in mode a.',
+        _NOTE,
+    )
+    return ComparisonTable(
+        'Tip deflections in two windows, mode a over b and c', 'S3 Sec. 4, Fig. 8',
+        columns, tuple(rows), notes, digits=3,
+    )  # fmt: skip
+
+
+def _norms(values: Mapping[str, FloatArray], other: str) -> float:
+    return float(np.linalg.norm(values['a']) / np.linalg.norm(values[other]))
+
+
+def vibration(run: Course) -> FloatArray:
+    """Tip deflections (N, b) less their running mean over one period of a driven rod."""
+    step = float(run.time[1] - run.time[0])
+    width = max(int(round(1.0 / (run.frequency * step))), 1)
+    kernel = np.ones(width) / width
+    padded = np.pad(run.tip_deflection, ((width // 2, width - 1 - width // 2), (0, 0)), 'edge')
+    mean = [np.convolve(column, kernel, 'valid') for column in padded.T]
+    return np.asarray(run.tip_deflection - np.array(mean).T)
+
+
+def _largest(runs: Mapping[str, Course]) -> ComparisonTable:
+    tips = np.array([1e3 * np.abs(run.tip_deflection).max(axis=0) for run in runs.values()]).T
+    rows: list[tuple[Cell, ...]] = [
+        (f'rod {k + 1}', *row.tolist(), float(row[1] / row[2])) for k, row in enumerate(tips)
+    ]
+    share = 100.0 * tips[DRIVEN:].max(axis=0) / tips[:DRIVEN].max(axis=0)
+    spread = (tips[DRIVEN:].max(axis=1) / tips[DRIVEN:].min(axis=1)).max()
+    rows.append(('rods 5-8 of rods 1-4, %', *share.tolist(), None))
+    rows.append(('rods 5-8, largest mode / least', float(spread), None, None, None))
+    return ComparisonTable(
+        'Largest tip deflections, mm', 'S3 Sec. 4, Fig. 8',
+        ('', 'mode a', 'mode b', 'mode c', 'b / c'), tuple(rows), (_NOTE,), digits=3,
+    )  # fmt: skip
+
+
+def _end_point(runs: Mapping[str, Course]) -> ComparisonTable:
+    rows: list[tuple[Cell, ...]] = []
+    for k, name in enumerate(PLATFORM):
+        errors = [1e6 * run.platform_error[:, k] for run in runs.values()]
+        unit = 'µrad' if name == 'phi' else 'µm'
+        rows.append((f'{name}, rms, {unit}', *map(_rms, errors)))
+        rows.append((f'{name}, largest, {unit}', *(float(np.abs(e).max()) for e in errors)))
+    return ComparisonTable(
+        'Errors of the platform by direction', 'S3 Sec. 4, Figs. 9, 10',
+        ('', 'mode a', 'mode b', 'mode c'), tuple(rows), (_NOTE,), digits=3,
+    )  # fmt: skip
+
+
+def _angles(runs: Mapping[str, Course]) -> ComparisonTable:
+    rows: list[tuple[Cell, ...]] = []
+    late = runs['a'].time >= GROWTH
+    for rods, columns in (('rods 1-4', slice(0, DRIVEN)), ('rods 5-8', slice(DRIVEN, None))):
+        before, after = (
+            [1e6 * _rms(run.angle_error[inside, columns]) for run in runs.values()]
+            for inside in (~late, late)
+        )
+        rows.append((f'{rods}, rms before {GROWTH:g} s', *before))
+        rows.append((f'{rods}, rms from {GROWTH:g} s on', *after))
+        rows.append((f'{rods}, growth', *(a / b for a, b in zip(after, before, strict=True))))
+    return ComparisonTable(
+        'Errors of the angles of the rods, µrad', 'S3 Sec. 4, Fig. 11',
+        ('', 'mode a', 'mode b', 'mode c'), tuple(rows), (_NOTE,), digits=3,
+    )  # fmt: skip
+
+
+def _rates(runs: Mapping[str, Course]) -> ComparisonTable:
+    """Deviations of rates and accelerations: size and how often they swing."""
+    rows: list[tuple[Cell, ...]] = []
+    for rods, columns in (('rods 1-4', slice(0, DRIVEN)), ('rods 5-8', slice(DRIVEN, None))):
+        rates = [run.rate_error[:, columns] for run in runs.values()]
+        slopes = [_slope(run)[:, columns] for run in runs.values()]
+        for what, unit, rows_of in (('rate', 'rad/s', rates), ('acceleration', 'rad/s²', slopes)):
+            rows.append((f'{rods}, {what}, rms, {unit}', *map(_rms, rows_of)))
+            duration = float(runs['a'].time[-1] - runs['a'].time[0])
+            rows.append((f'{rods}, {what}, mean frequency, Hz',
+                         *(_swings(values) / duration for values in rows_of)))  # fmt: skip
+    inside = (runs['a'].time >= 0.35) & (runs['a'].time <= 0.4)
+    for what, order in (('rate, rad/s', 0), ('acceleration, rad/s²', 1)):
+        fifth = []
+        for run in runs.values():
+            errors = _slope(run) if order else run.rate_error
+            fifth.append(_rms(errors[inside, DRIVEN]))
+        rows.append((f'rod 5, 0.35-0.4 s, {what}, rms', *fifth))
+    notes = (
+        'Deviation from the desired motion. Mean frequency: half the changes of sign per second, '
+        'mean over rods. An acceleration is the slope of a rate: of the same vibrations, the '
+        'higher weigh more in it.',
+        _NOTE,
+    )
+    return ComparisonTable(
+        'Deviations of angular rates and accelerations', 'S3 Sec. 4, Figs. 12, 13',
+        ('', 'mode a', 'mode b', 'mode c'), tuple(rows), notes, digits=3,
+    )  # fmt: skip
+
+
+def _slope(run: Course) -> FloatArray:
+    """Deviation (N, b) of the angular accelerations, rad/s²."""
+    from scipy.interpolate import CubicSpline  # only here: it takes long to import
+
+    return np.asarray(CubicSpline(run.time, run.rate_error)(run.time, 1))
+
+
+def _swings(values: FloatArray) -> float:
+    """Half the changes of sign, mean over columns."""
+    return float((np.diff(np.sign(values), axis=0) != 0.0).sum(axis=0).mean() / 2.0)
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(np.asarray(values) ** 2)))

@@ -1,0 +1,109 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Assumed modes against rods in pieces on springs, in time (S3 Sec. 5, Figs. 14 to 17)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.flexible import FlexibleModel, segmented, simulate
+from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
+from masticator_dynamics.flexible.run import rigid_coordinates
+from masticator_dynamics.motion.path import MotionPath
+from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
+
+if TYPE_CHECKING:
+    from masticator_dynamics.papers.comparison.flexible_course import Course
+
+PIECES, DRIVEN = 9, 4
+RTOL = 3e-4
+POINT = ('x', 'y')
+MOTORS = tuple(f'motor_{k}' for k in range(1, DRIVEN + 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class JointMotion:
+    """Motion of P and of rods 1 to 4 at their motors, N samples.
+
+    Attributes
+    ----------
+    time : array, shape (N,)
+        s.
+    point, point_rate : array, shape (N, 2)
+        x and y of P, m and m/s.
+    motor_rate : array, shape (N, 4)
+        rad/s.
+    """
+
+    time: FloatArray
+    point: FloatArray
+    point_rate: FloatArray
+    motor_rate: FloatArray
+
+    @classmethod
+    def of(
+        cls, model: FlexibleModel, time: FloatArray, q: FloatArray, v: FloatArray
+    ) -> JointMotion:
+        """From coordinates and rates (N, n) of a model."""
+        point, motors = ([model.index(name) for name in names] for names in (POINT, MOTORS))
+        return cls(time, q[:, point], v[:, point], v[:, motors])
+
+
+def against_pieces(pieces: JointMotion, models: Mapping[str, Course]) -> ComparisonTable:
+    """Deviations of models with assumed modes, by name, from rods in pieces."""
+    rows: list[tuple[Cell, ...]] = [('S3 Figs. 15 to 17', '"good"', '"minor"', '15')]
+    for name, course in models.items():
+        every = (len(course.time) - 1) // (len(pieces.time) - 1)
+        deviations = [
+            100.0 * _off(getattr(course.joints, field)[::every], getattr(pieces, field))
+            for field in ('point', 'point_rate', 'motor_rate')
+        ]
+        rows.append((name, *deviations))
+    notes = (
+        'Largest difference over the largest value of the curve, the worst of the curves. Angular '
+        'rates: of the rods at their motors, which is where both models have their joints.',
+        f'Rods 1 to 4 are {PIECES} equal pieces each, joined by springs, as in S3; rods 5 to 8, '
+        'which bend fifty times less, are rigid, to save time.',
+    )
+    return ComparisonTable(
+        f'Assumed modes against {PIECES} pieces per rod, largest deviations, %',
+        'S3 Sec. 5, Figs. 14 to 17',
+        ('', 'displacement of P', 'velocity of P', 'angular rates of rods 1-4'),
+        tuple(rows), notes, digits=3,
+    )  # fmt: skip
+
+
+def run_in_pieces(
+    description: MechanismDescription, path: MotionPath, mode: str, samples: int
+) -> JointMotion:
+    """Drive the mechanism with rods 1 to 4 in pieces, by the torques of a drive mode."""
+    links = dict(list(description.flexible.items())[:DRIVEN])
+    cut = segmented(dataclasses.replace(description, flexible=links), PIECES - 1, half_ends=False)
+    model = FlexibleModel(cut.description, cut.springs)
+    mechanism, goal = driven_mechanism(description, mode)
+    motors = feedforward(mechanism, goal, path)
+    columns = [model.index(name) for name in mechanism.actuated]
+
+    def effort(time: float) -> FloatArray:
+        out = np.zeros(len(model.coordinates))
+        out[columns] = motors(time)
+        return out
+
+    rigid = mechanism.feedforward(*path(path.start), goal=goal)
+    q, v = (rigid_coordinates(model, mechanism, row) for row in (rigid.q, rigid.v))
+    free = model.arrays.free
+    start = model.state(q, q[free], v[free])
+    times = np.linspace(path.start, path.end, samples)
+    made = simulate(model, start, effort, times, rtol=RTOL)
+    return JointMotion.of(model, made.time, made.q, made.v)
+
+
+def _off(values: FloatArray, others: FloatArray) -> float:
+    """Largest difference over the largest value, the worst of the columns."""
+    return float((np.abs(values - others).max(axis=0) / np.abs(others).max(axis=0)).max())

@@ -1,0 +1,160 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Friction and constraint forces of the masticator while chewing (S1 Sec. 5.3, Figs. 10 to 13)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.frames import wrenches_on_platform
+from masticator_dynamics.papers.comparison.goal_indices import GOALS, ConstraintForces
+from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs, built_in_motion
+from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
+from masticator_dynamics.results import Effort
+
+CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
+CONDYLES = ('condyle_left', 'condyle_right')
+FINER = 10  # times the samples, to see whether a largest value is one
+SMALL = 5.0  # per cent, S1's limit under G3
+
+
+def compare(inputs: Inputs) -> list[ComparisonTable]:
+    """Contact forces, shares of friction, forces at S_i and moments at G_i."""
+    motion = inputs.motion
+    efforts = {name: _effort(inputs, motion, goal) for name, goal in GOALS.items()}
+    return [
+        _contacts(motion, efforts['G1']),
+        _shares(inputs, efforts),
+        *_constraints(inputs),
+    ]
+
+
+def _effort(inputs: Inputs, motion: ChewingMotion, goal: str) -> Effort:
+    return inputs.masticator.feedforward_batch(
+        motion.y, motion.y_dot, motion.y_ddot, motion.wrench, goal=goal, friction=True
+    )
+
+
+def _contacts(motion: ChewingMotion, effort: Effort) -> ComparisonTable:
+    force = effort.contact
+    slip = np.linalg.norm(effort.contact_friction, axis=2)
+    rows: tuple[tuple[Cell, ...], ...] = (
+        ('F_Z positive, % of the time', *(100.0 * (force > 0.0).mean(axis=0)).tolist()),
+        ('F_Z positive while the food resists, % of the time', *_while_biting(motion, force)),
+        ('F_Z, largest magnitude, N', *np.abs(force).max(axis=0).tolist()),
+        ('F_Z, least, N', *force.min(axis=0).tolist()),
+        ('F_Z, greatest, N', *force.max(axis=0).tolist()),
+        ('friction, largest, N', *slip.max(axis=0).tolist()),
+    )
+    note = (
+        'Positive: the lower surface of the socket carries the ball. The food resists while its '
+        'force is more than a tenth of its largest.'
+    )
+    return ComparisonTable(
+        f'Contact forces of the condyles along {motion.name}, goal G1', 'S1 Fig. 10',
+        ('', 'left', 'right'), rows, (note,),
+    )  # fmt: skip
+
+
+def _while_biting(motion: ChewingMotion, force: FloatArray) -> list[float | None]:
+    food = np.linalg.norm(motion.wrench[:, :3], axis=1)
+    biting = food > 0.1 * food.max()
+    if not biting.any():
+        return [None, None]
+    return [float(share) for share in 100.0 * (force[biting] > 0.0).mean(axis=0)]
+
+
+def friction_shares(inputs: Inputs, motion: ChewingMotion, effort: Effort) -> FloatArray:
+    """P_i (N, 6) of S1 Eq. 75: of each torque, the part that all friction together takes.
+
+    What is not friction: the torques that rss6 needs, frictionless, with the same contact forces.
+    """
+    masticator = inputs.masticator
+    platform = inputs.having(motion).platform_motion
+    wrench = motion.wrench.copy()
+    for k, condyle in enumerate(CONDYLES):
+        push = np.zeros((len(motion.time), 6))
+        push[:, :3] = effort.contact[:, k, None] * contact_normal(inputs)
+        wrench += wrenches_on_platform(masticator, effort.q, push, point=condyle)
+    without = inputs.rss6.feedforward_batch(platform.y, platform.y_dot, platform.y_ddot, wrench)
+    return np.asarray((effort.actuated - without.actuated) / effort.actuated)
+
+
+def contact_normal(inputs: Inputs) -> FloatArray:
+    """(p1, 0, 1), the same for both condyles."""
+    normals = [contact.normal for contact in inputs.masticator.description.contacts]
+    return np.asarray(normals[0])
+
+
+def _shares(inputs: Inputs, efforts: dict[str, Effort]) -> ComparisonTable:
+    motion = inputs.motion
+    rows: list[tuple[Cell, ...]] = []
+    for name, effort in efforts.items():
+        share = 100.0 * friction_shares(inputs, motion, effort)
+        rows.append((f'{name}, largest |P|', *np.abs(share).max(axis=0).tolist()))
+        rows.append((f'{name}, median |P|', *np.median(np.abs(share), axis=0).tolist()))
+        small = 100.0 * (np.abs(share) <= SMALL).mean(axis=0)
+        rows.append((f'{name}, within 5 %, % of the time', *small.tolist()))
+        changes = (np.diff(np.sign(effort.actuated), axis=0) != 0.0).sum(axis=0)
+        rows.append((f'{name}, torque changes sign, times', *changes.tolist()))
+    if motion.built_in:
+        fine = built_in_motion(inputs.masticator, samples=FINER * len(motion.time))
+        for name, goal in GOALS.items():
+            share = 100.0 * friction_shares(inputs, fine, _effort(inputs, fine, goal))
+            rows.append((f'{name}, largest |P|, {FINER} times the samples',
+                         *np.abs(share).max(axis=0).tolist()))  # fmt: skip
+    notes = (
+        'P_i of Eq. 75: torque that goes into all friction, of condyles and cranks, over the whole '
+        'torque of the crank.',
+        'Where a torque goes through zero P_i has a pole: its largest value is only how near to '
+        'the zero a sample happens to lie, and grows without bound with finer samples.',
+    )
+    return ComparisonTable(
+        f'Shares of friction in the torques along {motion.name}, %', 'S1 Eq. 75, Fig. 11',
+        ('', *CRANKS), tuple(rows), notes,
+    )  # fmt: skip
+
+
+def _constraints(inputs: Inputs) -> list[ComparisonTable]:
+    """Components of F_S, its difference from F_G, and moments M^C next to torques, under G1."""
+    motion, masticator = inputs.motion, inputs.masticator
+    states = (motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
+    found = [
+        ConstraintForces.of(
+            masticator,
+            masticator.feedforward(*(s[k] for s in states), goal=GOALS['G1'], friction=True),
+        )
+        for k in inputs.progress(range(len(motion.time)), 'constraint forces')
+    ]
+    feet, bearings, moments, torques = (
+        np.abs(np.array([getattr(one, field) for one in found])).max(axis=0)
+        for field in ('foot', 'bearing', 'moment', 'torque')
+    )
+    norms = [
+        np.array([np.linalg.norm(getattr(one, field), axis=1) for one in found]).max(axis=0)
+        for field in ('foot', 'bearing', 'moment')
+    ]
+    forces: list[tuple[Cell, ...]] = [
+        (f'F_S along {axis}, largest', *feet[:, k].tolist()) for k, axis in enumerate('XYZ')
+    ]
+    forces += [
+        ('F_S, largest norm', *norms[0].tolist()),
+        ('F_G, largest norm', *norms[1].tolist()),
+    ]
+    columns = ('', *CRANKS)
+    return [
+        ComparisonTable(
+            f'Forces at S_i along {motion.name}, goal G1, base axes, N', 'S1 Fig. 12',
+            columns, tuple(forces),
+        ),
+        ComparisonTable(
+            f'Moments at G_i next to torques along {motion.name}, goal G1, mN m', 'S1 Fig. 13',
+            columns,
+            (
+                ('M^C, largest norm', *(1e3 * norms[2]).tolist()),
+                ('torque, largest', *(1e3 * torques).tolist()),
+                ('torque / M^C', *(torques / norms[2]).tolist()),
+            ),
+        ),
+    ]  # fmt: skip

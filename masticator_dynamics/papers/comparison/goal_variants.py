@@ -1,0 +1,67 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the inputs that S1 does not publish do to its indices."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import yaml
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.coupling import FORWARD
+from masticator_dynamics.papers.comparison.goal_indices import GOALS, mean_indices
+from masticator_dynamics.papers.comparison.inputs import Inputs, built_in_motion
+
+Fit = Callable[[Inputs], tuple[float, Inputs] | None]
+
+
+def variants(inputs: Inputs, fit: Fit) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the name and the indices (7,) under G1 of one variant after the other.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        With the built-in motion.
+    fit : callable
+        Scales the bite force of a variant.
+    """
+    masticator, motion = inputs.masticator, inputs.motion
+    forward = FORWARD - motion.y.mean(axis=0)
+    fast = dataclasses.replace(motion, y_dot=2.0 * motion.y_dot, y_ddot=4.0 * motion.y_ddot)
+
+    def built_in(mechanism: Mechanism = masticator, **options: Any) -> Inputs:
+        made = built_in_motion(mechanism, samples=len(motion.time), **options)
+        return inputs.having(made, mechanism)
+
+    choices = {
+        'bite force straight down': built_in(straight_down=True),
+        'strokes half as long': inputs.having(fast),
+        'bite point 5 mm further left': built_in(_with(masticator, molar_y='0.030')),
+        'condyle points tx = 0, not -2.5 mm': built_in(_with(masticator, tx='0.0')),
+        'jaw forward, mean pose of S0': built_in(shift=forward),
+    }
+    for name, varied in choices.items():
+        fitted = fit(varied)
+        if fitted is not None:
+            scaled = fitted[1]
+            moved = scaled.motion
+            states = (moved.y, moved.y_dot, moved.y_ddot, moved.wrench)
+            yield name, mean_indices(scaled, scaled.masticator, states, GOALS['G1'])
+
+
+def _with(masticator: Mechanism, **arguments: str) -> Mechanism:
+    """A masticator whose URDF has other xacro arguments."""
+    description = masticator.description
+    content = yaml.safe_load(pathlib.Path(description.file).read_text(encoding='utf-8'))
+    content['urdf'] = str(pathlib.Path(description.urdf_file).resolve())
+    content['xacro_arguments'] = content.get('xacro_arguments', {}) | arguments
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, 'masticator.yaml')
+        file.write_text(yaml.safe_dump(content), encoding='utf-8')
+        return Mechanism.load(file)

@@ -1,0 +1,182 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Seven indices of performance for three goals of torque distribution (S1 Table 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.papers.comparison.goal_indices import (
+    F_G,
+    F_S,
+    F_T,
+    F_Z,
+    GOALS,
+    M_C,
+    RSS6,
+    TAU,
+    TAU_F,
+    all_indices,
+    fitted_bite,
+)
+from masticator_dynamics.papers.comparison.goal_variants import variants
+from masticator_dynamics.papers.comparison.inputs import Inputs
+from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
+
+SOURCE = 'S1 Table 3, Eqs. 73, 74'
+HEADINGS = ('|tau| Nm', '|F_S| N', '|F_Z| N', '|M^C| Nm', '|tau_f| Nm', '|F_G| N', '|f_T| N')
+# First with Euler parameters, then, where that differs, with Euler angles: another motion, since
+# S1 optimises velocities and accelerations anew for each.
+PRINTED: dict[str, tuple[tuple[str | None, ...], ...]] = {
+    'G1': (
+        ('0.1912', '18.5039', '4.2544', '0.0219', '0.0059', '20.0250', '0.1265'),
+        ('0.1907', '18.4899', '4.2236', '0.0218', '0.0059', '20.0041', '0.1256'),
+    ),
+    'G2': (
+        ('0.1958', '17.8948', '3.4370', '0.0184', '0.0058', '19.5470', '0.1022'),
+        ('0.1951', '17.9127', '3.4374', '0.0184', '0.0058', '19.5585', '0.1022'),
+    ),
+    'G3': (
+        ('0.2653', '27.3216', '5.28e-6', '0.0482', '0.0084', '28.4067', '1.64e-6'),
+        ('0.2638', '27.2420', '1.75e-5', '0.0481', '0.0084', '28.3257', '3.19e-6'),
+    ),
+    RSS6: (('0.2652', '27.3214', None, '0.0482', '0.0084', '28.4066', None),),
+}
+FITTED = 27.3214  # N, |F_S| of rss6
+# S1 Sec. 5: friction of condyles, arm and friction of cranks; slope of the sockets.
+MU_C, MU_CI, ARM, P1 = 0.02, 0.02, 0.015, 1.1
+Indices = dict[str, FloatArray]
+
+_NOT_PUBLISHED = (
+    'Trajectory, bite force, bite point and condyle points of S1 are not published; the figures '
+    'measure the bite force more than anything else.'
+)
+_WHY = (
+    'What is left lies in trajectory, course and direction of the bite force, bite and condyle '
+    'points, all unpublished. That velocities and accelerations of S1 do not belong to its '
+    'positions (section incisor) matters little: the bite force is far larger than inertia.',
+    'S1 solves with a general SQP started from the sample before; ours are global optima. Under '
+    'G3 the least is exactly zero, S1 prints what its SQP leaves; |f_T| is then viscous only.',
+    'rss6 is printed like G3, and so it must be: without contact forces the sockets are not there.',
+)
+
+
+def compare(inputs: Inputs) -> list[ComparisonTable]:
+    """S1 Table 3 with the bite force as it is and scaled; what its columns are; what matters."""
+    name, as_it_is = inputs.motion.name, all_indices(inputs)
+    tables = [columns_table(), _table(f'{name}, bite force as it is', as_it_is, (_NOT_PUBLISHED,))]
+    conditions = {'bite force as it is': as_it_is}
+    fit = fitted_bite(inputs, FITTED)
+    if fit is not None:
+        scale, fitted = fit
+        note = (
+            f'The bite force is scaled by {scale:.4g}, one number for the whole table, chosen so '
+            f'that |F_S| of rss6, where no choice of torques enters, is the printed {FITTED} N. '
+            'All other figures follow.'
+        )
+        conditions['scaled'] = all_indices(fitted)
+        tables.append(_table(f'{name}, bite force scaled', conditions['scaled'], (note, *_WHY)))
+    tables.append(_claims_table(conditions))
+    if inputs.motion.built_in:
+        tables.append(_variants_table(inputs, conditions['scaled']['G1']))
+    return tables
+
+
+def columns_table() -> ComparisonTable:
+    """What the printed columns are: two of them follow from two others."""
+    coulomb, arm = MU_C * math.hypot(P1, 1.0), ARM * MU_CI
+    rows = [
+        (goal, arm * _number(goal, F_G), PRINTED[goal][0][TAU_F],
+         coulomb * _number(goal, F_Z), PRINTED[goal][0][F_T])
+        for goal in ('G1', 'G2')
+    ]  # fmt: skip
+    notes = (
+        'Eq. 74 defines F4 to F7 as |tau_f|, |M^C|, |f_T|, |F_G|; the columns hold |M^C|, |tau_f|, '
+        '|F_G|, |f_T|: F5 is just below arm times friction times F6 (the part of F_G along the '
+        "shaft gives no friction), F7 is the sockets' friction of F3 to the last digit.",
+        "So F7 is the norm of both condyles' friction forces together, not that of their sum as "
+        'in Eq. 74; ours is the same.',
+        'F2 is a force in N, not a power in W, and the text after Eq. 73 swaps F2 and F3.',
+    )  # fmt: skip
+    columns = (
+        '', 'R mu_Ci F6, Nm', 'F5 printed', 'mu_C sqrt(p1^2 + 1) F3, N', 'F7 printed'
+    )  # fmt: skip
+    return ComparisonTable(
+        'Columns of the printed table, from its own figures', SOURCE, columns, tuple(rows), notes
+    )
+
+
+def _table(conditions: str, indices: Indices, notes: tuple[str, ...]) -> ComparisonTable:
+    rows: list[tuple[Cell, ...]] = []
+    for name, found in indices.items():
+        what = 'rss6' if name == RSS6 else f'{name} {GOALS[name]}'
+        printed = PRINTED[name]
+        kinds = ('Euler parameters', 'Euler angles') if len(printed) > 1 else ('both',)
+        rows += [
+            (f'{what}, printed, {kind}', *cells) for kind, cells in zip(kinds, printed, strict=True)
+        ]
+        ours: list[Cell] = found.tolist()
+        if name == RSS6:
+            ours[F_Z] = ours[F_T] = None  # it has no contacts
+        rows.append((f'{what}, ours', *ours))
+    title = f'Means of seven norms for three goals: {conditions}'
+    return ComparisonTable(title, SOURCE, ('', *HEADINGS), tuple(rows), notes)
+
+
+def _least(index: int, goal: str) -> Callable[[Indices], bool]:
+    """Whether an index is least under a goal, among the three."""
+    return lambda found: min(GOALS, key=lambda name: float(found[name][index])) == goal
+
+
+def _like_rss6(found: Indices) -> bool:
+    compared = [TAU, F_S, M_C, TAU_F, F_G]
+    return bool(np.allclose(found['G3'][compared], found[RSS6][compared], rtol=1e-3))
+
+
+CLAIMS: dict[str, Callable[[Indices], bool]] = {
+    'each goal makes its own index least': lambda found: all(
+        _least(i, goal)(found) for i, goal in ((TAU, 'G1'), (F_S, 'G2'), (F_Z, 'G3'))
+    ),
+    'G2 makes |M^C| least': _least(M_C, 'G2'),
+    'G2 makes |tau_f| least': _least(TAU_F, 'G2'),
+    'G2 makes |F_G| least': _least(F_G, 'G2'),
+    'G3 makes |f_T| least': _least(F_T, 'G3'),
+    'G3 is like rss6, within 0.1 %': _like_rss6,
+}
+
+
+def _claims_table(conditions: dict[str, Indices]) -> ComparisonTable:
+    rows = tuple(
+        (claim, *('holds' if holds(found) else 'does not hold' for found in conditions.values()))
+        for claim, holds in CLAIMS.items()
+    )
+    return ComparisonTable(
+        'What S1 concludes about the goals', 'S1 Sec. 5.3, 5.4', ('', *conditions), rows
+    )
+
+
+def _variants_table(inputs: Inputs, as_it_is: FloatArray) -> ComparisonTable:
+    rows: list[tuple[Cell, ...]] = [
+        ('printed, Euler parameters', *PRINTED['G1'][0]),
+        ('as it is', *as_it_is.tolist()),
+    ]
+    rows += [
+        (name, *found.tolist())
+        for name, found in variants(inputs, lambda varied: fitted_bite(varied, FITTED))
+    ]
+    notes = (
+        'In every row the bite force is scaled anew so that |F_S| of rss6 is the printed one. '
+        'Speed (strokes half as long) and condyle points do little, the bite point some.',
+        'The pose of the jaw is what does most. Table 3 agrees with strokes that begin at home; '
+        'the averages of S0 (section coupling) agree with a jaw further forward.',
+    )
+    title = 'What the unpublished inputs do: goal G1, one input changed at a time'
+    return ComparisonTable(title, SOURCE, ('', *HEADINGS), tuple(rows), notes)
+
+
+def _number(goal: str, index: int) -> float:
+    return float(str(PRINTED[goal][0][index]))

@@ -1,0 +1,136 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Planar 4-RRR on S3's spiral: torques and powers of the three drive modes, links rigid."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.spiral import Spiral
+from masticator_dynamics.papers.comparison.inputs import Inputs
+from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
+
+SAMPLES = 401
+THREE = ('motor_1', 'motor_2', 'motor_3')
+MODES = {'a': 'a: motors 1 to 3', 'b': 'b: least torque', 'c': 'c: least power'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Drive:
+    """Torques (N, 4) in N m and powers (N, 4) in W of the motors along the spiral."""
+
+    torque: FloatArray
+    power: FloatArray
+
+
+def compare(inputs: Inputs) -> list[ComparisonTable]:
+    """Path, torques and powers of the modes side by side."""
+    drives = drive_modes(Spiral())
+    layout = (
+        'S3 draws its torques (Fig. 7) and prints no figure; it does not say where the motors are '
+        'either. Ours are on a square of 240 mm, legs bent clockwise.'
+    )
+    torque: list[tuple[Cell, ...]] = [
+        *_by_motor('largest', {m: np.abs(d.torque).max(axis=0) * 1e3 for m, d in drives.items()}),
+        *_by_motor('rms', {m: _rms(d.torque) * 1e3 for m, d in drives.items()}),
+        ('all, rms of norm', *(_norm(d.torque) * 1e3 for d in drives.values())),
+    ]
+    power: list[tuple[Cell, ...]] = [
+        *_by_motor('largest', {m: np.abs(d.power).max(axis=0) * 1e3 for m, d in drives.items()}),
+        ('all, rms of norm', *(_norm(d.power) * 1e3 for d in drives.values())),
+        ('sum at the end', *(float(d.power[-1].sum()) * 1e3 for d in drives.values())),
+    ]
+    columns = ('', *MODES.values())
+    return [
+        _path(Spiral()),
+        _freedoms(),
+        ComparisonTable('Motor torques, mN m', 'S3 Fig. 7', columns, tuple(torque), (layout,)),
+        ComparisonTable(
+            'Motor powers, mW',
+            'S3 Sec. 4',
+            columns,
+            tuple(power),
+            (
+                'The sum is the rate of the kinetic energy, whatever the mode.',
+                'Mode c is singular where a motor stands still; there its torque is weighted as '
+                'if it moved with a thousandth of the fastest speed.',
+            ),
+        ),
+    ]
+
+
+def drive_modes(path: Spiral, samples: int = SAMPLES) -> dict[str, Drive]:
+    """Torques and powers for S3's modes a, b and c at even times along a path."""
+    states = path.sample(np.linspace(0.0, path.duration, samples))
+    rrr4, three = Mechanism.load('rrr4'), Mechanism.load('rrr4', actuators=THREE)
+    efforts = {
+        'a': three.feedforward_batch(*states),
+        'b': rrr4.feedforward_batch(*states),
+        'c': rrr4.feedforward_batch(*states, goal='power'),
+    }
+    return {m: Drive(e.actuated, e.actuated * e.velocity) for m, e in efforts.items()}
+
+
+def _path(path: Spiral) -> ComparisonTable:
+    position, velocity, acceleration = path.sample(np.array([0.0, path.duration]))
+    ends = position[:, :2] * 1e3
+    along = path.sample(np.linspace(0.0, path.duration, SAMPLES))
+    growth = [float(size.max() / size[-1]) for size in (np.hypot(*rows[:, :2].T)
+                                                         for rows in along[1:])]  # fmt: skip
+    rows: tuple[tuple[Cell, ...], ...] = (
+        ('start, x, mm', '0', float(ends[0, 0])),
+        ('start, y, mm', '0', float(ends[0, 1])),
+        ('end, x, mm', '1.2', float(ends[1, 0])),
+        ('end, y, mm', '-17.5', float(ends[1, 1])),
+        ('phi, rad', '2 pi / 3', path.phi),
+        ('duration, s', '0.4', path.duration),
+        ('speed at the end, m/s', None, float(np.hypot(*velocity[1, :2]))),
+        ('acceleration at the end, m/s²', None, float(np.hypot(*acceleration[1, :2]))),
+        ('largest speed / speed at the end', None, growth[0]),
+        ('largest acceleration / acceleration at the end', None, growth[1]),
+    )
+    note = (
+        'S3 prints the ends and says that speed and acceleration grow; radius and turns in '
+        'between are our reading: r = r_f (t/T)², angle = (273.92° + 360°) t/T.'
+    )
+    return ComparisonTable(
+        'Spiral path of P', 'S3 Sec. 4, Figs. 4-6', ('', 'printed', 'ours'), rows, (note,)
+    )
+
+
+def _freedoms() -> ComparisonTable:
+    """What any three of the four motors drive."""
+    motors = Mechanism.load('rrr4').actuated
+    ranks = [
+        Mechanism.load('rrr4', actuators=three).actuation_rank()
+        for three in itertools.combinations(motors, 3)
+    ]
+    rows = (
+        ('freedoms', '3', len(Mechanism.load('rrr4').independent)),
+        ('any three motors, least freedoms driven', '3', min(ranks)),
+    )
+    return ComparisonTable(
+        'Degrees of freedom and motors at home', 'S3 Sec. 4', ('', 'printed', 'ours'), rows
+    )
+
+
+def _by_motor(what: str, values: dict[str, FloatArray]) -> list[tuple[Cell, ...]]:
+    """One row per motor, one number per mode."""
+    return [
+        (f'motor {k + 1}, {what}', *(float(numbers[k]) for numbers in values.values()))
+        for k in range(4)
+    ]
+
+
+def _rms(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt((rows**2).mean(axis=0)))
+
+
+def _norm(rows: FloatArray) -> float:
+    """Root of the mean over time of the squared norm over the motors."""
+    return float(np.sqrt((rows**2).sum(axis=1).mean()))

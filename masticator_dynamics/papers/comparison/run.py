@@ -1,0 +1,82 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs sections: those that can in parallel, those that measure time one after the other."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import itertools
+import multiprocessing
+import signal
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs
+from masticator_dynamics.papers.comparison.sections import TIMED, cases, section
+from masticator_dynamics.papers.comparison.table import ComparisonTable
+
+Job = tuple[Callable[[Any], Any], Hashable]
+
+_inputs = Inputs()  # of a worker process, whose sections share its mechanisms
+
+
+def run_sections(
+    inputs: Inputs, names: Sequence[str], processes: int
+) -> dict[str, list[ComparisonTable]]:
+    """Tables by section.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        For what runs in this process; shows the progress of everything.
+    names : sequence of str
+        Sections, in the order of the answer.
+    processes : int
+        How many may compute at a time.
+    """
+    jobs = _jobs(names)
+    if min(processes, len(jobs)) > 1:
+        _in_parallel(inputs, jobs, min(processes, len(jobs)))
+    return {
+        name: inputs.known.get((_tables, name)) or section(name)(inputs)
+        for name in dict.fromkeys(names)
+    }
+
+
+def _jobs(names: Sequence[str]) -> list[Job]:
+    """What may be computed at the same time; cases first, for the longest are among them."""
+    divided = {name: cases(name) for name in dict.fromkeys(names) if name not in TIMED}
+    whole: list[Job] = [(_tables, name) for name, parts in divided.items() if not parts]
+    return [*itertools.chain(*divided.values()), *whole]
+
+
+def _in_parallel(inputs: Inputs, jobs: Sequence[Job], processes: int) -> None:
+    """Compute ahead what sections will ask their inputs for."""
+    with concurrent.futures.ProcessPoolExecutor(
+        processes,
+        multiprocessing.get_context('spawn'),
+        initializer=_begin,
+        initargs=(inputs.given_motion,),
+    ) as pool:
+        try:
+            futures = {pool.submit(function, case): (function, case) for function, case in jobs}
+            done = concurrent.futures.as_completed(futures)
+            for future in inputs.show(done, 'all sections', len(jobs)):
+                inputs.known[futures[future]] = future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()  # nobody waits for what it computes
+            raise
+
+
+def _begin(motion: ChewingMotion | None) -> None:
+    """Set a worker process up."""
+    global _inputs
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent has the word
+    _inputs = Inputs(None if motion is None else lambda _: motion)
+
+
+def _tables(name: str) -> list[ComparisonTable]:
+    """A section, in a worker process."""
+    return section(name)(_inputs)

@@ -1,0 +1,100 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Torques of the masticator and of rss6 while chewing left and right, no friction (S0 Fig. 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.frames import wrenches_on_platform
+from masticator_dynamics.papers.comparison.inputs import Inputs
+from masticator_dynamics.papers.comparison.measures import correlation
+from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
+
+CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
+SOURCE = 'S0 Secs. 7.1, 7.3, Figs. 5, 6'
+LEFT, STILL, RIGHT, FREE = (
+    'masticator, left molar',
+    'masticator, without food',
+    'masticator, right molar',
+    'rss6, left molar',
+)
+_NOTES = (
+    'Norm: of all six together. S0 draws these torques and prints no figure; trajectory, bite '
+    'force and bite point are not published.',
+    'Right molar: the same force, not its mirror image, at the mirrored point, as S0 has it.',
+    'rss6 can never do with less than the masticator: its torques are one choice of the '
+    "masticator's, that with no contact force, and the masticator takes the least.",
+)
+
+
+def compare(inputs: Inputs) -> list[ComparisonTable]:
+    """Peaks of the torques, and how their courses resemble the bite and one another."""
+    torques = chewing_torques(inputs)
+    bite = np.linalg.norm(inputs.motion.wrench[:, :3], axis=1)
+    name = inputs.motion.name
+    peaks: list[tuple[Cell, ...]] = [
+        (f'{case}, largest', *_with_norm(rows, _largest, 1e3)) for case, rows in torques.items()
+    ]
+    courses: list[tuple[Cell, ...]] = [
+        (f'{case}, with the force of the food', *_with_norm(rows, lambda t: _likeness(t, bite)))
+        for case, rows in torques.items()
+        if case != STILL
+    ]
+    left = torques[LEFT]
+    courses += [
+        (f'{case}, with {LEFT}', *map(_likeness, torques[case].T, left.T), None)
+        for case in (RIGHT, FREE)
+        if case in torques
+    ]
+    swapped = left[:, [1, 0, 3, 2, 5, 4]]
+    courses.append((f'{LEFT}, with the crank of the other side', *map(_likeness, left.T, swapped.T),
+                    None))  # fmt: skip
+    columns = ('', *CRANKS, 'norm')
+    return [
+        ComparisonTable(
+            f'Largest torques along {name}, mN m', SOURCE, columns, tuple(peaks), _NOTES
+        ),
+        ComparisonTable(
+            f'Likeness of courses along {name}: correlation of magnitudes over time',
+            SOURCE,
+            columns,
+            tuple(courses),
+            ('1: the same course but for its scale; 0: none.',),
+            digits=3,
+        ),
+    ]
+
+
+def chewing_torques(inputs: Inputs) -> dict[str, FloatArray]:
+    """Frictionless torques (N, 6) of least norm, N m, by case; right molar: built-in chewing."""
+    motion, masticator = inputs.motion, inputs.masticator
+    states = (motion.y, motion.y_dot, motion.y_ddot)
+    left = masticator.feedforward_batch(*states, motion.wrench)
+    found = {LEFT: left.actuated, STILL: masticator.feedforward_batch(*states).actuated}
+    if motion.built_in:
+        force = np.column_stack([motion.wrench[:, :3], np.zeros((len(motion.time), 3))])
+        wrench = wrenches_on_platform(masticator, left.q, force, point='molar_right')
+        found[RIGHT] = masticator.feedforward_batch(*states, wrench).actuated
+    platform = inputs.platform_motion
+    free = inputs.rss6.feedforward_batch(platform.y, platform.y_dot, platform.y_ddot, motion.wrench)
+    return found | {FREE: free.actuated}
+
+
+def _with_norm(
+    torques: FloatArray, measure: Callable[[FloatArray], float], scale: float = 1.0
+) -> list[float]:
+    columns = [*torques.T, np.linalg.norm(torques, axis=1)]
+    return [scale * float(measure(column)) for column in columns]
+
+
+def _largest(course: FloatArray) -> float:
+    return float(np.abs(course).max())
+
+
+def _likeness(course: FloatArray, other: FloatArray) -> float:
+    """Correlation of two magnitudes over time."""
+    return correlation(np.abs(course), np.abs(other))

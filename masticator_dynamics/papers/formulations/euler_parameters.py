@@ -1,0 +1,126 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Newton-Euler with the end effector in Euler parameters, i.e. a unit quaternion (S1 Sec. 3).
+
+With the contacts the coordinates are q_EE^P = (X, Y, theta0, theta1, theta2); theta3 and Z are
+parasitic (S1 Eq. 7) and the norm of the four parameters is a constraint that the motion must
+keep. Without, they are Y_EE^P = (X, Y, Z, e0, e1, e2, e3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import SingularityError
+from masticator_dynamics.papers.formulations.euler_chart import parameters_from_angles
+from masticator_dynamics.papers.formulations.formulation import RssFormulation, Solution
+from masticator_dynamics.papers.formulations.geometry import Sockets
+from masticator_dynamics.papers.formulations.newton_euler import EndEffectorMotion, newton_euler
+from masticator_dynamics.papers.formulations.quaternions import (
+    angular_map,
+    quadratic_form,
+    rotation_by_parameters,
+)
+
+_SINGULAR = 1e-9
+
+
+class NewtonEulerParameters(RssFormulation):
+    """Newton-Euler, rotations of the end effector by Euler parameters."""
+
+    title = 'Newton-Euler, Euler parameters'
+    source = 'S1 Secs. 3, 4'
+
+    def coordinates(
+        self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The same motion in this method's own coordinates, with velocities and accelerations."""
+        theta, theta_dot, theta_ddot = parameters_from_angles(
+            self.geometry.sockets, q_EE, q_EE_dot, q_EE_ddot
+        )
+        if self.geometry.sockets is None:
+            free, kept = slice(0, 3), slice(0, 4)
+        else:
+            free, kept = slice(0, 2), slice(0, 3)
+        return (
+            np.concatenate([q_EE[free], theta[kept]]),
+            np.concatenate([q_EE_dot[free], theta_dot[kept]]),
+            np.concatenate([q_EE_ddot[free], theta_ddot[kept]]),
+        )
+
+    def of_coordinates(
+        self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray, wrench: FloatArray
+    ) -> Solution:
+        """The method proper, from a motion in its own coordinates (:meth:`coordinates`)."""
+        motion = motion_by_parameters(self.geometry.sockets, q, q_dot, q_ddot)
+        return newton_euler(self.geometry, motion, wrench)
+
+    def _solve(
+        self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray, wrench: FloatArray
+    ) -> Solution:
+        return self.of_coordinates(*self.coordinates(q_EE, q_EE_dot, q_EE_ddot), wrench)
+
+
+def motion_by_parameters(
+    sockets: Sockets | None, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray
+) -> EndEffectorMotion:
+    """Twist and its rate from q_EE^P (5,) or Y_EE^P (7,), S1 Eqs. 8-14 and 76-82."""
+    X, M_J, M_J_dot = _all_coordinates(sockets, q, q_dot)
+    theta, X_dot = X[3:], M_J @ q_dot
+    E, E_dot = angular_map(theta), angular_map(X_dot[3:])
+    M_1b = np.vstack([M_J[:3], 2.0 * E @ M_J[3:]])  # Eq. 13
+    M_1b_dot = np.vstack([M_J_dot[:3], 2.0 * (E_dot @ M_J[3:] + E @ M_J_dot[3:])])
+    return EndEffectorMotion(
+        X[:3], rotation_by_parameters(theta), M_1b @ q_dot, M_1b_dot @ q_dot + M_1b @ q_ddot
+    )
+
+
+def _all_coordinates(
+    sockets: Sockets | None, q: FloatArray, q_dot: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """X_EE^P (7,), M_J = dX_EE^P/dq (S1 Eq. 10) and its time derivative (Eq. 11)."""
+    if sockets is None:
+        return q, np.eye(7), np.zeros((7, 7))
+    theta3, f, f_dot = _parasitic_parameter(sockets.p1, q[2:], q_dot[2:])
+    theta = np.append(q[2:], theta3)
+    theta_q = np.vstack([np.eye(3), f])
+    theta_dot = theta_q @ q_dot[2:]
+    # Z = -(p1 X + p2 + m), m = M_H · R (T_L(1), 0, T_L(3)) a quadratic form of theta, Eq. 7.
+    Q, constant = quadratic_form(sockets.M_H, sockets.middle)
+    Z = -(sockets.p1 * q[0] + sockets.p2 + theta @ Q @ theta - constant)
+    M_J, M_J_dot = np.zeros((7, 5)), np.zeros((7, 5))
+    M_J[:2, :2] = np.eye(2)
+    M_J[2, 0], M_J[2, 2:] = -sockets.p1, -2.0 * theta @ Q @ theta_q
+    M_J[3:, 2:] = theta_q
+    M_J_dot[2, 2:] = -2.0 * theta_dot @ Q @ theta_q
+    M_J_dot[2, 2:] -= 2.0 * (theta @ Q)[3] * f_dot
+    M_J_dot[6, 2:] = f_dot
+    return np.concatenate([q[:2], [Z], theta]), M_J, M_J_dot
+
+
+def _parasitic_parameter(
+    p1: float, theta: FloatArray, theta_dot: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """theta3 = theta1 N/D (S1 Eq. 7), its gradient (3,) and the gradient's time derivative.
+
+    N = p1 theta2 + theta0, D = p1 theta0 - theta2.
+    """
+    N, N_dot = p1 * theta[2] + theta[0], p1 * theta_dot[2] + theta_dot[0]
+    D, D_dot = p1 * theta[0] - theta[2], p1 * theta_dot[0] - theta_dot[2]
+    if abs(D) < _SINGULAR:
+        raise SingularityError('the fourth Euler parameter is undetermined here')
+    # Derivatives of N/D by theta0 and theta2.
+    by_0, by_2 = (D - p1 * N) / D**2, (p1 * D + N) / D**2
+    by_0_dot = (D_dot - p1 * N_dot) / D**2 - 2.0 * by_0 * D_dot / D
+    by_2_dot = (p1 * D_dot + N_dot) / D**2 - 2.0 * by_2 * D_dot / D
+    ratio_dot = by_0 * theta_dot[0] + by_2 * theta_dot[2]
+    gradient = np.array([theta[1] * by_0, N / D, theta[1] * by_2])
+    change = np.array(
+        [
+            theta_dot[1] * by_0 + theta[1] * by_0_dot,
+            ratio_dot,
+            theta_dot[1] * by_2 + theta[1] * by_2_dot,
+        ]
+    )
+    return float(theta[1] * N / D), gradient, change

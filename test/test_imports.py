@@ -1,0 +1,51 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Who imports whom in the package, read from the sources; imports for types alone count, too."""
+
+import ast
+import pathlib
+from collections.abc import Iterator
+
+import samples
+
+PACKAGE = 'masticator_dynamics'
+PAPERS = f'{PACKAGE}.papers'
+
+
+def modules() -> dict[str, pathlib.Path]:
+    """Files of the package by module name."""
+    files = sorted((samples.ROOT / PACKAGE).rglob('*.py'))
+    names = ('.'.join(file.relative_to(samples.ROOT).with_suffix('').parts) for file in files)
+    return {name.removesuffix('.__init__'): file for name, file in zip(names, files, strict=True)}
+
+
+def imported(file: pathlib.Path) -> Iterator[str]:
+    """Every name that a file imports, with the module it is of."""
+    for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f'{node.module}.{alias.name}' for alias in node.names)
+
+
+def graph() -> dict[str, set[str]]:
+    """Modules of the package that each of its modules imports."""
+    files = modules()
+    edges = {}
+    for module, file in files.items():
+        names = set(imported(file))
+        edges[module] = {
+            name if name in files else name.rpartition('.')[0]
+            for name in names
+            if name.startswith(f'{PACKAGE}.')
+        } & (files.keys() - {module})
+    return edges
+
+
+def test_the_papers_are_read_by_their_command_alone() -> None:
+    readers = {
+        module
+        for module, targets in graph().items()
+        if not module.startswith(PAPERS) and any(name.startswith(PAPERS) for name in targets)
+    }
+    assert readers == {f'{PACKAGE}.commands.compare'}
