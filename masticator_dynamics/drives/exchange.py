@@ -218,7 +218,6 @@ class CyclicExchange:
 
     def _send(self, message: can.Message) -> None:
         try:
-            self._network.others.sent(message.arbitration_id)
             with self._canopen.send_lock:
                 self._bus.send(message)
         except BUS_ERRORS as error:

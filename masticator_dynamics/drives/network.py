@@ -295,7 +295,6 @@ class DriveNetwork:
         MessageListener(self._connected).on_message_received(message)
 
     def _manage(self, command: Nmt, node_id: int) -> None:
-        self.others.sent(objects.NMT_COB)
         self._connected.send_message(objects.NMT_COB, bytes((command, node_id)))
 
     def _add_nodes(self) -> None:
