@@ -13,6 +13,7 @@ from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.errors import InputError
 
 _FLOAT = np.dtype(np.float64)
+_NO_WRENCH = np.zeros(6)
 
 
 def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
@@ -29,6 +30,7 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
         return given
     try:
         # What a control loop hands in, arrays of the right length, needs no closer look.
+        wrench = _NO_WRENCH if wrench is None else wrench
         if len(y) == count == len(y_dot) == len(y_ddot) and len(wrench) == 6:
             given = np.concatenate((y, y_dot, y_ddot, wrench))
             if given.ndim == 1 and given.dtype is _FLOAT:

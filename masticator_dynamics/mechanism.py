@@ -104,7 +104,7 @@ class Mechanism:
         self.contacts = tuple(contact.name for contact in description.contacts)
         self.frames = tuple(self._structure.tree.frames)
         self.slices = self.packed.sizes.answer_slices()
-        self.contact_rows = self._rows_of(self.contacts)
+        self.contact_rows: IntArray = np.array(self._rows_of(self.contacts), dtype=np.int64)
         self.limits = Limits.of(self._structure.tree.joints)
         self.transmission_ratios = transmission_ratios(description)
         self._run: Callable[..., None] = functools.partial(
@@ -278,9 +278,9 @@ class Mechanism:
         given = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
         # A solved motion is on home's branch; others may be on a branch of their own.
         if isinstance(motion, SolvedMotion) and _plain(goal, friction, limits, nearest):
-            told = self.kernels.evaluate(given) if self.kernels.available else None
-            if told is not None and told[kernels.COUNTS] == 1.0:
-                return QuickEffort(self, given, told)
+            told = self.kernels.everything(given) if self.kernels.available else None
+            if told is not None and told[0] == 1.0:
+                return Effort(self, given, told[1:], self.slices)
         return self._effort(engine.EFFORT, given, goal, friction, limits, nearest, motion)
 
     def feedforward(

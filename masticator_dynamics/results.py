@@ -245,7 +245,7 @@ class Effort(_Answer):
     @property
     def contact(self) -> FloatArray:
         """Multipliers (..., n_contacts), N: the plane pushes the body with normal * multiplier."""
-        return _read_only(self._field('multipliers')[..., self.mechanism.contact_rows])
+        return _read_only(self._field('multipliers').take(self.mechanism.contact_rows, -1))
 
     @property
     def contact_force(self) -> FloatArray:
@@ -354,11 +354,12 @@ class QuickEffort(Effort):
         try:
             return self._whole
         except AttributeError:
-            whole = self.mechanism.whole_rows(self._given)
-        efforts = kernels.EFFORT + self.mechanism.kernels.actuators
-        whole[..., self._slices['report']][..., 3:5] = self._told(kernels.CLOSURE, kernels.EFFORT)
-        whole[..., self._slices['effort']] = self._told(kernels.EFFORT, efforts)
-        whole[..., self._slices['multipliers']] = self._told(efforts)
+            given, told = self._parts()
+            whole = self.mechanism.whole_rows(given)
+        # Both codes round in their own ways: what was told once stays.
+        whole[..., 3:5] = told[..., kernels.CLOSURE : kernels.EFFORT]
+        forces = slice(self._slices['effort'].start, self._slices['multipliers'].stop)
+        whole[..., forces] = told[..., kernels.EFFORT :]
         self._whole = _read_only(whole)
         return self._whole
 

@@ -104,8 +104,10 @@ class BiteForce:
         """Wrench (6,) in base axes about the platform's origin, at tree positions (n_q,)."""
         point_frame = self.point_frame or measured.frame
         platform = self._mechanism.description.platform
-        _, rotation = self._chain(measured.frame).poses(q)
-        arm = self._chain(point_frame).poses(q)[0] - self._chain(platform).poses(q)[0]
+        point, rotation = self._chain(measured.frame).poses(q)
+        if point_frame != measured.frame:
+            point, _ = self._chain(point_frame).poses(q)
+        arm = point - self._chain(platform).poses(q)[0]
         force = rotation @ measured.force
         wrench = np.empty(6)
         wrench[:3] = force

@@ -98,20 +98,20 @@ class Kernels:
         given = np.ascontiguousarray(given)
         out = np.empty((*given.shape[:-1], told))
         if given.ndim == 1:
-            _ROW(row().address('row'))(given.ctypes.data, out.ctypes.data)
+            row().row(_address(given), _address(out))
             return out
         width = this_processor().rows
-        function, rest = _ROWS(rows().address('rows')), len(given) % width
-        function(len(given) - rest, given.ctypes.data, out.ctypes.data)
+        function, rest = rows().rows, len(given) % width
+        function(len(given) - rest, _address(given), _address(out))
         if rest:
             group = np.repeat(given[-1:], width, axis=0)
             group[:rest] = given[-rest:]
             last = np.empty((width, told))
-            function(width, group.ctypes.data, last.ctypes.data)
+            function(width, _address(group), _address(last))
             out[-rest:] = last[:rest]
         return out
 
-    @property
+    @functools.cached_property
     def _engine_width(self) -> int:
         return 5 + 3 * self.tree + 4 * self.actuators + self.rows + self.tree * self.freedoms
 
@@ -174,8 +174,12 @@ class Kernels:
         return graph, outputs(run)
 
 
-_ROW = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-_ROWS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+def _address(array: FloatArray) -> int:
+    """Of an array's data; ``array.ctypes.data`` takes longer than a row does."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+    except (TypeError, ValueError):  # read-only, or no rows
+        return int(array.ctypes.data)
 
 
 def told(run: InverseDynamics) -> list[Scalar]:

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite
@@ -71,6 +73,22 @@ class Library:
     def address(self, function: str) -> int:
         """Where a function is."""
         return int(self._engine.get_function_address(function))
+
+    # Looked up once: that costs more than a row.
+
+    @functools.cached_property
+    def row(self) -> Callable[[int, int], None]:
+        """``row(given, out)``, addresses."""
+        return _ROW(self.address('row'))
+
+    @functools.cached_property
+    def rows(self) -> Callable[[int, int, int], None]:
+        """``rows(count, given, out)``, a multiple of the processor's rows."""
+        return _ROWS(self.address('rows'))
+
+
+_ROW = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_ROWS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
 @functools.cache
