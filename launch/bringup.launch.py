@@ -9,9 +9,9 @@ from launch.actions import ExecuteProcess, IncludeLaunchDescription, OpaqueFunct
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from launch import LaunchContext, LaunchDescription
-from masticator_dynamics import launching
 from masticator_dynamics.description import load_description
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.ros import launching
 
 # Handed on to dynamics.launch.py as they are.
 DYNAMICS_ARGUMENTS = (

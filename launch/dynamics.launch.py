@@ -6,8 +6,8 @@ from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from masticator_dynamics import launching
 from masticator_dynamics.description import load_description
+from masticator_dynamics.ros import launching
 
 ARGUMENTS = (
     ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),

@@ -7,10 +7,10 @@ from launch_ros.actions import Node
 from launch_ros.event_handlers import OnStateTransition
 
 from launch import LaunchContext, LaunchDescription
-from masticator_dynamics import launching, ros2_control
 from masticator_dynamics.drives.simulated_bus import free_port, on_simulated_bus
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.ros import launching, ros2_control
 
 ARGUMENTS = (
     ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),

@@ -6,8 +6,8 @@ from launch.actions import IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from launch import LaunchContext, LaunchDescription
-from masticator_dynamics import launching
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.ros import launching
 
 # Handed on to robot.launch.py as they are.
 ARGUMENTS = (

@@ -6,9 +6,9 @@ from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from masticator_dynamics import launching
 from masticator_dynamics.description import load_description
-from masticator_dynamics.sliders import slider_urdf
+from masticator_dynamics.ros import launching
+from masticator_dynamics.ros.sliders import slider_urdf
 
 ARGUMENTS = (
     ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         ReachError,
         SingularityError,
     )
-    from masticator_dynamics.load_limits import LoadLimits
+    from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.mechanism import FramePose, Mechanism
     from masticator_dynamics.results import Effort, Motion
 
@@ -42,7 +42,7 @@ __all__ = [
 _MODULES = {
     'Effort': 'results',
     'FramePose': 'mechanism',
-    'LoadLimits': 'load_limits',
+    'LoadLimits': 'limits.load_limits',
     'Mechanism': 'mechanism',
     'MechanismDescription': 'description',
     'Motion': 'results',

@@ -18,7 +18,7 @@ from masticator_dynamics.errors import (
     ReachError,
     SingularityError,
 )
-from masticator_dynamics.loops import CLOSED, LoopBlock, smallest_gaps
+from masticator_dynamics.loops.loop_block import CLOSED, LoopBlock, smallest_gaps
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

@@ -29,9 +29,10 @@ from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import ActuationError, InputError, LimitError
 from masticator_dynamics.failures import failure, in_row
 from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
-from masticator_dynamics.limits import Limits, RangeViolation, find_violations
-from masticator_dynamics.load_limits import LoadLimits, binding_loads, limits_for
-from masticator_dynamics.loop_forces import LoopForces
+from masticator_dynamics.limits.load_limits import LoadLimits, binding_loads, limits_for
+from masticator_dynamics.limits.ranges import Limits, RangeViolation, find_violations
+from masticator_dynamics.limits.within_limits import keep_limits
+from masticator_dynamics.loops.loop_forces import LoopForces
 from masticator_dynamics.results import (
     Attempts,
     Effort,
@@ -40,7 +41,6 @@ from masticator_dynamics.results import (
     SolvedMotion,
 )
 from masticator_dynamics.traced import kernels
-from masticator_dynamics.within_limits import keep_limits
 
 Goal = str | Mapping[str, float]
 

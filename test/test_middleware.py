@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from masticator_dynamics import middleware
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.ros import middleware
 
 CONFIG = share_directory() / 'config'
 EVERYWHERE = {middleware.PROFILES: str(CONFIG / 'fastdds.xml')}

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from masticator_dynamics import share
+from masticator_dynamics.files import share
 
 
 def installed_package(prefix: pathlib.Path, with_files: bool = True) -> pathlib.Path:
@@ -56,7 +56,7 @@ def test_missing_files_are_an_error_that_says_where_it_looked(tmp_path: pathlib.
 
 def test_core_imports_no_ros() -> None:
     script = (
-        'import sys, masticator_dynamics, masticator_dynamics.share\n'
+        'import sys, masticator_dynamics, masticator_dynamics.files.share\n'
         "print(*sorted(m for m in sys.modules if m.split('.')[0] in ('rclpy', 'std_msgs', 'launch',"
         " 'ament_index_python')))"
     )

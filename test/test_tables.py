@@ -10,8 +10,8 @@ import stat
 import numpy as np
 import pytest
 
-from masticator_dynamics import tables
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files import tables
 
 
 def table(text: str) -> tables.Table:

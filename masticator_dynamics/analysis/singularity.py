@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.loops import LoopBlock
+from masticator_dynamics.loops.loop_block import LoopBlock
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

@@ -17,7 +17,7 @@ from masticator_dynamics.engine import closure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.failures import diagnose
-from masticator_dynamics.limits import range_room
+from masticator_dynamics.limits.ranges import range_room
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

@@ -17,8 +17,8 @@ from masticator_dynamics.estimation import build
 from masticator_dynamics.estimation.estimator import FITTED, FittedEstimator
 from masticator_dynamics.estimation.sampling import element_indices
 from masticator_dynamics.estimation.storage import as_text
+from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_text
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import STANDARD_STREAM, check_writable, write_text
 
 DEFAULTS = build.BuildOptions()
 

@@ -11,10 +11,10 @@ import warnings
 import click
 import yaml
 
-from masticator_dynamics.closing import ClosedPose, closed_pose
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.errors import ClosureError, DescriptionError, DescriptionWarning
-from masticator_dynamics.tables import replacing
+from masticator_dynamics.files.tables import replacing
+from masticator_dynamics.loops.closed_pose import ClosedPose, closed_pose
 
 
 @click.command()

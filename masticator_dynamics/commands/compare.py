@@ -14,13 +14,13 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.motion_file import read_motion
+from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.papers.comparison.claims import as_section
 from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs
 from masticator_dynamics.papers.comparison.render import FORMATS, as_text
 from masticator_dynamics.papers.comparison.run import run_sections
 from masticator_dynamics.papers.comparison.sections import SECTIONS
-from masticator_dynamics.tables import STANDARD_STREAM, check_writable, write_text
 
 
 class _HelpWithSections(click.Command):

@@ -12,8 +12,8 @@ from masticator_dynamics.commands.options import mechanism_argument, motion_opti
 from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.commands.rows import errors_located
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.files.tables import check_writable, write_table
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import check_writable, write_table
 
 CHUNK = 100  # rows; some ten milliseconds of work
 

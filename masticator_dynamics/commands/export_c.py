@@ -9,8 +9,8 @@ import pathlib
 import click
 
 from masticator_dynamics.commands.options import mechanism_argument
+from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import write_text
 from masticator_dynamics.traced.export_c import c_files
 
 

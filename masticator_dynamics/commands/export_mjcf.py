@@ -7,9 +7,9 @@ from __future__ import annotations
 import click
 
 from masticator_dynamics.commands.options import mechanism_argument
+from masticator_dynamics.files.tables import write_text
+from masticator_dynamics.importing.mjcf_export import export_mjcf as exported
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.mjcf_export import export_mjcf as exported
-from masticator_dynamics.tables import write_text
 
 
 @click.command('export-mjcf')

@@ -22,8 +22,8 @@ def fit_food(curve: str, output: str, thickness: float, softening: float) -> Non
     """Fit stiffness, yield force and fracture to CURVE (CSV: displacement in m, force in N)."""
     import yaml
 
+    from masticator_dynamics.files.tables import read_table, write_text
     from masticator_dynamics.laboratory.food_fit import fit_food as fit
-    from masticator_dynamics.tables import read_table, write_text
 
     table = read_table(curve)
     displacement, force = table.numbers(['displacement', 'force']).T

@@ -16,9 +16,9 @@ from masticator_dynamics.commands.options import mechanism_argument, output_opti
 from masticator_dynamics.commands.progress import share_done
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import check_writable, write_bytes, write_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.tables import check_writable, write_bytes, write_table
 
 DRIVE_MODES = ('a', 'b', 'c')
 BOUNDARIES = ('fixed-free', 'pinned-pinned', 'clamped-pinned')

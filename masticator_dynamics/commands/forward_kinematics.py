@@ -12,8 +12,8 @@ from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.commands.rows import errors_located
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import Table, check_writable, read_table, write_table
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import Table, check_writable, read_table, write_table
 
 CHUNK = 50  # rows; about a fifth of a second of work
 

@@ -13,7 +13,7 @@ import click
 
 from masticator_dynamics.analysis.grid import Axis
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.tables import write_bytes
+from masticator_dynamics.files.tables import write_bytes
 
 
 class Plot(Protocol):

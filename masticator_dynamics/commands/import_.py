@@ -11,9 +11,9 @@ import click
 from masticator_dynamics.commands.options import split_names
 from masticator_dynamics.commands.sections import section
 from masticator_dynamics.description import description_from_text
+from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.importing import import_robot
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import write_text
 
 
 @click.command('import')

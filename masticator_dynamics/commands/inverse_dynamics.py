@@ -24,10 +24,10 @@ from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.commands.ranges import RangeTally
 from masticator_dynamics.commands.rows import errors_located
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.tables import check_writable, write_table
 from masticator_dynamics.frames import check_frame, wrenches_on_platform
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Effort
-from masticator_dynamics.tables import check_writable, write_table
 
 WORDS = ('position', 'velocity', 'acceleration', 'effort')
 CHUNK = 2000  # rows; some ten milliseconds of work, between which Ctrl-C is heard

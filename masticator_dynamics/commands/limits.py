@@ -10,10 +10,10 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.motion_file import MotionFile
-from masticator_dynamics.load_limits import BINDING, load_ranges
+from masticator_dynamics.limits.load_limits import BINDING, load_ranges
+from masticator_dynamics.limits.shortfalls import Shortfall, largest_shortfalls
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Effort
-from masticator_dynamics.shortfalls import Shortfall, largest_shortfalls
 
 
 class LimitTally:

@@ -27,8 +27,8 @@ from masticator_dynamics.commands.motion_file import read_motion
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.commands.rows import errors_located
+from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_table
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import STANDARD_STREAM, check_writable, write_table
 
 CHUNK = 100  # poses; some tenths of a second
 STEPS = 61  # of a coordinate

@@ -7,8 +7,8 @@ from __future__ import annotations
 import dataclasses
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.tables import Table, read_table
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import Table, read_table
 
 WRENCH = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 

@@ -11,7 +11,7 @@ import click
 
 from masticator_dynamics.description import archetypes, load_description
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.tables import write_text
+from masticator_dynamics.files.tables import write_text
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 
 from masticator_dynamics.commands.motion_file import MotionFile
 from masticator_dynamics.errors import LimitError
-from masticator_dynamics.limits import RangeSurvey, survey_ranges
+from masticator_dynamics.limits.ranges import RangeSurvey, survey_ranges
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Effort
 

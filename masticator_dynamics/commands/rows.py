@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Iterator
 
 from masticator_dynamics.errors import ActuationError, MasticatorError
-from masticator_dynamics.tables import Table
+from masticator_dynamics.files.tables import Table
 
 
 @contextlib.contextmanager

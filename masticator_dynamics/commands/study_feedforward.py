@@ -13,7 +13,7 @@ import click
 from masticator_dynamics.commands.grid_options import check_matplotlib
 from masticator_dynamics.commands.progress import share_done
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.tables import write_bytes, write_table, write_text
+from masticator_dynamics.files.tables import write_bytes, write_table, write_text
 
 if TYPE_CHECKING:
     from masticator_dynamics.motion.path import MotionPath

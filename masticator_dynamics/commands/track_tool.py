@@ -10,9 +10,9 @@ import numpy as np
 from masticator_dynamics.commands.options import mechanism_argument, output_option
 from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.files.tables import check_writable, read_table, write_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.tool import ToolKinematics
-from masticator_dynamics.tables import check_writable, read_table, write_table
 
 CHUNK = 20  # rows; about half a second of work
 _FLIP = np.radians(60.0)  # a wrist that turns further between rows has changed its way of pointing

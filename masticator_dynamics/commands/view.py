@@ -26,8 +26,8 @@ def view(
     experiment. Without one: the masticator.
     """
     from masticator_dynamics.errors import InputError
+    from masticator_dynamics.files.tables import write_text
     from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.tables import write_text
     from masticator_dynamics.view.player import Player, sliders, start_server
     from masticator_dynamics.view.run import load_run
 

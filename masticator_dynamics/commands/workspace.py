@@ -29,8 +29,8 @@ from masticator_dynamics.commands.options import mechanism_argument, split_names
 from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.commands.workspace_summary import WorkspaceSummary
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_table
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import STANDARD_STREAM, check_writable, write_table
 
 CHUNK = 4000  # poses; some tenths of a second, and some 10 MB
 # Field of the survey to column of the file; the poses come first.

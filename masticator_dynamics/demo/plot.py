@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from masticator_dynamics.analysis.plot_style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    STYLE,
+)
 from masticator_dynamics.demo.evaluation import Evaluation
 from masticator_dynamics.demo.record import Record
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.plot_style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,11 +20,11 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from masticator_dynamics import middleware
 from masticator_dynamics.demo.mcap_file import Event, write_mcap
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.nodes.direct_subscription import DirectSubscription
+from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
+from masticator_dynamics.ros import middleware
 
 LEAD = 0.5  # s, from sending the trajectory to its start, and this part of its duration more:
 LEAD_PART = 0.02  # the node checks all of it first

@@ -19,8 +19,8 @@ from masticator_dynamics.demo.script import Script, built_in_script, recorded_sc
 from masticator_dynamics.demo.session import NODE_MODULE, record_session
 from masticator_dynamics.demo.summary import Summary, summarise
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import write_table
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import write_table
 
 RESULTS = ('run.mcap', 'run.csv', 'run.png', 'summary.json', 'summary.txt', 'node.log')
 PACKAGES = {

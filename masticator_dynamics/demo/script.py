@@ -12,6 +12,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, LimitError, ReachError, SingularityError
+from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import (
@@ -22,7 +23,6 @@ from masticator_dynamics.motion import (
     with_rest_ramp,
 )
 from masticator_dynamics.motion.chewing import COORDINATES
-from masticator_dynamics.tables import read_table
 
 # s, between the points of the trajectory message: a recording's own step, but no more and no less.
 LONGEST_STEP, SHORTEST_STEP = 0.01, 0.002

@@ -18,8 +18,8 @@ from masticator_dynamics.description.constraints import (
     check_keys,
 )
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning
-from masticator_dynamics.share import share_directory
-from masticator_dynamics.yaml_file import checked, read_mapping
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.yaml_file import checked, read_mapping
 
 Refusal = Callable[[str, str], None]
 

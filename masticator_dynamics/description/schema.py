@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pydantic
 
-from masticator_dynamics.yaml_file import Finite, NotNegative, Positive, Strict
+from masticator_dynamics.files.yaml_file import Finite, NotNegative, Positive, Strict
 
 Vector3 = tuple[Finite, Finite, Finite]
 Interval = tuple[Finite, Finite]

@@ -17,7 +17,7 @@ import urdf_parser_py.xml_reflection.core as urdf_reflection
 from masticator_dynamics.description.foreign import what_moves
 from masticator_dynamics.description.xacro_file import expand_xacro
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.text_file import LARGEST_DESCRIPTION, read_text
+from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_text
 
 Array = npt.NDArray[np.float64]
 UNLIMITED = 1e9  # a limit of this size or more, in any unit, is none

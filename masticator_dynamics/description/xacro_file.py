@@ -15,8 +15,8 @@ from collections.abc import Mapping
 import xacro
 
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.share import share_directory
-from masticator_dynamics.text_file import LARGEST_DESCRIPTION
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION
 
 _TIME, _WALL = 10, 60.0  # s of a processor, and by the clock; files of this package take 0.1 s
 _MEMORY = 1_000_000_000  # bytes

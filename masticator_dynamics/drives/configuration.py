@@ -12,8 +12,8 @@ import pydantic
 
 from masticator_dynamics.drives.ranges import out_of_range
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.share import share_directory
-from masticator_dynamics.yaml_file import (
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.yaml_file import (
     Count,
     Finite,
     NotNegative,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.limits import range_room
+from masticator_dynamics.limits.ranges import range_room
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

@@ -17,9 +17,9 @@ from masticator_dynamics.estimation.estimator import FITTED, FittedEstimator, Me
 from masticator_dynamics.estimation.fingerprint import fingerprint
 from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import element_indices
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.text_file import read_text
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.share import share_directory
-from masticator_dynamics.text_file import read_text
 
 FORMAT, VERSION = 'masticator_dynamics estimator', 1
 _LARGEST = 50_000_000  # bytes; the largest that ships has half a million

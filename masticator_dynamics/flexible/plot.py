@@ -9,9 +9,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from masticator_dynamics.analysis.plot_style import BLACK, BLUE, GREEN, ORANGE, STYLE
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible.run import FlexibleRun
-from masticator_dynamics.plot_style import BLACK, BLUE, GREEN, ORANGE, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,9 +17,9 @@ import numpy as np
 
 from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.importing.model import Frame, Loop, Model, Motor, turning_joints
 from masticator_dynamics.importing.urdf_file import read_urdf
-from masticator_dynamics.yaml_file import read_mapping
 
 _LOOPS = {'3d': 'point', '6d': 'weld'}
 _KEYS = ('closed_loop', 'type', 'name_mot', 'joint_name', 'joint_type')

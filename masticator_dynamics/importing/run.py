@@ -15,6 +15,7 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription, description_from_text
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.importing.choices import (
     choose_motors,
     farthest_link,
@@ -32,7 +33,6 @@ from masticator_dynamics.importing.sdf import read_sdf
 from masticator_dynamics.importing.urdf_file import read_urdf
 from masticator_dynamics.importing.welds import join_rods
 from masticator_dynamics.importing.write import urdf_text, with_loop_frames, yaml_text
-from masticator_dynamics.yaml_file import read_mapping
 
 _READERS: dict[str, Callable[[pathlib.Path], Model]] = {
     'robot': read_urdf,

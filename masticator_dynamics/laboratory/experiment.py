@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.laboratory import recording, texture
 from masticator_dynamics.laboratory.jaw import JawLoads
 from masticator_dynamics.laboratory.mouthful import check_motion, chew
@@ -28,7 +29,6 @@ from masticator_dynamics.laboratory.protocol import (
 )
 from masticator_dynamics.laboratory.tables import Result
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.tables import write_text
 from masticator_dynamics.twin.study import Setting
 
 PROTOCOL, RECORDINGS = 'protocol.yaml', 'mouthfuls'

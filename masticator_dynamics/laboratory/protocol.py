@@ -14,8 +14,7 @@ import numpy as np
 import pydantic
 
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.twin.food import Food, load_food
-from masticator_dynamics.yaml_file import (
+from masticator_dynamics.files.yaml_file import (
     Count,
     NotNegative,
     Positive,
@@ -23,6 +22,7 @@ from masticator_dynamics.yaml_file import (
     checked,
     read_mapping,
 )
+from masticator_dynamics.twin.food import Food, load_food
 
 VARIED = ('thickness', 'stiffness', 'yield_force', 'break_compression')
 _LARGEST_SPREAD = 0.5  # of a logarithm; beyond it, foods of one name have nothing in common

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.laboratory import recording, tables, texture
 from masticator_dynamics.laboratory.experiment import Experiment
 from masticator_dynamics.laboratory.tables import Result, Table
-from masticator_dynamics.tables import write_table, write_text
 
 REPORT = 'report.html'
 FILES = {

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.errors import InputError, LimitError
-from masticator_dynamics.limits import range_room
+from masticator_dynamics.limits.ranges import range_room
 from masticator_dynamics.motion.checks import checked_rows, checked_times
 from masticator_dynamics.motion.inside_ranges import moved_inside
 from masticator_dynamics.motion.least_contact_motion import LeastContactMotion

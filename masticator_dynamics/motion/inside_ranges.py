@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.limits import range_room
+from masticator_dynamics.limits.ranges import range_room
 from masticator_dynamics.motion.least_contact_motion import LeastContactMotion
 
 MARGIN = 1e-6  # m or rad; the way between two samples bulges by less

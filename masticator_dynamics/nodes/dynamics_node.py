@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import sys
 
-from masticator_dynamics.nodes import process
-from masticator_dynamics.nodes.managed_node import ManagedNode
-from masticator_dynamics.nodes.parameters import DECLARATIONS, Settings
-from masticator_dynamics.nodes.runtime import Runtime
-from masticator_dynamics.nodes.supervision import Supervision
+from masticator_dynamics.nodes.common import process
+from masticator_dynamics.nodes.common.managed_node import ManagedNode
+from masticator_dynamics.nodes.dynamics.parameters import DECLARATIONS, Settings
+from masticator_dynamics.nodes.dynamics.runtime import Runtime
+from masticator_dynamics.nodes.dynamics.supervision import Supervision
 
 
 class SupervisedRuntime(Runtime):

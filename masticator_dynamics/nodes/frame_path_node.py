@@ -14,17 +14,17 @@ from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.frames import FrameChain
-from masticator_dynamics.nodes import process
-from masticator_dynamics.nodes.declarations import (
+from masticator_dynamics.nodes.common import process
+from masticator_dynamics.nodes.common.declarations import (
     AUTOSTART,
     FRAME_PREFIX,
     MECHANISM,
     Declaration,
 )
-from masticator_dynamics.nodes.joint_state_input import JointReading
-from masticator_dynamics.nodes.joint_state_runtime import JointStateRuntime
-from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE
-from masticator_dynamics.nodes.managed_node import ManagedNode
+from masticator_dynamics.nodes.common.managed_node import ManagedNode
+from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading
+from masticator_dynamics.nodes.joint_states.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.nodes.joint_states.joint_state_stream import CLOSURE_TOLERANCE
 
 DECLARATIONS = (
     MECHANISM,

@@ -13,16 +13,16 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.estimation.estimator import KINDS, MODEL
-from masticator_dynamics.nodes import process
-from masticator_dynamics.nodes.declarations import AUTOSTART, MECHANISM, Declaration
-from masticator_dynamics.nodes.diagnostics import OK
-from masticator_dynamics.nodes.estimate_service import EstimateService
-from masticator_dynamics.nodes.estimator_set import EstimatorSet
-from masticator_dynamics.nodes.joint_state_input import JointReading
-from masticator_dynamics.nodes.joint_state_runtime import JointStateRuntime
-from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE
-from masticator_dynamics.nodes.managed_node import ManagedNode
-from masticator_dynamics.nodes.publishers import doubles
+from masticator_dynamics.nodes.common import process
+from masticator_dynamics.nodes.common.declarations import AUTOSTART, MECHANISM, Declaration
+from masticator_dynamics.nodes.common.diagnostics import OK
+from masticator_dynamics.nodes.common.managed_node import ManagedNode
+from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.inertia_estimator.estimate_service import EstimateService
+from masticator_dynamics.nodes.inertia_estimator.estimator_set import EstimatorSet
+from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading
+from masticator_dynamics.nodes.joint_states.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.nodes.joint_states.joint_state_stream import CLOSURE_TOLERANCE
 
 DECLARATIONS = (
     MECHANISM,

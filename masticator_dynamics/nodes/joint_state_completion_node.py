@@ -12,13 +12,13 @@ from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.nodes import process
-from masticator_dynamics.nodes.declarations import AUTOSTART, MECHANISM
-from masticator_dynamics.nodes.joint_state_input import JointReading
-from masticator_dynamics.nodes.joint_state_runtime import JointStateRuntime
-from masticator_dynamics.nodes.joint_state_stream import CLOSURE_TOLERANCE
-from masticator_dynamics.nodes.managed_node import ManagedNode
-from masticator_dynamics.nodes.publishers import doubles
+from masticator_dynamics.nodes.common import process
+from masticator_dynamics.nodes.common.declarations import AUTOSTART, MECHANISM
+from masticator_dynamics.nodes.common.managed_node import ManagedNode
+from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading
+from masticator_dynamics.nodes.joint_states.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.nodes.joint_states.joint_state_stream import CLOSURE_TOLERANCE
 
 DECLARATIONS = (MECHANISM, CLOSURE_TOLERANCE, AUTOSTART)
 

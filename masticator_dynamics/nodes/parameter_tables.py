@@ -14,10 +14,10 @@ import re
 import sys
 from typing import Any
 
-from masticator_dynamics.nodes.declarations import Declaration
+from masticator_dynamics.nodes.common.declarations import Declaration
 
 # Where the declarations are, if not beside the node itself.
-_ELSEWHERE = {'dynamics': 'parameters'}
+_ELSEWHERE = {'dynamics': 'dynamics.parameters'}
 _TABLE = re.compile(r'(<!-- parameters of (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 

@@ -15,7 +15,7 @@ import pathlib
 import sys
 from xml.etree import ElementTree
 
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
 
 FILE = 'config/security/policy.xml'
 ENCLAVES = '/masticator'

@@ -7,10 +7,10 @@ from __future__ import annotations
 import dataclasses
 import sys
 
-from masticator_dynamics.nodes import process
-from masticator_dynamics.nodes.declarations import AUTOSTART, MECHANISM, Declaration
-from masticator_dynamics.nodes.drive_runtime import DriveRuntime
-from masticator_dynamics.nodes.managed_node import ManagedNode
+from masticator_dynamics.nodes.common import process
+from masticator_dynamics.nodes.common.declarations import AUTOSTART, MECHANISM, Declaration
+from masticator_dynamics.nodes.common.managed_node import ManagedNode
+from masticator_dynamics.nodes.servo_drives.drive_runtime import DriveRuntime
 
 DECLARATIONS = (
     MECHANISM,

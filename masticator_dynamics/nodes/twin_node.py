@@ -18,12 +18,17 @@ from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
-from masticator_dynamics.nodes import process
-from masticator_dynamics.nodes.declarations import AUTOSTART, FRAME_PREFIX, MECHANISM, Declaration
-from masticator_dynamics.nodes.diagnostics import ERROR, OK, WARN
-from masticator_dynamics.nodes.managed_node import ManagedNode
-from masticator_dynamics.nodes.publishers import NO_PUBLISHER_EVENTS, RELIABLE, doubles
-from masticator_dynamics.nodes.status_reporter import StatusReporter
+from masticator_dynamics.nodes.common import process
+from masticator_dynamics.nodes.common.declarations import (
+    AUTOSTART,
+    FRAME_PREFIX,
+    MECHANISM,
+    Declaration,
+)
+from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN
+from masticator_dynamics.nodes.common.managed_node import ManagedNode
+from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE, doubles
+from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 from masticator_dynamics.nodes.twin_simulation import TwinSimulation
 
 DECLARATIONS = (

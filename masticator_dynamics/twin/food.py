@@ -22,9 +22,8 @@ import pydantic
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.errors import DescriptionError, InputError
-from masticator_dynamics.share import share_directory
-from masticator_dynamics.twin.laws import push
-from masticator_dynamics.yaml_file import (
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.yaml_file import (
     Count,
     NotNegative,
     Positive,
@@ -32,6 +31,7 @@ from masticator_dynamics.yaml_file import (
     checked,
     read_mapping,
 )
+from masticator_dynamics.twin.laws import push
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from masticator_dynamics.plot_style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, STYLE
+from masticator_dynamics.analysis.plot_style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, STYLE
 from masticator_dynamics.twin.study import Study
 
 if TYPE_CHECKING:

@@ -78,7 +78,7 @@ def load_run(file: pathlib.Path, mechanism: str | None) -> Run:
 
 def _read_csv(file: pathlib.Path, mechanism: str | None) -> Run:
     from masticator_dynamics.commands.motion_file import read_motion
-    from masticator_dynamics.tables import read_table
+    from masticator_dynamics.files.tables import read_table
 
     columns = set(read_table(str(file)).columns)
     found = _mechanism(file, mechanism, lambda m: set(m.independent) <= columns)

@@ -19,7 +19,7 @@ from hypothesis import strategies as some
 from actuation.jaw_forces import CRANK_MASS, JawForces
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError, LimitError
-from masticator_dynamics.load_limits import LoadLimits
+from masticator_dynamics.limits.load_limits import LoadLimits
 
 GRAVITY = np.array([0.0, 0.0, -9.8])
 OPEN = LoadLimits(*[np.full(6, np.inf)] * 4, np.full(2, -np.inf), np.full(2, np.inf))

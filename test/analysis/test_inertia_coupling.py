@@ -14,7 +14,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import SingularityError
 from masticator_dynamics.estimation.sampling import inertia_at
-from masticator_dynamics.tables import read_table, write_table
+from masticator_dynamics.files.tables import read_table, write_table
 
 # With S1's geometry at occlusion, computed apart from this project and rounded.
 AT_HOME = {

@@ -12,7 +12,7 @@ import pytest
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
-from masticator_dynamics.tables import read_table, write_table
+from masticator_dynamics.files.tables import read_table, write_table
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import re
 import pytest
 import yaml
 
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
 
 pytest.importorskip('canopen', reason='canopen is not installed')
 

@@ -13,7 +13,7 @@ import pytest
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description
 from masticator_dynamics.importing import import_robot
-from masticator_dynamics.mjcf_export import export_mjcf
+from masticator_dynamics.importing.mjcf_export import export_mjcf
 
 mujoco = pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 

@@ -49,7 +49,7 @@ def test_shapes_can_be_chosen_and_runs_drawn(run, write, read, tmp_path) -> None
 
 def soft_rods(folder) -> str:
     """A copy of rrr4's description with rods of rubber."""
-    from masticator_dynamics.share import share_directory
+    from masticator_dynamics.files.share import share_directory
 
     text = (share_directory() / 'config/mechanisms/rrr4.yaml').read_text()
     text = text.replace('../../urdf', str(share_directory() / 'urdf'))

@@ -9,7 +9,7 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.load_limits import load_ranges
+from masticator_dynamics.limits.load_limits import load_ranges
 
 Y = ['x', 'y', 'alpha', 'beta']
 COLUMNS = ['time', *Y, *(f'{c}_dot' for c in Y), *(f'{c}_ddot' for c in Y)]

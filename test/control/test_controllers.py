@@ -17,7 +17,7 @@ import yaml
 from masticator_dynamics.description import load_description
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.errors import DescriptionError, InputError
-from masticator_dynamics.ros2_control import controllers_for, require_mode
+from masticator_dynamics.ros.ros2_control import controllers_for, require_mode
 
 CONTROLLERS = samples.ROOT / 'config/controllers.yaml'
 BUS = samples.ROOT / 'config/ros2_canopen_bus.yml'

@@ -14,7 +14,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description, shipped_mechanisms
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.estimation.fingerprint import fingerprint
-from masticator_dynamics.ros2_control import HARDWARE, controlled_joints, description_for
+from masticator_dynamics.ros.ros2_control import HARDWARE, controlled_joints, description_for
 
 FILES = {'bus_config': '/robot/bus.yml', 'master_config': '/robot/master.dcf'}
 MECHANISMS = ('masticator', 'rss6', 'rcid')

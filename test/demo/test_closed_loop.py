@@ -26,7 +26,7 @@ from masticator_dynamics.demo.script import built_in_script
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
-from masticator_dynamics.tables import read_table
+from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.twin import load_food
 
 MISSING = [

@@ -15,7 +15,7 @@ from masticator_dynamics.demo.checks import TIMING
 from masticator_dynamics.demo.mcap_file import read_mcap
 from masticator_dynamics.demo.record import read_record
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.tables import read_table
+from masticator_dynamics.files.tables import read_table
 
 NEEDED = [name for names in run.PACKAGES.values() for name in names]
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]

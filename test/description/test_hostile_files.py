@@ -9,12 +9,12 @@ import threading
 
 import pytest
 
-from masticator_dynamics import yaml_file
 from masticator_dynamics.description import load_description, xacro_file
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.estimation.storage import from_text
-from masticator_dynamics.share import share_directory
-from masticator_dynamics.tables import read_table
+from masticator_dynamics.files import yaml_file
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.tables import read_table
 
 ROBOT = (
     '<robot name="{0}" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${{{0}}}"/></robot>'

@@ -19,7 +19,7 @@ from masticator_dynamics.drives.cycle import Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.state_machine import state_of
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
 
 PATIENCE = 60.0  # s
 SHIPPED = share_directory() / 'config' / 'drives.yaml'

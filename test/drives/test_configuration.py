@@ -10,7 +10,7 @@ from masticator_dynamics.drives.configuration import Drives, bus_load, load_driv
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.ranges import RANGES
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
 
 SHIPPED = share_directory() / 'config' / 'drives.yaml'
 

@@ -23,7 +23,7 @@ from masticator_dynamics.drives.cycle import Goal
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.objects import NmtState, Object
 from masticator_dynamics.errors import DriveError
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
 
 pytestmark = by_the_clock
 EDS = share_directory() / 'config' / 'cia402_servo.eds'

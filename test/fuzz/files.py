@@ -10,8 +10,8 @@ from masticator_dynamics.description import load_description
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.estimation.storage import from_text
-from masticator_dynamics.share import share_directory
-from masticator_dynamics.tables import Table
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.tables import Table
 from masticator_dynamics.twin import load_food
 
 LONGEST = 30.0  # s for one file, on a busy computer

@@ -15,7 +15,7 @@ import yaml
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.description import archetypes
-from masticator_dynamics.share import share_directory
+from masticator_dynamics.files.share import share_directory
 
 FOLDER = share_directory() / 'config/archetypes'
 # How far from home every independent coordinate may go, m or rad.

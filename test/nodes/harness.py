@@ -27,7 +27,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from masticator_dynamics.nodes.direct_subscription import DirectSubscription
+from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 START = 480.0  # s; a cold cache compiles, on a busy machine slowly

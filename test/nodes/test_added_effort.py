@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.nodes.added_effort import AddedEffort  # noqa: E402
-from masticator_dynamics.nodes.trajectory_cdr import Point, Trajectory  # noqa: E402
+from masticator_dynamics.nodes.common.trajectory_cdr import Point, Trajectory  # noqa: E402
+from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffort  # noqa: E402
 
 JOINTS = ('a', 'b')
 START = 1_700_000_000_000_000_000

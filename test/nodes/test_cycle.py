@@ -7,9 +7,9 @@ import pytest
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import MotionPath
-from masticator_dynamics.nodes.bite_force import BiteForce
-from masticator_dynamics.nodes.cycle import EffortClamp, FeedforwardCycle
-from masticator_dynamics.nodes.executed_motion import ExecutedMotion
+from masticator_dynamics.nodes.dynamics.bite_force import BiteForce
+from masticator_dynamics.nodes.dynamics.cycle import EffortClamp, FeedforwardCycle
+from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
 
 S = 10**9
 OPEN = np.array([0.001, -0.0005, 0.01, 0.1])

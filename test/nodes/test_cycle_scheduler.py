@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from masticator_dynamics.nodes.cycle_scheduler import CycleScheduler
+from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
 from nodes.harness import wait_for
 
 MS = 1_000_000

@@ -17,8 +17,8 @@ from std_srvs.srv import Trigger  # noqa: E402
 from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
 from masticator_dynamics.drives.report import Phase  # noqa: E402
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor  # noqa: E402
-from masticator_dynamics.nodes import drive_requests  # noqa: E402
-from masticator_dynamics.nodes.drive_requests import DriveRequests  # noqa: E402
+from masticator_dynamics.nodes.servo_drives import drive_requests  # noqa: E402
+from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests  # noqa: E402
 
 PATIENCE = 60.0  # s
 

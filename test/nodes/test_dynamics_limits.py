@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import samples
 
-from masticator_dynamics import Mechanism, within_limits
+from masticator_dynamics import Mechanism
+from masticator_dynamics.limits import within_limits
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
@@ -14,10 +15,10 @@ import rclpy  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 
-from masticator_dynamics.nodes.declarations import declare  # noqa: E402
-from masticator_dynamics.nodes.parameters import DECLARATIONS, Settings  # noqa: E402
-from masticator_dynamics.nodes.publishers import Publishers  # noqa: E402
-from masticator_dynamics.nodes.runtime import Runtime  # noqa: E402
+from masticator_dynamics.nodes.common.declarations import declare  # noqa: E402
+from masticator_dynamics.nodes.dynamics.parameters import DECLARATIONS, Settings  # noqa: E402
+from masticator_dynamics.nodes.dynamics.publishers import Publishers  # noqa: E402
+from masticator_dynamics.nodes.dynamics.runtime import Runtime  # noqa: E402
 from nodes.harness import Client, NodeProcess, nanoseconds, wait_for  # noqa: E402
 
 

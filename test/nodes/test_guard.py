@@ -19,11 +19,11 @@ from std_srvs.srv import Trigger  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from masticator_dynamics.errors import InputError  # noqa: E402
-from masticator_dynamics.nodes.added_effort import AddedEffortInput  # noqa: E402
-from masticator_dynamics.nodes.askers import who_asks, who_publishes  # noqa: E402
-from masticator_dynamics.nodes.direct_subscription import DirectSubscription  # noqa: E402
-from masticator_dynamics.nodes.guard import Guard, GuardedExecutor  # noqa: E402
-from masticator_dynamics.nodes.trajectory_cdr import encode  # noqa: E402
+from masticator_dynamics.nodes.common.askers import who_asks, who_publishes  # noqa: E402
+from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription  # noqa: E402
+from masticator_dynamics.nodes.common.guard import Guard, GuardedExecutor  # noqa: E402
+from masticator_dynamics.nodes.common.trajectory_cdr import encode  # noqa: E402
+from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffortInput  # noqa: E402
 from nodes.harness import wait_for  # noqa: E402
 
 

@@ -73,7 +73,7 @@ def test_files_that_a_launch_file_names_exist(name):
 
 def declarations(name):
     pytest.importorskip('rclpy', reason='rclpy is not installed')
-    module = 'parameters' if name == 'dynamics' else f'{name}_node'
+    module = 'dynamics.parameters' if name == 'dynamics' else f'{name}_node'
     return importlib.import_module(f'masticator_dynamics.nodes.{module}').DECLARATIONS
 
 

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.nodes import diagnostics  # noqa: E402
+from masticator_dynamics.nodes.common import diagnostics  # noqa: E402
 
 
 def test_all_are_counted_and_one_in_a_second_is_logged(monkeypatch):

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.nodes.security_policy import ENCLAVES, FILE, access, policy
-from masticator_dynamics.share import share_directory
 
 
 def rights(right):

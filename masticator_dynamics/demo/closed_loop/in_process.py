@@ -9,7 +9,7 @@ import pathlib
 from masticator_dynamics.demo.closed_loop.setting import Setting
 from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.script import Script
-from masticator_dynamics.tables import write_table
+from masticator_dynamics.files.tables import write_table
 from masticator_dynamics.twin import study
 from masticator_dynamics.twin.feedforward import Kind
 from masticator_dynamics.twin.study_plot import plot_study

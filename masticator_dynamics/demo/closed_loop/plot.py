@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from masticator_dynamics.analysis.plot_style import BLACK, BLUE, ORANGE, RED, STYLE
 from masticator_dynamics.demo.closed_loop.evaluation import Pass, during
 from masticator_dynamics.demo.closed_loop.setting import Setting
 from masticator_dynamics.demo.closed_loop.summary import jitter
 from masticator_dynamics.demo.plot import RESOLUTION, SIZE, plot_lines
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.plot_style import BLACK, BLUE, ORANGE, RED, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,8 +24,8 @@ from masticator_dynamics.demo.script import Script, built_in_script, recorded_sc
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import write_table
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.tables import write_table
 from masticator_dynamics.twin import Food, MechanismPlant, load_food
 
 FORWARD, ALONE = 'closed_loop', 'closed_loop_pd_alone'  # names of the passes

@@ -11,7 +11,7 @@ import pydantic
 
 from masticator_dynamics.drives.configuration import Drives, Gains, MotorFriction, find_file
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.yaml_file import Finite, Positive, Strict, checked, read_mapping
+from masticator_dynamics.files.yaml_file import Finite, Positive, Strict, checked, read_mapping
 
 
 class Thermal(Strict):

@@ -1,0 +1,283 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""CSV files with one header row: read with errors that name the place, written whole or not."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import os
+import pathlib
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.text_file import read_bytes
+
+STANDARD_STREAM = '-'
+_LARGEST = 1_000_000_000  # bytes; some million rows
+
+
+class Table:
+    """A header and rows of text, turned into numbers column by column when asked for.
+
+    Columns that nobody asks for may hold anything.
+
+    Parameters
+    ----------
+    source : str
+        What messages call the file.
+    text : str
+        Its content.
+
+    Raises
+    ------
+    InputError
+        When there is no header, no row, or a row whose length differs from the header's.
+    """
+
+    def __init__(self, source: str, text: str):
+        self.source = source
+        reader = csv.reader(io.StringIO(text, newline=''), strict=True)
+        try:
+            rows = [(cells, reader.line_num) for cells in reader]
+        except csv.Error as error:
+            raise InputError(f'{source}: line {reader.line_num}: {error}') from None
+        while rows and _is_blank(rows[-1][0]):
+            rows.pop()
+        if not rows:
+            raise InputError(f'{source}: the file is empty; a header row is needed')
+        self.columns = tuple(name.strip() for name in rows[0][0])
+        self._cells = [cells for cells, _ in rows[1:]]
+        self._lines = [line for _, line in rows[1:]]
+        if not self._cells:
+            raise InputError(f'{source}: there are no rows below the header')
+        for row, cells in enumerate(self._cells):
+            if len(cells) != len(self.columns):
+                raise InputError(
+                    f'{self.place(row)} has {len(cells)} cells, '
+                    f'the header has {len(self.columns)} columns'
+                )
+
+    def __len__(self) -> int:
+        """Count the rows below the header."""
+        return len(self._cells)
+
+    def place(self, row: int) -> str:
+        """Name a row (counted from 0) for a message: counted from 1, with the file's line."""
+        return f'{self.source}: row {row + 1} (line {self._lines[row]})'
+
+    def numbers(self, names: Sequence[str]) -> FloatArray:
+        """Columns as finite numbers (N, len(names)).
+
+        Raises
+        ------
+        InputError
+            For a column that is missing or there twice, or a cell that is no finite number.
+        """
+        missing = [name for name in names if name not in self.columns]
+        if missing:
+            raise InputError(
+                f'{self.source}: missing {_listed(missing)}; there are: {", ".join(self.columns)}'
+            )
+        return np.column_stack([self._column(name) for name in names])
+
+    def all_or_none(self, names: Sequence[str]) -> FloatArray | None:
+        """Columns (N, len(names)) that come together, or None when all of them are absent."""
+        if not any(name in self.columns for name in names):
+            return None
+        missing = [name for name in names if name not in self.columns]
+        if missing:
+            present = [name for name in names if name in self.columns]
+            raise InputError(
+                f'{self.source}: missing {_listed(missing)}, needed with {_listed(present)}'
+            )
+        return self.numbers(names)
+
+    def increasing(self, name: str) -> FloatArray:
+        """Return a column (N,) that must increase from row to row."""
+        values = self.numbers([name])[:, 0]
+        late = np.flatnonzero(np.diff(values) <= 0.0)
+        if len(late):
+            row = int(late[0]) + 1
+            raise InputError(
+                f'{self.place(row)}, column {name!r}: {values[row]!s} does not increase, '
+                f'the row before has {values[row - 1]!s}'
+            )
+        return values
+
+    def _column(self, name: str) -> FloatArray:
+        if self.columns.count(name) > 1:
+            raise InputError(f'{self.source}: column {name!r} is there twice')
+        index = self.columns.index(name)
+        values = np.empty(len(self))
+        for row, cells in enumerate(self._cells):
+            values[row] = self._number(cells[index], row, name)
+        return values
+
+    def _number(self, cell: str, row: int, name: str) -> float:
+        try:
+            value = float(cell) if '_' not in cell else None  # Python reads 1_0 as ten
+        except ValueError:
+            value = None
+        if value is None or not -np.inf < value < np.inf:
+            fault = 'is not a number' if value is None else 'is not finite'
+            raise InputError(f'{self.place(row)}, column {name!r}: {_shown(cell)} {fault}')
+        return value
+
+
+def read_table(source: str) -> Table:
+    """Read a CSV file; ``-`` is standard input.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read or is no table.
+    """
+    name = '<stdin>' if source == STANDARD_STREAM else source
+    try:
+        if source != STANDARD_STREAM:
+            content = read_bytes(source, _LARGEST)
+        elif sys.stdin is None:
+            raise InputError('standard input is closed')
+        else:
+            content = sys.stdin.buffer.read(_LARGEST + 1)
+            if len(content) > _LARGEST:
+                raise InputError(f'{name}: larger than {_LARGEST * 1e-6:g} MB')
+        return Table(name, content.decode('utf-8-sig'))
+    except OSError as error:
+        raise InputError(f'{name}: {error.strerror or error}') from error
+    except UnicodeDecodeError as error:
+        line = content.count(b'\n', 0, error.start) + 1
+        raise InputError(f'{name}: line {line}: not UTF-8 text') from error
+
+
+def check_writable(target: str) -> None:
+    """Refuse early, before long work, a file that cannot be written.
+
+    Raises
+    ------
+    InputError
+        When its folder is missing or not writable, when it is a folder, or when standard output
+        is closed.
+    """
+    path = pathlib.Path(target)
+    if target == STANDARD_STREAM:
+        if sys.stdout is None:
+            raise InputError('standard output is closed')
+        return
+    if path.is_dir():
+        raise InputError(f'{target}: cannot be written: it is a folder')
+    folder = pathlib.Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise InputError(f'{target}: cannot be written: there is no folder {folder}')
+    if _is_plain(path) and not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f'{target}: cannot be written: no permission in {folder}')
+
+
+def write_table(target: str, columns: Sequence[str], values: npt.NDArray[Any]) -> None:
+    """Write numbers or an object array of cells (N, len(columns)) as CSV; ``-``: standard output.
+
+    Every number is written so that reading it gives the same float64. A file appears whole or
+    not at all; one that is there is replaced, or stays as it is when writing fails.
+
+    Raises
+    ------
+    OSError
+        When writing fails.
+    """
+    with _open_for_writing(target) as stream:
+        _write(stream, columns, values)
+
+
+def write_text(target: str, text: str) -> None:
+    """Write text to a file, whole or not at all; ``-`` is standard output.
+
+    Raises
+    ------
+    OSError
+        When writing fails.
+    """
+    with _open_for_writing(target) as stream:
+        stream.write(text)
+
+
+def write_bytes(target: str, content: bytes) -> None:
+    """Write bytes to a file, whole or not at all; ``-`` is standard output.
+
+    Raises
+    ------
+    OSError
+        When writing fails.
+    """
+    with _open_for_writing(target, binary=True) as stream:
+        stream.write(content)
+
+
+@contextlib.contextmanager
+def _open_for_writing(target: str, binary: bool = False) -> Iterator[IO[Any]]:
+    """Open a target that :func:`check_writable` lets pass."""
+    if target == STANDARD_STREAM:
+        check_writable(target)
+        yield sys.stdout.buffer if binary else sys.stdout
+        sys.stdout.flush()
+    elif not _is_plain(pathlib.Path(target)):  # a device or pipe must not be replaced by a file
+        with _open(target, 'w', binary) as stream:
+            yield stream
+    else:
+        with replacing(pathlib.Path(target), binary) as stream:
+            yield stream
+
+
+def _open(file: str | pathlib.Path, mode: str, binary: bool) -> IO[Any]:
+    if binary:
+        return open(file, f'{mode}b')
+    return open(file, mode, encoding='utf-8', newline='')
+
+
+@contextlib.contextmanager
+def replacing(path: pathlib.Path, binary: bool = False) -> Iterator[IO[Any]]:
+    """Open a file that takes the place of ``path`` when the block ends without error."""
+    final = pathlib.Path(os.path.realpath(path))  # a link stays a link
+    # Opened as any file, not by tempfile, so that the user's umask decides who may read it.
+    draft = final.with_name(f'.masticator-{secrets.token_hex(8)}.part')
+    try:
+        with _open(draft, 'x', binary) as stream:
+            yield stream
+        if final.exists():
+            shutil.copymode(final, draft)
+        os.replace(draft, final)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _write(stream: IO[Any], columns: Sequence[str], values: npt.NDArray[Any]) -> None:
+    writer = csv.writer(stream, lineterminator='\n')
+    writer.writerow(columns)
+    writer.writerows(values.tolist())  # csv writes floats by repr
+
+
+def _is_plain(path: pathlib.Path) -> bool:
+    return path.is_file() or not path.exists()
+
+
+def _is_blank(cells: Sequence[str]) -> bool:
+    return not ''.join(cells).strip() and len(cells) <= 1
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f'column{"s" if len(names) > 1 else ""} {", ".join(names)}'
+
+
+def _shown(cell: str) -> str:
+    return (
+        'an empty cell' if not cell.strip() else repr(cell if len(cell) < 40 else cell[:37] + '…')
+    )

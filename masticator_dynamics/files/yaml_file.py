@@ -1,0 +1,106 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""YAML files read and checked, with the file and the key named in what is wrong with them.
+
+Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the former.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pydantic
+import yaml
+
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.files.text_file import read_text
+
+if TYPE_CHECKING:
+    Finite = float
+    NotNegative = float
+    Positive = float
+    Count = int
+else:
+    # YAML has .nan and .inf; neither is a length or a mass.
+    Finite = pydantic.confloat(allow_inf_nan=False)
+    NotNegative = pydantic.confloat(ge=0.0, allow_inf_nan=False)
+    Positive = pydantic.confloat(gt=0.0, allow_inf_nan=False)
+    Count = pydantic.conint(ge=1)
+
+_LARGEST = 1_000_000  # bytes; to read so much takes some seconds
+_SHOWN = 100  # characters of a value
+_PLAIN = {
+    'missing': 'is missing',
+    'value_error.missing': 'is missing',
+    'extra_forbidden': 'unknown key',
+    'value_error.extra': 'unknown key',
+}  # what the two versions of pydantic call it
+
+
+class Strict(pydantic.BaseModel, extra='forbid', frozen=True):
+    """Unknown keys are refused: a misspelt key must not be ignored."""
+
+
+Kind = TypeVar('Kind', bound=pydantic.BaseModel)
+
+
+def read_mapping(file: str | pathlib.Path) -> dict[str, Any]:
+    """Keys and values of a YAML file.
+
+    Raises
+    ------
+    DescriptionError
+        When it cannot be read, is not YAML, or holds something else.
+    """
+    try:
+        content = yaml.safe_load(read_text(file, _LARGEST))
+    except OSError as error:
+        raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
+    except RecursionError as error:
+        raise DescriptionError(file, '', 'not YAML: it is nested too deeply') from error
+    except Exception as error:  # values that are none, such as dates: PyYAML raises many types
+        reason = ' '.join(str(error).split()) or type(error).__name__
+        raise DescriptionError(file, '', f'not YAML: {reason}') from error
+    if not isinstance(content, dict):
+        raise DescriptionError(file, '', 'not a mapping of keys to values')
+    for key in content:
+        if not isinstance(key, str):
+            raise DescriptionError(file, str(key), 'is no text, as keys must be')
+    return content
+
+
+def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path) -> Kind:
+    """What a file says, as the data type that checks it.
+
+    Raises
+    ------
+    DescriptionError
+        Naming file, key and reason of the first problem.
+    """
+    try:
+        return kind(**content)
+    except pydantic.ValidationError as error:
+        raise DescriptionError(file, *_first_problem(error)) from error
+    except (OverflowError, RecursionError) as error:
+        raise DescriptionError(file, '', f'cannot be used: {error}') from error
+
+
+def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
+    """Key path and reason of the first problem, e.g. ``('closures[2].frames', '...')``."""
+    problem = error.errors()[0]
+    path = ''.join(f'[{p}]' if isinstance(p, int) else f'.{p}' for p in problem['loc'])
+    if problem['type'] in _PLAIN:
+        return path.lstrip('.'), _PLAIN[problem['type']]
+    value = problem.get('input', None)
+    shown = '' if isinstance(value, dict | list) or value is None else f' (got {_short(value)})'
+    return path.lstrip('.'), re.sub(r'^Value error, ', '', problem['msg']) + shown
+
+
+def _short(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integer of thousands of digits
+        text = f'a number of {int(value).bit_length()} bits' if isinstance(value, int) else '...'
+    return text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'

@@ -1,0 +1,133 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What motors, bearings and contacts may carry."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.limits.ranges import Ranged, RangeViolation
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+    from masticator_dynamics.results import Effort
+
+BINDING = 1e-6  # of a limit; closer than that it binds
+
+
+@dataclasses.dataclass(frozen=True)
+class LoadLimits:
+    """Limits of the loads; infinite where there are none.
+
+    Attributes
+    ----------
+    effort, power, axial_force, radial_force : array, shape (n_u,)
+        Of each actuator: its effort (N m or N), the size of effort times velocity (W), and the
+        force that its joint transmits, along and across the joint's axis (N).
+    contact_low, contact_high : array, shape (n_c,)
+        Range of each contact's multiplier (N).
+    """
+
+    effort: FloatArray
+    power: FloatArray
+    axial_force: FloatArray
+    radial_force: FloatArray
+    contact_low: FloatArray
+    contact_high: FloatArray
+
+    def __post_init__(self) -> None:
+        """Refuse what would limit nothing, or everything (`InputError`)."""
+        for field in dataclasses.fields(self):
+            values = as_floats(getattr(self, field.name), field.name)
+            if values.ndim != 1 or np.isnan(values).any():
+                raise InputError(f'limit {field.name} is {values}, needed are numbers in a row')
+            if not field.name.startswith('contact') and not (values > 0.0).all():
+                raise InputError(f'limit {field.name} is {values.min():g}; above 0 is needed')
+            object.__setattr__(self, field.name, values)
+        low, high = self.contact_low, self.contact_high
+        if low.shape != high.shape or not ((low <= high) & (low < np.inf) & (high > -np.inf)).all():
+            raise InputError(f'contact_low {low} and contact_high {high} are no ranges')
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> LoadLimits:
+        """From the description: ``actuators.<joint>.limits``, ``contacts[].force_range``, URDF."""
+        limits = [mechanism.description.actuators[name].limits for name in mechanism.actuated]
+        ranges = [contact.force_range for contact in mechanism.description.contacts]
+
+        def finite(values: list[float | None], otherwise: float) -> FloatArray:
+            return np.array([otherwise if v is None else v for v in values], dtype=float)
+
+        return cls(
+            mechanism.effort_limits,
+            finite([limit.power for limit in limits], np.inf),
+            finite([limit.axial_force for limit in limits], np.inf),
+            finite([limit.radial_force for limit in limits], np.inf),
+            finite([low for low, _ in ranges], -np.inf),
+            finite([high for _, high in ranges], np.inf),
+        )
+
+    def effort_bounds(self, motor_velocity: FloatArray) -> FloatArray:
+        """Largest effort (..., n_u) by effort and power, at velocities (..., n_u) of the motors."""
+        with np.errstate(divide='ignore'):
+            by_power = self.power / np.abs(motor_velocity)
+        return np.fmin(self.effort, by_power)
+
+
+def limits_for(mechanism: Mechanism, limits: LoadLimits | bool) -> LoadLimits:
+    """Limits to keep: the description's for True, or others that fit the mechanism.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    if limits is True:
+        return mechanism.load_limits
+    if not isinstance(limits, LoadLimits):
+        raise InputError(f'limits is {limits!r}; True, False or LoadLimits is needed')
+    for field in dataclasses.fields(limits):
+        contact = field.name.startswith('contact')
+        needed = len(mechanism.contacts if contact else mechanism.actuated)
+        given = len(getattr(limits, field.name))
+        if given != needed:
+            raise InputError(f'limit {field.name} has {given} values, {needed} are needed')
+    return limits
+
+
+def load_ranges(mechanism: Mechanism, effort: Effort, limits: LoadLimits) -> Iterator[Ranged]:
+    """Loads of a result, or of each row of a batch, with their ranges.
+
+    Forces of the joints are there only where the result was asked to keep limits.
+    """
+    names, units = mechanism.actuated, mechanism.effort_units
+    power = effort.actuated * effort.velocity * mechanism.transmission_ratios
+    yield Ranged(names, 'effort', units, effort.actuated, -limits.effort, limits.effort)
+    yield Ranged(names, 'power', ['W'] * len(names), power, -limits.power, limits.power)
+    force = effort.bearing_force
+    if force is not None:
+        axial, radial = force[..., 2], np.hypot(force[..., 0], force[..., 1])
+        bounds = limits.axial_force, limits.radial_force
+        newtons = ['N'] * len(names)
+        yield Ranged(names, 'axial force', newtons, axial, -bounds[0], bounds[0])
+        yield Ranged(names, 'radial force', newtons, radial, -bounds[1], bounds[1])
+    yield Ranged(
+        mechanism.contacts, 'force', ['N'] * len(mechanism.contacts),
+        effort.contact, limits.contact_low, limits.contact_high,
+    )  # fmt: skip
+
+
+def binding_loads(
+    mechanism: Mechanism, effort: Effort, limits: LoadLimits
+) -> tuple[RangeViolation, ...]:
+    """Loads of one result that stand at a limit or beyond it."""
+    return tuple(
+        group.violation(int(index))
+        for group in load_ranges(mechanism, effort, limits)
+        for index in np.flatnonzero(group.signed_excess() >= -BINDING)
+    )

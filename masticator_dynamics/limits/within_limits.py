@@ -1,0 +1,223 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Efforts that keep limits: the best that do, or else the motion nearest to the one asked for.
+
+An optimum that keeps all limits by itself is the best within them. Only rows where it does not
+are looked at again, one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masticator_dynamics.actuation.limited_pieces import (
+    Problem,
+    least_excess,
+    limit_efforts,
+    workspace,
+)
+from masticator_dynamics.actuation.packing import Distribution
+from masticator_dynamics.engine import evaluate as engine
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import LimitError
+from masticator_dynamics.limits.load_limits import LoadLimits, load_ranges
+from masticator_dynamics.limits.ranges import half_width
+from masticator_dynamics.results import Effort
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+TOLERANCE = 1e-9  # of a limit
+NEAR = 5e-9  # of a limit; the nearest motion alone keeps them, rounding must not shut it out
+SMALLEST_SCALE = 1e-3  # N; ranges of contacts may be narrower, rounding is not
+STEP_WEIGHT = 1e-8  # of steps in the free efforts beside the shortfall
+
+
+def keep_limits(
+    mechanism: Mechanism,
+    distribution: Distribution,
+    given: FloatArray,
+    rows: FloatArray,
+    limits: LoadLimits,
+    nearest: bool,
+) -> None:
+    """Replace, in rows of output (N, ...), what does not keep limits.
+
+    Raises
+    ------
+    LimitError
+        Without ``nearest``, for the first row (index in ``row``) whose limits cannot be met;
+        says which stand against it, and by how much they are exceeded at least.
+    """
+    batch = Effort(mechanism, given.copy(), rows.copy(), distribution.slices)
+    outside = np.zeros(len(rows), dtype=bool)
+    for group in load_ranges(mechanism, batch, limits):
+        outside |= (group.signed_excess() > TOLERANCE).any(axis=-1)
+    for row in np.flatnonzero(outside):
+        one = _OneRow(mechanism, distribution, given[row], rows[row], limits)
+        if one.keep() or (nearest and one.approach()):
+            continue
+        error = LimitError(one.obstacle())
+        error.row = int(row)
+        raise error
+
+
+class _OneRow:
+    """A row of input whose loads are outside limits, and its row of output."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        distribution: Distribution,
+        given: FloatArray,
+        row: FloatArray,
+        limits: LoadLimits,
+    ):
+        self._mechanism, self._distribution, self._limits = mechanism, distribution, limits
+        self._given, self._row = given, row
+        self._tables, self._slices = distribution.tables, distribution.slices
+        self._contact_rows = mechanism.contact_rows
+
+    def keep(self, slack: float = 0.0) -> bool:
+        """Best efforts within limits; whether there are any."""
+        self._evaluate(self._given)
+        problem = self._problem()
+        amounts = np.zeros(problem.causes.shape[1])
+        value, slope = limit_efforts(problem, workspace(problem), slack, amounts)
+        if value < np.inf:
+            self._report(amounts, slope)
+        return bool(value < np.inf)
+
+    def approach(self) -> bool:
+        """Efforts for the motion within limits whose acceleration is nearest to the one asked for.
+
+        Nearest in the measure of Gauss's principle of least constraint, the kinetic energy of the
+        difference.
+        """
+        asked, freedoms = self._given.copy(), len(self._mechanism.independent)
+        accelerations = slice(2 * freedoms, 3 * freedoms)
+        problem = self._problem_with_accelerations(asked, accelerations)
+        amounts = np.zeros(problem.causes.shape[1])
+        value, _ = limit_efforts(problem, workspace(problem), 0.0, amounts)
+        if not value < np.inf:
+            return False
+        free = int(problem.sizes[1]) - freedoms
+        shortfall = -amounts[1 + free : 1 + free + freedoms]
+        self._given = asked.copy()
+        self._given[accelerations] -= shortfall
+        if not self.keep(slack=NEAR):
+            # Nothing is left to choose.
+            self._report(np.delete(amounts, slice(1 + free, 1 + free + freedoms)), 0.0)
+        self._row[self._slices['shortfall']] = shortfall
+        return True
+
+    def obstacle(self) -> str:
+        """Which limits stand against the motion, and by how much they are exceeded at least."""
+        mechanism = self._mechanism
+        pose = ', '.join(
+            f'{name} = {value:.6g}'
+            for name, value in zip(mechanism.independent, self._given, strict=False)
+        )
+        self._evaluate(self._given)
+        problem = self._problem()
+        amounts = np.zeros(problem.causes.shape[1])
+        excess = least_excess(problem, workspace(problem), amounts)
+        if not excess < np.inf:
+            return f'no efforts keep the limits at {pose}'
+        self._report(amounts, 0.0)
+        effort = Effort(mechanism, self._given.copy(), self._row.copy(), self._slices)
+        beyond = [
+            str(group.violation(int(i)))
+            for group in load_ranges(mechanism, effort, self._limits)
+            for i in np.flatnonzero(group.signed_excess() > 0.999 * excess)
+        ]
+        return (
+            f'no efforts keep the limits at {pose}; at the least, {excess:.3g} of a limit too '
+            f'much: {"; ".join(beyond)}'
+        )
+
+    def _evaluate(self, given: FloatArray) -> None:
+        """Fill row and tables."""
+        self._distribution.run(engine.FEEDFORWARD, given, self._row)
+
+    def _problem(self) -> Problem:
+        """What the tables say of the row evaluated last."""
+        mechanism, tables, limits = self._mechanism, self._tables, self._limits
+        actuators, contacts = len(mechanism.actuated), len(mechanism.contacts)
+        free = tables['contact'].shape[1] - 1
+        joint_forces = tables['forces'][3 * actuators :]
+        causes = np.vstack(
+            [
+                tables['efforts'], tables['bearing'], joint_forces,
+                tables['multipliers'][self._contact_rows],
+            ]
+        )  # fmt: skip
+        velocity = self._row[self._slices['velocity']] * mechanism.transmission_ratios
+        at_actuators = np.vstack(
+            [
+                tables['weights'][:actuators], tables['drag'][:actuators],
+                tables['rubbing'][:actuators], limits.effort_bounds(velocity),
+                limits.axial_force, limits.radial_force,
+            ]
+        )  # fmt: skip
+        rubs = tables['friction'][: 3 * contacts].reshape(-1, 3).any(axis=1)
+        low, high = limits.contact_low, limits.contact_high
+        scale = np.maximum(half_width(low, high), SMALLEST_SCALE)
+        at_contacts = np.vstack([rubs.astype(float), low, high, scale])
+        sizes = np.array([actuators, free, contacts, len(joint_forces)])
+        goal = np.array([*self._distribution.goals[2:], 0.0])
+        return Problem(sizes, causes, at_actuators, at_contacts, goal)
+
+    def _problem_with_accelerations(self, asked: FloatArray, where: slice) -> Problem:
+        """The same with every acceleration free; the goal is to stay near those asked for."""
+        freedoms = where.stop - where.start
+        self._evaluate(asked)
+        base = self._problem()
+        free = int(base.sizes[1])
+        columns = []
+        for f in range(where.start, where.stop):
+            moved = asked.copy()
+            moved[f] += 1.0
+            self._evaluate(moved)
+            columns.append(self._problem().causes[:, 0] - base.causes[:, 0])
+        gained = np.transpose(columns)
+        causes = np.hstack([base.causes[:, : 1 + free], gained, base.causes[:, 1 + free :]])
+        actuators = int(base.sizes[0])
+        tangent = self._row[self._slices['tangent']].reshape(-1, freedoms)
+        mechanism = self._mechanism
+        driven = tangent[mechanism.tree_indices(mechanism.actuated)]
+        motors = mechanism.transmission_ratios[:, None] * driven
+        # Kinetic energy of the freedoms: generalised force per acceleration.
+        inertia = motors.T @ gained[:actuators]
+        root = np.linalg.cholesky(0.5 * (inertia + inertia.T)).T
+        distance = np.zeros((freedoms, causes.shape[1]))
+        distance[:, 1 + free : 1 + free + freedoms] = root
+        kept = np.vstack([causes[: 4 * actuators], distance, causes[len(causes) - base.sizes[2] :]])
+        sizes = np.array([actuators, free + freedoms, base.sizes[2], freedoms])
+        # Efforts per unit of distance say how free efforts and accelerations compare.
+        driven = np.linalg.solve(root.T, gained[:actuators].T)
+        weight = STEP_WEIGHT * actuators / float(np.sum(driven**2))
+        unweighted = np.vstack([np.zeros(actuators), base.actuators[1:]])
+        self._evaluate(asked)
+        return Problem(sizes, kept, unweighted, base.contacts, np.array([1.0, 0.0, weight]))
+
+    def _report(self, amounts: FloatArray, slope: float) -> None:
+        """Write efforts and forces for amounts of the causes into the row of output."""
+        tables, slices, row = self._tables, self._slices, self._row
+        mechanism = self._mechanism
+        actuators, contacts = len(mechanism.actuated), len(mechanism.contacts)
+        bearing = tables['bearing'] @ amounts
+        across = np.hypot(bearing[0::3], bearing[1::3])
+        friction = tables['drag'][:actuators] + tables['rubbing'][:actuators] * across
+        row[slices['effort']] = tables['efforts'] @ amounts + friction
+        row[slices['friction']] = friction
+        row[slices['bearing_force']] = bearing
+        row[slices['multipliers']] = tables['multipliers'] @ amounts
+        rubbing = np.repeat(amounts[len(amounts) - contacts :], 3)
+        pull = rubbing * tables['friction'][: 3 * contacts] + tables['viscous'][: 3 * contacts]
+        row[slices['contact_friction']] = -pull
+        row[slices['optimality']] = slope
+        left = float(np.abs(tables['loads'] @ amounts).max(initial=0.0))
+        row[slices['report']][4] = max(row[slices['report']][4], left)

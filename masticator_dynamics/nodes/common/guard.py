@@ -1,0 +1,128 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The one place where messages, requests and timers fail, none of which may end a process."""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from rclpy.client import Client
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.nodes.common.diagnostics import Rejections
+
+# What data that make no sense lead to. Anything else is a mistake of ours that they brought up.
+_OF_DATA = (
+    MasticatorError,
+    ValueError,  # UnicodeError among them
+    ArithmeticError,
+    struct.error,
+    rclpy_implementation.RCLError,
+    rclpy_implementation.RMWError,
+)
+
+Coroutine = Callable[[], Awaitable[None]]
+
+
+class Guard:
+    """Counts and tells what failed in the callbacks of a node.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    failed : callable
+        Gets a sentence about an error that is ours, before anything else is done about it.
+
+    Attributes
+    ----------
+    unreadable : Rejections
+        Messages that were refused because they cannot be read, by any topic or service.
+    failures : Rejections
+        Errors of ours.
+    """
+
+    def __init__(self, node: Node, failed: Callable[[str], None] = lambda sentence: None):
+        self.unreadable, self.failures = Rejections(), Rejections()
+        self._logger, self._failed = node.get_logger(), failed
+
+    def take(self, source: str, error: Exception, *, message: bool = True) -> None:
+        """Deal with an error in a callback.
+
+        Parameters
+        ----------
+        source : str
+            Topic, service or what else called.
+        error : Exception
+        message : bool
+            A message was being read, so it may be the message's fault.
+        """
+        what = f'{source}: {type(error).__name__}: {error}'
+        if message and isinstance(error, _OF_DATA):
+            line = self.unreadable.reject(what)
+            if line:
+                self._logger.error(f'message refused, {line}')
+            return
+        line = self.failures.reject(what)
+        self._failed(f'internal error, {self.failures.last}')
+        if line:
+            self._logger.error(f'internal error, {line}')
+
+
+def guard_of(node: Node) -> Guard:
+    """The guard of a node; a new one for nodes without."""
+    guard = getattr(node, 'guard', None)
+    return guard if isinstance(guard, Guard) else Guard(node)
+
+
+class GuardedExecutor(SingleThreadedExecutor):
+    """Goes on after whatever a callback raises, and with all topics.
+
+    An exception while a message is taken, before its callback, would otherwise leave the topic,
+    and with it the callback group, marked as busy for good.
+    """
+
+    def _make_handler(
+        self, entity: Any, node: Node, take_from_wait_list: Callable[[Any], Coroutine | None]
+    ) -> Any:
+        take = functools.partial(_guarded, guard_of(node), take_from_wait_list)
+        return super()._make_handler(entity, node, take)
+
+
+def _guarded(
+    guard: Guard, take: Callable[[Any], Coroutine | None], entity: Any
+) -> Coroutine | None:
+    """What rclpy awaits for something that is ready: it never raises."""
+    failed = functools.partial(
+        guard.take, _title(entity), message=isinstance(entity, Subscription | Service | Client)
+    )
+    try:
+        call = take(entity)
+    except Exception as error:
+        failed(error)
+        return None
+    if call is None:
+        return None
+
+    async def execute() -> None:
+        try:
+            await call()
+        except Exception as error:
+            failed(error)
+
+    return execute
+
+
+def _title(entity: Any) -> str:
+    if isinstance(entity, Subscription):
+        return str(entity.topic_name)
+    if isinstance(entity, Service | Client):
+        return str(entity.service_name)
+    return type(entity).__name__.lower()

@@ -1,0 +1,93 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A node as a process: start, spin, and an orderly end on SIGINT or SIGTERM."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+import rclpy
+import rclpy.utilities
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from masticator_dynamics.nodes.common.guard import GuardedExecutor
+from masticator_dynamics.ros import middleware
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNAL_POLL = 0.1  # s; Python sees a signal only between two waits of the executor
+
+
+class _Termination:
+    """Turns signals into an end: by exception while starting, between callbacks later."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.starting = True
+        for number in _SIGNALS:
+            signal.signal(number, self._handle)
+
+    def release(self) -> None:
+        """Let signals in.
+
+        The executables in scripts/ hold them back while Python starts and imports, where they
+        would print a stack trace; one that came meanwhile arrives here.
+        """
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        first, self.requested = not self.requested, True
+        if first and self.starting:
+            raise KeyboardInterrupt
+
+
+def run(create: Callable[[], Node], arguments: Sequence[str] | None = None) -> int:
+    """Run a node until a signal or the shutdown of its context.
+
+    Parameters
+    ----------
+    create : callable
+        Returns the node; has its ``start()`` called, if it has one, and its ``stop()`` at the end.
+    arguments : sequence of str, optional
+        Command line; default that of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0 after a signal, 1 when the node could not start (after one line that says why).
+    """
+    termination = _Termination()
+    node, code = None, 0
+    try:
+        termination.release()
+        middleware.prepare()
+        rclpy.init(
+            args=None if arguments is None else list(arguments),
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        node = create()
+        executor = GuardedExecutor()
+        executor.add_node(node)
+        start = getattr(node, 'start', None)
+        if start is not None and not start():
+            return 1
+        termination.starting = False
+        while executor.context.ok() and not termination.requested:
+            executor.spin_once(timeout_sec=_SIGNAL_POLL)
+    except KeyboardInterrupt:
+        pass
+    except Exception as error:  # bad arguments and parameters: a sentence, not a stack trace
+        print(f'{type(error).__name__}: {error}', file=sys.stderr)
+        code = 1
+    finally:
+        termination.starting = False
+        stop = getattr(node, 'stop', None)
+        if stop is not None:
+            stop()
+        if node is not None:
+            node.destroy_node()
+        rclpy.utilities.try_shutdown()
+    return code

@@ -1,0 +1,85 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Topic ``/diagnostics`` of a node: once per second, and as soon as something changes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.lifecycle import LifecycleNode
+
+from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, make_status, words
+from masticator_dynamics.nodes.common.guard import guard_of
+from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
+
+_LOOK = 0.05  # s; how soon a change is reported
+_REPORT = 1.0  # s between reports without change
+
+
+class StatusReporter:
+    """Publishes statuses when a level, a message or a value in words changes, and once per second.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    hardware : str
+        What the statuses are about: the mechanism's name.
+    collect : callable
+        Returns the present statuses; called twenty times a second in the executor's thread.
+    """
+
+    def __init__(
+        self, node: LifecycleNode, hardware: str, collect: Callable[[], list[DiagnosticStatus]]
+    ):
+        self._node, self._hardware, self._collect = node, hardware, collect
+        self._guard = guard_of(node)
+        self._publisher = node.create_publisher(
+            DiagnosticArray, '/diagnostics', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
+        )
+        self._reported = -10.0
+        self._summary: list[tuple[bytes, str, tuple[str, ...]]] = []
+        # A steady clock: a simulated one may stand still.
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(_LOOK, self._look, clock=steady)
+
+    def destroy(self) -> None:
+        """Give topic and timer back."""
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)
+
+    def status(
+        self, what: str, level: bytes, message: str, values: dict[str, object]
+    ) -> DiagnosticStatus:
+        """A status whose name begins with the node's, without the leading slash."""
+        name = f'{self._node.get_fully_qualified_name().lstrip("/")}: {what}'
+        return make_status(name, self._hardware, level, message, values)
+
+    def _look(self) -> None:
+        statuses, now = [*self._collect(), self._messages()], time.monotonic()
+        # A message about what was refused hides the mode; numbers change all the time.
+        summary = [(s.level, s.message, words(s)) for s in statuses]
+        if summary != self._summary or now - self._reported >= _REPORT:
+            self._summary, self._reported = summary, now
+            message = DiagnosticArray(status=statuses)
+            message.header.stamp = self._node.get_clock().now().to_msg()
+            self._publisher.publish(message)
+
+    def _messages(self) -> DiagnosticStatus:
+        """What could not be read at all, and what failed in reading or otherwise."""
+        unreadable, failures = self._guard.unreadable, self._guard.failures
+        values = {
+            'unreadable': unreadable.rejected,
+            'last unreadable': unreadable.last or 'none',
+            'internal errors': failures.rejected,
+            'last internal error': failures.last or 'none',
+        }
+        if failures.rejected:
+            return self.status('messages', ERROR, f'internal error: {failures.last}', values)
+        if unreadable.alarming:
+            text = f'unreadable ({unreadable.rejected}): {unreadable.last}'
+            return self.status('messages', ERROR, text, values)
+        return self.status('messages', OK, 'all can be read', values)

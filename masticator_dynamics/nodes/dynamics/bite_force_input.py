@@ -1,0 +1,69 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Incoming bite forces: kept while they are fresh, or refused with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.nodes.common.diagnostics import Rejections
+from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
+from masticator_dynamics.nodes.dynamics.bite_force import BiteForce
+
+_LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
+# Only the newest force counts; best effort takes it from reliable and other publishers alike.
+_NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class BiteForceInput:
+    """Topic ``bite_force``; the control cycle itself takes the messages, right before it.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    bite : BiteForce
+        Gets what passes the checks.
+    now : callable
+        The node's clock, ns.
+    frame_prefix : str
+        Taken off the frames of messages that have it.
+    """
+
+    def __init__(
+        self, node: LifecycleNode, bite: BiteForce, now: Callable[[], int], frame_prefix: str
+    ):
+        self._prefix = frame_prefix
+        self.rejections = Rejections()
+        self._node, self._bite, self._now = node, bite, now
+        self._subscription = DirectSubscription(
+            node, WrenchStamped, 'bite_force', _NEWEST, _LARGEST
+        )
+
+    def destroy(self) -> None:
+        """Give the topic back."""
+        self._subscription.destroy()
+
+    def poll(self) -> None:
+        """Take what has come since the last time."""
+        for message, _ in self._subscription.take():
+            self._take(message)
+
+    def _take(self, message: WrenchStamped) -> None:
+        force, torque, stamp = message.wrench.force, message.wrench.torque, message.header.stamp
+        wrench = np.array((force.x, force.y, force.z, torque.x, torque.y, torque.z))
+        measured = stamp.sec * 1_000_000_000 + stamp.nanosec
+        frame = message.header.frame_id.removeprefix(self._prefix)
+        try:
+            self._bite.take(frame, measured, self._now(), wrench)
+        except MasticatorError as error:
+            line = self.rejections.reject(str(error))
+            if line:
+                self._node.get_logger().error(f'bite_force rejected: {line}')
+        else:
+            self.rejections.accept()

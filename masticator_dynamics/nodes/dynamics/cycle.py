@@ -1,0 +1,189 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What one control cycle computes: motion, bite force and efforts at one instant."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import LimitError, MasticatorError
+from masticator_dynamics.frames import FrameChain
+from masticator_dynamics.limits.ranges import LIMITS_KEPT
+from masticator_dynamics.mechanism import Goal
+from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWrench
+from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, State
+from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch
+from masticator_dynamics.results import Effort
+
+
+class EffortClamp:
+    """Efforts cut to the limits of the URDF, with a record of what was cut.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+
+    Attributes
+    ----------
+    units : tuple of str
+        Of the efforts.
+    scale : float
+        Part of the limits that may be used.
+    counts : (n_u,) array
+        Cycles in which each actuator was cut.
+    largest : (n_u,) array
+        Largest wanted magnitude of each since `take_largest`; 0 where none was cut.
+    """
+
+    def __init__(self, mechanism: Mechanism):
+        self.units = mechanism.effort_units
+        self._limits = mechanism.effort_limits
+        self.scale = 1.0
+        self.counts = np.zeros(len(self._limits), dtype=np.int64)
+        self.largest = np.zeros(len(self._limits))
+
+    @property
+    def limits(self) -> FloatArray:
+        """Magnitudes (n_u,) that are never exceeded, N m or N."""
+        return self._limits * self.scale
+
+    def __call__(self, effort: FloatArray) -> FloatArray:
+        """Return efforts (n_u,) inside the limits."""
+        limits = self._limits * self.scale
+        magnitude = np.abs(effort)
+        beyond = magnitude > limits * (1.0 + LIMITS_KEPT)
+        if beyond.any():
+            self.counts += beyond
+            np.maximum(self.largest, np.where(beyond, magnitude, 0.0), out=self.largest)
+        return np.clip(effort, -limits, limits)
+
+    def take_largest(self) -> FloatArray:
+        """Return `largest` and start over."""
+        largest, self.largest = self.largest, np.zeros_like(self.largest)
+        return largest
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """Effort as computed, and the effort (n_u,) that may be sent."""
+
+    effort: Effort
+    actuated: FloatArray
+
+
+class FeedforwardCycle:
+    """Evaluates the executed motion with the measured bite force.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Used by the calling thread only: it keeps scratch memory.
+    goal : str
+        How redundant actuators share the load.
+    friction : bool
+        Whether efforts overcome friction.
+    watch : LoadWatch, optional
+        Efforts are chosen within its limits, and where there are none, for the nearest
+        acceleration; by default nothing is limited but by the clamp.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        motion: ExecutedMotion,
+        bite: BiteForce,
+        clamp: EffortClamp,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+        watch: LoadWatch | None = None,
+    ):
+        self._asked: dict[str, Any] = {'goal': goal, 'friction': friction}
+        self._watch = watch
+        self._mechanism = mechanism
+        self._motion = motion
+        self._bite = bite
+        self._clamp = clamp
+        contacts = mechanism.description.contacts
+        self._contact_chains = [FrameChain(mechanism, contact.frame) for contact in contacts]
+        joints = mechanism.structure.tree.joints
+        self._actuated_rows = mechanism.tree_indices(mechanism.actuated)
+        self.joint_frames = tuple(joints[j].child for j in self._actuated_rows)
+        self._joint_chains = [FrameChain(mechanism, frame) for frame in self.joint_frames]
+        self._last_position = mechanism.home.y
+        self.failure = ''  # why the last failed cycle failed
+
+    def __call__(self, time: int) -> Answer:
+        """Efforts at a time (ns).
+
+        A motion that cannot be evaluated, which its check before the start should have shown,
+        stops where it last could.
+        """
+        state = self._motion.state(time)
+        try:
+            effort = self._evaluate(state, self._bite.fresh(time))
+        except MasticatorError as error:
+            self.failure = str(error)
+            self._motion.hold(time, self._last_position)
+            rest = np.zeros_like(self._last_position)
+            effort = self._evaluate((self._last_position, rest, rest), None)
+        self._last_position = effort.y
+        return Answer(effort, self._clamp(effort.actuated))
+
+    def hold_if_moving(self, last: int, time: int, reason: str) -> bool:
+        """Hold the pose of the last cycle from a time on (ns), if anything moved since then."""
+        if self._motion.settled(last):
+            return False
+        self.failure = reason
+        self._motion.hold(time, self._last_position)
+        return True
+
+    def contact_forces(self, effort: Effort) -> list[FloatArray]:
+        """Force (3,) of each socket on the platform, friction included, axes of its frame, N."""
+        return [
+            chain.poses(effort.q)[1].T @ (force + rubbing)
+            for chain, force, rubbing in zip(
+                self._contact_chains,
+                effort.contact_force,
+                effort.contact_friction,
+                strict=True,
+            )
+        ]
+
+    def joint_forces(self, effort: Effort) -> list[FloatArray]:
+        """Force and torque (6,) of each actuated joint's parent link on its child link.
+
+        N and N m, axes of the child link's frame, torque about its origin. Some tenths of a
+        millisecond.
+        """
+        reactions = effort.joint_reaction
+        return [
+            (reactions[row].reshape(2, 3) @ chain.poses(effort.q)[1]).reshape(6)
+            for row, chain in zip(self._actuated_rows, self._joint_chains, strict=True)
+        ]
+
+    def _evaluate(self, state: State, measured: MeasuredWrench | None) -> Effort:
+        """Efforts within the limits that are watched, if any."""
+        if self._watch is None:
+            return self._effort(state, measured)
+        try:
+            effort = self._effort(state, measured, limits=self._watch.limits, nearest=True)
+        except LimitError as error:
+            # Not even another motion keeps them: the clamp has the last word.
+            self._watch.fail(str(error))
+            return self._effort(state, measured)
+        self._watch.take(effort)
+        return effort
+
+    def _effort(self, state: State, measured: MeasuredWrench | None, **limited: Any) -> Effort:
+        y, y_dot, y_ddot = state
+        if measured is None:
+            return self._mechanism.feedforward(y, y_dot, y_ddot, **self._asked, **limited)
+        motion = self._mechanism.solve(y, y_dot, y_ddot)
+        wrench = self._bite.on_platform(measured, motion.q)
+        return self._mechanism.inverse_dynamics(motion, wrench, **self._asked, **limited)

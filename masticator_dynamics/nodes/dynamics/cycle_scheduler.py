@@ -1,0 +1,178 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Calls a cycle at a fixed rate and counts what came late.
+
+An rclpy timer shares its thread with every other callback and drops the periods that it misses.
+This thread keeps a grid of due times on the node's clock, catches up after a short stall and
+counts what it had to leave out after a long one. When the clock is set, the grid goes with it; when
+the process stood still, it does not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.nodes.dynamics.clock_steps import SMALLEST, ClockSteps, steady_ns
+
+_CATCH_UP = 0.1  # s; cycles that are due for longer are of no use to anybody
+_STALL = 1.0  # s without a cycle, after which a motion must not simply go on
+_JUMP = 1.0  # s; a larger step of a simulated clock is one of the clock itself
+_POLL = 0.0005  # s; how often a simulated clock is looked at
+_WINDOW = 4096  # cycles over which statistics are taken
+
+
+@dataclasses.dataclass(frozen=True)
+class CycleCounts:
+    """Cycles since the start.
+
+    Attributes
+    ----------
+    run : int
+        Cycles that were run, late ones included.
+    late : int
+        Finished after the next one was due.
+    skipped : int
+        Left out after a long stall.
+    jumps : int
+        Steps of the clock.
+    stalls : int
+        Times in which there was no cycle for more than a second.
+    """
+
+    run: int = 0
+    late: int = 0
+    skipped: int = 0
+    jumps: int = 0
+    stalls: int = 0
+
+
+class CycleScheduler:
+    """Runs ``cycle(due)`` for due times (ns) on a grid, in a thread of its own.
+
+    Parameters
+    ----------
+    rate : float
+        Hz.
+    now : callable
+        The node's clock, ns; 0 while a simulated clock has not started.
+    cycle : callable
+        Called with the due time.
+    jumped : callable
+        Called with the step (ns) when the clock was set.
+    stalled : callable
+        Called with the due time (ns) and the duration (s) of a long stall, before the first cycle
+        after it.
+    failed : callable
+        Called with what a cycle raised; it goes on.
+    steady : callable
+        A clock that is never set, ns.
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        now: Callable[[], int],
+        cycle: Callable[[int], None],
+        jumped: Callable[[int], None],
+        stalled: Callable[[int, float], None],
+        failed: Callable[[Exception], None],
+        steady: Callable[[], int] = steady_ns,
+    ):
+        self.period = round(1e9 / rate)
+        self.simulated = False
+        self._now, self._cycle, self._failed = now, cycle, failed
+        self._jumped, self._stalled, self._steady = jumped, stalled, steady
+        self.counts = CycleCounts()
+        self._durations = np.zeros(_WINDOW)
+        self._lateness = np.zeros(_WINDOW)
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin with the next period."""
+        self._stopped.clear()
+        self._thread = threading.Thread(target=self._run, name='cycle', daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the cycle that is running."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def durations(self) -> FloatArray:
+        """How long the latest cycles took, s."""
+        return self._durations[: min(self.counts.run, _WINDOW)].copy()
+
+    def lateness(self) -> FloatArray:
+        """How long after they were due the latest cycles were finished, s."""
+        return self._lateness[: min(self.counts.run, _WINDOW)].copy()
+
+    def _run(self) -> None:
+        steps = ClockSteps(self._now, self._steady)
+        due = 0
+        while not self._stopped.is_set():
+            now = self._wait_until(due)
+            if self._stopped.is_set():
+                return
+            due = due or now
+            step = self._step(now - due, steps)
+            if step:
+                due, now = due + step, self._now()
+            due = self._after_stall(due, now - due)
+            self._run_cycle(due)
+            due += self.period
+
+    def _step(self, late: int, steps: ClockSteps) -> int:
+        """By how much the clock was set, ns, when a cycle comes late by some ns."""
+        if not self.simulated:
+            step = steps.take()
+        else:  # it goes as fast as it likes: a small step is no step
+            step = late if abs(late) > _JUMP * 1e9 else 0
+        if step:
+            self._jumped(step)
+            self.counts = dataclasses.replace(self.counts, jumps=self.counts.jumps + 1)
+        return step
+
+    def _after_stall(self, due: int, late: int) -> int:
+        """The due time on the grid from which to go on."""
+        if late <= _CATCH_UP * 1e9:
+            return due
+        missed = late // self.period
+        due += missed * self.period
+        counts, long = self.counts, late > _STALL * 1e9
+        self.counts = dataclasses.replace(
+            counts, skipped=counts.skipped + missed, stalls=counts.stalls + long
+        )
+        if long:
+            self._stalled(due, late * 1e-9)
+        return due
+
+    def _run_cycle(self, due: int) -> None:
+        counts, begin = self.counts, time.perf_counter()
+        try:
+            self._cycle(due)
+        except Exception as error:  # the node survives whatever one cycle does
+            self._failed(error)
+        place = counts.run % _WINDOW
+        self._durations[place] = time.perf_counter() - begin
+        lateness = self._now() - due
+        self._lateness[place] = lateness * 1e-9
+        late = counts.late + (lateness > self.period)
+        self.counts = dataclasses.replace(counts, run=counts.run + 1, late=late)
+
+    def _wait_until(self, due: int) -> int:
+        """Sleep until a time, or until the clock has been set back; returns the time then."""
+        earliest = _JUMP * 1e9 if self.simulated else self.period + SMALLEST
+        while True:
+            now = self._now()
+            if self._stopped.is_set() or (now > 0 and not 0 < due - now <= earliest):
+                return now
+            time.sleep(_POLL if self.simulated or now == 0 else (due - now) * 1e-9)

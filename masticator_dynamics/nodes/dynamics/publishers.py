@@ -1,0 +1,140 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Outgoing messages of node ``dynamics``: built once, filled in every cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE, doubles
+from masticator_dynamics.nodes.common.trajectory_cdr import encode
+from masticator_dynamics.nodes.dynamics.cycle import Answer
+from masticator_dynamics.nodes.dynamics.trajectory_preparation import PreparedTrajectory
+from masticator_dynamics.results import Effort
+
+
+class Publishers:
+    """What the node publishes of a motion.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    mechanism : Mechanism
+    frame_prefix : str
+        Goes before the frames of contacts and joints.
+    joint_frames : sequence of str
+        Child links of the actuated joints.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        mechanism: Mechanism,
+        frame_prefix: str,
+        joint_frames: Sequence[str],
+    ):
+        def publisher(kind: type, topic: str) -> Any:
+            return node.create_lifecycle_publisher(
+                kind, topic, RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
+            )
+
+        self._mechanism = mechanism
+        self._effort = publisher(Float64MultiArray, 'feedforward_effort')
+        self._state = publisher(JointState, 'feedforward_state')
+        self._trajectory = publisher(JointTrajectory, 'feedforward_trajectory')
+        self._joint_states = publisher(JointState, 'joint_states')
+        self._effort_message = Float64MultiArray()
+        self._state_message = JointState(name=list(mechanism.actuated))
+        self._joints_message = JointState(name=list(mechanism.tree_joints))
+        self._multipliers = publisher(JointState, 'contact_multipliers')
+        self._multipliers_message = JointState(name=list(mechanism.contacts))
+
+        def wrench(topic: str, frame: str) -> tuple[Any, WrenchStamped]:
+            message = WrenchStamped()
+            message.header.frame_id = frame_prefix + frame
+            return publisher(WrenchStamped, topic), message
+
+        self._contacts = [
+            wrench(f'contact_force/{contact.name}', contact.frame)
+            for contact in mechanism.description.contacts
+        ]
+        self._joint_forces = [
+            wrench(f'joint_force/{joint}', frame)
+            for joint, frame in zip(mechanism.actuated, joint_frames, strict=True)
+        ]
+        self._all = [self._effort, self._state, self._trajectory, self._joint_states]
+        self._all.append(self._multipliers)
+        self._all += [publisher for publisher, _ in (*self._contacts, *self._joint_forces)]
+
+    def destroy(self, node: LifecycleNode) -> None:
+        """Take the topics back."""
+        for publisher in self._all:
+            node.destroy_lifecycle_publisher(publisher)
+
+    def cycle(self, time: int, answer: Answer) -> None:
+        """Efforts, state of the actuated joints and, if wanted, contacts at a time (ns)."""
+        effort, message = doubles(answer.actuated), self._state_message
+        self._effort_message.data = effort
+        self._effort.publish(self._effort_message)
+        _stamp(message.header.stamp, time)
+        message.position = doubles(answer.effort.position)
+        message.velocity = doubles(answer.effort.velocity)
+        message.effort = effort
+        self._state.publish(message)
+        if self._multipliers.get_subscription_count():
+            message = self._multipliers_message
+            _stamp(message.header.stamp, time)
+            message.effort = doubles(answer.effort.contact)
+            self._multipliers.publish(message)
+
+    def joint_states(self, time: int, effort: Effort) -> None:
+        """All joints of the tree at a time (ns)."""
+        message = self._joints_message
+        _stamp(message.header.stamp, time)
+        message.position = doubles(effort.q)
+        message.velocity = doubles(effort.v)
+        self._joint_states.publish(message)
+
+    def contact_forces(self, time: int, forces: list[FloatArray]) -> None:
+        """Forces (3,) of the sockets in the axes of their frames, at a time (ns)."""
+        for (publisher, message), force in zip(self._contacts, forces, strict=True):
+            _stamp(message.header.stamp, time)
+            _fill(message.wrench.force, force)
+            publisher.publish(message)
+
+    @property
+    def joint_forces_wanted(self) -> bool:
+        """Somebody listens to the force of a joint."""
+        return any(publisher.get_subscription_count() for publisher, _ in self._joint_forces)
+
+    def joint_forces(self, time: int, wrenches: list[FloatArray]) -> None:
+        """Wrenches (6,) on the child links of the actuated joints, their axes, at a time (ns)."""
+        for (publisher, message), wrench in zip(self._joint_forces, wrenches, strict=True):
+            _stamp(message.header.stamp, time)
+            _fill(message.wrench.force, wrench[:3])
+            _fill(message.wrench.torque, wrench[3:])
+            publisher.publish(message)
+
+    def trajectory(self, prepared: PreparedTrajectory) -> None:
+        """The motion in actuated joints with its efforts, as a trajectory controller takes it."""
+        samples = prepared.samples
+        rows = (samples.position, samples.velocity, samples.acceleration, samples.effort)
+        names, times = self._mechanism.actuated, samples.times - samples.times[0]
+        self._trajectory.publish(encode(prepared.start, names, times, rows))
+
+
+def _fill(vector: Any, numbers: FloatArray) -> None:
+    vector.x, vector.y, vector.z = numbers.tolist()
+
+
+def _stamp(message: Any, nanoseconds: int) -> None:
+    message.sec, message.nanosec = divmod(nanoseconds, 1_000_000_000)

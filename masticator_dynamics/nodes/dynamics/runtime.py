@@ -1,0 +1,232 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that exists while node ``dynamics`` is configured."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+
+import numpy as np
+from rclpy.lifecycle import LifecycleNode
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.errors import LimitError
+from masticator_dynamics.nodes.common.trajectory_cdr import Point, Trajectory
+from masticator_dynamics.nodes.dynamics.bite_force import BiteForce
+from masticator_dynamics.nodes.dynamics.bite_force_input import BiteForceInput
+from masticator_dynamics.nodes.dynamics.cycle import Answer, EffortClamp, FeedforwardCycle
+from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
+from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
+from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch, scaled_limits
+from masticator_dynamics.nodes.dynamics.parameters import Settings
+from masticator_dynamics.nodes.dynamics.publishers import Publishers
+from masticator_dynamics.nodes.dynamics.trajectory_input import TrajectoryInput
+from masticator_dynamics.nodes.dynamics.trajectory_preparation import PreparedTrajectory
+
+
+class Runtime:
+    """Mechanism, motion, topics and the control cycle.
+
+    Three threads: the scheduler's takes bite forces and publishes, the executor's does the rest of
+    ROS, and a worker prepares trajectories with a mechanism of its own.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    settings : Settings
+
+    Raises
+    ------
+    DescriptionError
+        For a mechanism that cannot be loaded.
+    InputError
+        For a goal or point frame that does not exist.
+    """
+
+    def __init__(self, node: LifecycleNode, settings: Settings):
+        self.mechanism = mechanism = _load(settings)
+        mechanism.feedforward(mechanism.home.y, goal=settings.goal, friction=settings.friction)
+        self.motion = ExecutedMotion(mechanism.home.y, mechanism.independent)
+        self.bite = BiteForce(mechanism)
+        self.clamp = EffortClamp(mechanism)
+        self.watch = LoadWatch(mechanism) if settings.limits else None
+        self.apply(settings)
+        self.cycle = self._new_cycle(self.bite, self.clamp, self.watch)
+        self.answer: Answer | None = None
+        self.errors = 0  # cycles that failed
+        self._node = node
+        self._visual_every = max(round(settings.rate / settings.visual_rate), 1)
+        self._visual_countdown = 0
+        self._publishers = Publishers(
+            node, mechanism, settings.frame_prefix, self.cycle.joint_frames
+        )
+        self.scheduler = CycleScheduler(
+            settings.rate, self.now, self._run_cycle, self._clock_jumped, self._stalled,
+            self._cycle_failed,
+        )  # fmt: skip
+        self.bite_input = BiteForceInput(node, self.bite, self.now, settings.frame_prefix)
+        self.trajectory_input = TrajectoryInput(
+            node,
+            Mechanism(mechanism.description),
+            self.motion,
+            self._present_settings,
+            self.now,
+            self._trajectory_accepted,
+        )
+        self._warm_up()
+
+    def apply(self, settings: Settings) -> None:
+        """Take over parameters that may change.
+
+        Raises
+        ------
+        InputError
+            For an unknown point frame.
+        """
+        self.check(settings)
+        self.bite.point_frame = settings.bite_force_point_frame
+        self.bite.timeout = settings.bite_force_timeout
+        self.clamp.scale = settings.effort_limit_scale
+        if self.watch is not None:
+            self.watch.limits = scaled_limits(self.mechanism, settings.effort_limit_scale)
+        self._settings = settings
+
+    def check(self, settings: Settings) -> None:
+        """Refuse a point frame that does not exist (`InputError`)."""
+        if settings.bite_force_point_frame:
+            self.bite.check_frame(settings.bite_force_point_frame)
+
+    def fail(self, reason: str) -> None:
+        """Nothing: the motion goes on, which is safer than efforts that end."""
+
+    def activate(self) -> str:
+        """Start the control cycle."""
+        self.scheduler.simulated = self._node.get_parameter('use_sim_time').value
+        self.scheduler.start()
+        self.trajectory_input.active = True
+        names, rate = ', '.join(self.mechanism.actuated), self._settings.rate
+        return f'{self.mechanism.name}: efforts of {names} at {rate:g} Hz'
+
+    def deactivate(self) -> None:
+        """Stop the control cycle; the motion stays where it is."""
+        self.trajectory_input.active = False
+        self.scheduler.stop()
+        self.motion.hold(self.now())
+
+    def destroy(self) -> None:
+        """Give topics and threads back."""
+        self.scheduler.stop()
+        self.trajectory_input.destroy()
+        self.bite_input.destroy()
+        self._publishers.destroy(self._node)
+
+    def now(self) -> int:
+        """Return the time of the node's clock, ns."""
+        nanoseconds: int = self._node.get_clock().now().nanoseconds
+        return nanoseconds
+
+    @property
+    def active(self) -> bool:
+        """The control cycle is running."""
+        return self.trajectory_input.active
+
+    def _new_cycle(
+        self, bite: BiteForce, clamp: EffortClamp, watch: LoadWatch | None
+    ) -> FeedforwardCycle:
+        return FeedforwardCycle(
+            self.mechanism,
+            self.motion,
+            bite,
+            clamp,
+            goal=self._settings.goal,
+            friction=self._settings.friction,
+            watch=watch,
+        )
+
+    def _present_settings(self) -> Settings:
+        return self._settings
+
+    def _run_cycle(self, due: int) -> None:
+        self.bite_input.poll()
+        answer = self.cycle(due)
+        self._publishers.cycle(due, answer)
+        self.answer = answer
+        self._visual_countdown -= 1
+        if self._visual_countdown < 0:
+            self._visual_countdown = self._visual_every - 1
+            self._publishers.contact_forces(due, self.cycle.contact_forces(answer.effort))
+            if self._publishers.joint_forces_wanted:
+                self._publishers.joint_forces(due, self.cycle.joint_forces(answer.effort))
+            if self._settings.publish_joint_states:
+                self._publishers.joint_states(due, answer.effort)
+
+    def _trajectory_accepted(self, prepared: PreparedTrajectory) -> None:
+        self.cycle.failure = ''
+        self._publishers.trajectory(prepared)
+
+    def _clock_jumped(self, step: int) -> None:
+        self.motion.shift(step)
+        self._node.get_logger().warning(
+            f'the clock jumped by {step * 1e-9:.3f} s; the motion goes on from where it was'
+        )
+
+    def _stalled(self, due: int, duration: float) -> None:
+        """Nothing moves after a stall until somebody asks for it: the drives have gone on without.
+
+        To go on in time would leap, and to go on from there would make all later stamps wrong.
+        """
+        last = due - round(duration * 1e9)
+        held = self.cycle.hold_if_moving(last, due, f'there was no cycle for {duration:.3f} s')
+        what = 'the motion is held where it was until the next trajectory' if held else 'at rest'
+        self._node.get_logger().error(f'no cycle for {duration:.3f} s; {what}')
+
+    def _cycle_failed(self, error: Exception) -> None:
+        self.errors += 1
+        self._node.get_logger().error(
+            f'control cycle failed: {type(error).__name__}: {error}', throttle_duration_sec=1.0
+        )
+
+    def _warm_up(self) -> None:
+        """Run once what runs later: code is compiled or loaded, caches are filled."""
+        home = self.mechanism.home
+        measured = BiteForce(self.mechanism)
+        measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
+        clamp, watch = EffortClamp(self.mechanism), self._warm_watch()
+        cycle = self._new_cycle(measured, clamp, watch)
+        effort = cycle(1).effort
+        cycle.contact_forces(effort)
+        cycle.joint_forces(effort)
+        rest, none = np.zeros(len(self.mechanism.actuated)), np.empty(0)
+        points = tuple(Point(time, home.position, rest, rest, none) for time in (0.1, 0.2))
+        # A home beyond a limit is no reason not to start: trajectories will be told.
+        with contextlib.suppress(LimitError):
+            self.trajectory_input.warm_up(Trajectory(0, self.mechanism.actuated, points))
+
+    def _warm_watch(self) -> LoadWatch | None:
+        """Limits so tight that the motion must give way; the search for the reason is run, too."""
+        if self.watch is None:
+            return None
+        mechanism, limits = self.mechanism, self.mechanism.load_limits
+        ask = functools.partial(
+            mechanism.feedforward,
+            mechanism.home.y,
+            wrench=np.ones(6),
+            goal=self._settings.goal,
+            friction=self._settings.friction,
+        )
+        largest = np.abs(ask().actuated).max(initial=1e-6)
+        tight = dataclasses.replace(limits, effort=np.full_like(limits.effort, 0.01 * largest))
+        with contextlib.suppress(LimitError):
+            ask(limits=tight)
+        return LoadWatch(mechanism, tight)
+
+
+def _load(settings: Settings) -> Mechanism:
+    """The mechanism, with the rotors of its drives where there are any."""
+    if not settings.drives:
+        return Mechanism.load(settings.mechanism)
+    return Mechanism(with_rotors(settings.mechanism, load_drives(settings.drives)))

@@ -1,0 +1,188 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Watches the runtime from outside its cycle: logs what happened there, publishes diagnostics."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.lifecycle import LifecycleNode
+
+from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN, Rejections
+from masticator_dynamics.nodes.common.status_reporter import StatusReporter
+from masticator_dynamics.nodes.dynamics.cycle import Answer
+from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
+from masticator_dynamics.nodes.dynamics.runtime import Runtime
+
+_LATE_PART = 0.001  # of the cycles, above which there is a warning
+
+
+class Supervision:
+    """Topic ``/diagnostics``, once per second and on change.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    runtime : Runtime
+    """
+
+    def __init__(self, node: LifecycleNode, runtime: Runtime):
+        self._node, self._runtime = node, runtime
+        self._efforts_logged = -10.0
+        self._effort_news = ''  # what happened to efforts in the second before, or nothing
+        self._bite_state = 'none'
+        self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect)
+        self._status = self._reporter.status
+
+    def destroy(self) -> None:
+        """Give topic and timer back."""
+        self._reporter.destroy()
+
+    def _collect(self) -> list[DiagnosticStatus]:
+        now = time.monotonic()
+        if now - self._efforts_logged > 1.0:
+            self._efforts_logged = now
+            self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
+        self._log_stale()
+        return [self._cycle(), self._trajectory(), self._bite_force(), self._efforts()]
+
+    def _cycle(self) -> DiagnosticStatus:
+        runtime = self._runtime
+        counts = runtime.scheduler.counts
+        values = _cycle_values(runtime.scheduler, runtime.answer)
+        if runtime.errors:
+            message = f'{runtime.errors} cycles failed'
+            return self._status('cycle', ERROR, message, values)
+        if counts.late + counts.skipped > _LATE_PART * counts.run + 1:
+            return self._status('cycle', WARN, 'more than 0.1 % of the cycles were late', values)
+        return self._status('cycle', OK, 'active' if runtime.active else 'not active', values)
+
+    def _trajectory(self) -> DiagnosticStatus:
+        runtime, rejections = self._runtime, self._runtime.trajectory_input.rejections
+        mode = runtime.motion.mode(runtime.now())
+        values = {
+            'mode': mode,
+            **rejections.values(),
+            'overtaken': runtime.trajectory_input.overtaken,
+            'last asked': runtime.trajectory_input.asked or 'nothing',
+        }
+        if runtime.cycle.failure:
+            message = f'stopped: {runtime.cycle.failure}'
+            return self._status('trajectory', ERROR, message, values)
+        return self._input_status('trajectory', rejections, OK, mode, values)
+
+    def _bite_force(self) -> DiagnosticStatus:
+        runtime, rejections = self._runtime, self._runtime.bite_input.rejections
+        now = runtime.now()
+        state, age = runtime.bite.state(now), runtime.bite.age(now)
+        values = {
+            'state': state,
+            'age (s)': 'none' if age is None else age,
+            'timeout (s)': runtime.bite.timeout,
+            **rejections.values(),
+        }
+        level, message = OK, state
+        if state == 'stale':
+            level, message = ERROR, f'stale: older than {runtime.bite.timeout:g} s, counts as zero'
+        return self._input_status('bite force', rejections, level, message, values)
+
+    def _input_status(
+        self,
+        what: str,
+        rejections: Rejections,
+        level: bytes,
+        message: str,
+        values: dict[str, object],
+    ) -> DiagnosticStatus:
+        if rejections.alarming:
+            level, message = ERROR, f'rejected ({rejections.rejected}): {rejections.last}'
+        return self._status(what, level, message, values)
+
+    def _efforts(self) -> DiagnosticStatus:
+        runtime = self._runtime
+        counts = zip(runtime.mechanism.actuated, runtime.clamp.counts.tolist(), strict=True)
+        values: dict[str, object] = {f'clamped cycles {name}': count for name, count in counts}
+        watch = runtime.watch
+        if watch is not None:
+            values['cycles at limits'] = watch.bound
+            values['cycles in which the motion gave way'] = watch.gave_way
+            values['cycles in which nothing kept limits'] = watch.unmet
+        if self._effort_news:
+            return self._status('effort', WARN, self._effort_news, values)
+        return self._status('effort', OK, 'within limits', values)
+
+    def _log_clamped(self) -> list[str]:
+        """One line per second for all motors, so that none hides another; in short, or nothing."""
+        clamp, names, lines = self._runtime.clamp, [], []
+        rows = zip(
+            self._runtime.mechanism.actuated,
+            clamp.take_largest().tolist(),
+            clamp.limits.tolist(),
+            clamp.units,
+            strict=True,
+        )
+        for name, wanted, limit, unit in rows:
+            if wanted > 0.0:
+                names.append(name)
+                lines.append(f'{name} to {limit:.6g} {unit} ({wanted:.6g} {unit} needed)')
+        if not lines:
+            return []
+        self._node.get_logger().warning(f'effort clamped: {"; ".join(lines)}')
+        return [f'clamped: {", ".join(names)}']
+
+    def _log_limits(self) -> list[str]:
+        """One line per second for all loads at limits and what gave way; in short, or nothing."""
+        watch, logger = self._runtime.watch, self._node.get_logger()
+        if watch is None:
+            return []
+        news, short = watch.take_news(), []
+        loads = dict(tuple(news.loads.items()))  # a cycle may just be writing
+        if loads:
+            short.append(f'at limits: {", ".join(loads)}')
+            lines = (
+                f'{name} {load.value:.6g} {load.unit} of [{load.lower:.6g}, {load.upper:.6g}]'
+                for name, load in loads.items()
+            )
+            logger.warning(f'limits bind: {"; ".join(lines)}')
+        shortfalls = watch.shortfalls(news)
+        if shortfalls:
+            short.append(f'the motion gives way: {", ".join(s.name for s in shortfalls)}')
+            logger.warning(f'the motion gives way: {", ".join(map(str, shortfalls))}')
+        if news.unmet:
+            short.append('limits cannot be kept')
+            logger.warning(f'limits cannot be kept: {news.unmet}')
+        return short
+
+    def _log_stale(self) -> None:
+        runtime = self._runtime
+        now = runtime.now()
+        before, self._bite_state = self._bite_state, runtime.bite.state(now)
+        if self._bite_state == 'stale' and before != 'stale':
+            self._node.get_logger().error(
+                f'bite_force is stale: {runtime.bite.age(now):.3g} s old, timeout is '
+                f'{runtime.bite.timeout:g} s; it counts as zero'
+            )
+
+
+def _cycle_values(scheduler: CycleScheduler, answer: Answer | None) -> dict[str, object]:
+    """Timing of the cycles and the residuals of the latest one."""
+    counts = scheduler.counts
+    values: dict[str, object] = {}
+    values['cycles'] = counts.run
+    values['late cycles'] = counts.late
+    values['skipped cycles'] = counts.skipped
+    values['clock jumps'] = counts.jumps
+    values['stalls'] = counts.stalls
+    for name, seconds in (('time', scheduler.durations()), ('lateness', scheduler.lateness())):
+        if len(seconds):
+            p50, p99 = np.percentile(seconds, [50.0, 99.0]) * 1e6
+            values[f'cycle {name} p50 (us)'] = round(float(p50), 1)
+            values[f'cycle {name} p99 (us)'] = round(float(p99), 1)
+            values[f'cycle {name} max (us)'] = round(float(seconds.max()) * 1e6, 1)
+    if answer is not None:
+        effort = answer.effort
+        values['closure residual (m)'] = float(effort.closure_residual)
+        values['balance residual (N m)'] = float(effort.balance_residual)
+    return values

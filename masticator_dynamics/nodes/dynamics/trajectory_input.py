@@ -1,0 +1,191 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Incoming trajectories: checked in a worker, then followed, or refused with a reason."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+
+from rclpy.lifecycle import LifecycleNode
+from trajectory_msgs.msg import JointTrajectory
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.nodes.common.askers import who_publishes
+from masticator_dynamics.nodes.common.diagnostics import LogLimit, Rejections
+from masticator_dynamics.nodes.common.messages import RELIABLE
+from masticator_dynamics.nodes.common.trajectory_cdr import Trajectory, decode
+from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
+from masticator_dynamics.nodes.dynamics.newest_first import NewestFirst, OvertakenError
+from masticator_dynamics.nodes.dynamics.parameters import Settings
+from masticator_dynamics.nodes.dynamics.trajectory_points import (
+    TrajectoryPoints,
+    read_points,
+    to_independent,
+)
+from masticator_dynamics.nodes.dynamics.trajectory_preparation import (
+    PreparedTrajectory,
+    TrajectoryPreparation,
+    expected_duration,
+)
+
+_TOPIC = 'joint_trajectory'
+_ATTEMPTS = 5
+_BURST = 10  # lines in the log at once
+_MARGIN = 5_000_000  # ns; a cycle that is running must not be overtaken
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Order:
+    """Points that can be read; ``stamp`` as in the message, ``begin`` when they begin, ns."""
+
+    points: TrajectoryPoints
+    stamp: int
+    begin: int
+
+
+class TrajectoryInput:
+    """Topic ``joint_trajectory``: of several that wait, the newest that is accepted counts.
+
+    One that begins later than another does not take its place; both are followed, in turn.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    mechanism : Mechanism
+        For the worker alone: it keeps scratch memory.
+    motion : ExecutedMotion
+        Is told to follow what passes the checks.
+    settings : callable
+        Present parameters.
+    now : callable
+        The node's clock, ns.
+    accepted : callable
+        Gets every trajectory that will be followed.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        mechanism: Mechanism,
+        motion: ExecutedMotion,
+        settings: Callable[[], Settings],
+        now: Callable[[], int],
+        accepted: Callable[[PreparedTrajectory], None],
+    ):
+        self.active = False
+        self.rejections = Rejections(_BURST)
+        self.overtaken = 0
+        self.asked = ''  # when the motion was asked for, and by whom
+        self._log_limit, self._overtaken_limit = LogLimit(_BURST), LogLimit()
+        self._node, self._mechanism, self._motion = node, mechanism, motion
+        self._settings, self._now, self._accepted = settings, now, accepted
+        self._prepare = TrajectoryPreparation(
+            mechanism,
+            goal=settings().goal,
+            friction=settings().friction,
+            limits=settings().limits,
+        )
+        self._most_names = 4 * max(len(mechanism.independent), len(mechanism.actuated))
+        self._worker = NewestFirst('trajectories', self._read, self._follow, self._count_overtaken)
+        # The serialised message: rclpy would convert it in the executor's thread.
+        self._subscription = node.create_subscription(
+            JointTrajectory, _TOPIC, self._take, RELIABLE, raw=True
+        )
+
+    def destroy(self) -> None:
+        """Give the topic back and end the worker."""
+        self._node.destroy_subscription(self._subscription)
+        self._worker.close()
+
+    def warm_up(self, trajectory: Trajectory) -> None:
+        """Do once all that a message causes, but for following it."""
+        points = to_independent(read_points(trajectory, self._mechanism), self._mechanism, 1e-4)
+        self._prepare(points, self._motion.schedule, 1, 1, 1.0)
+
+    def _take(self, data: bytes) -> None:
+        if self.active:
+            self._worker.put(data)
+        else:
+            self._reject('the node is not active')
+
+    def _read(self, data: bytes) -> _Order | None:
+        """What a message asks for, if that can be understood."""
+        with self._rejecting():
+            trajectory = decode(data, self._most_names)
+            points = read_points(trajectory, self._mechanism)
+            stamp = trajectory.stamp
+            return _Order(points, stamp, stamp if stamp > self._now() else 0)
+        return None
+
+    def _follow(self, order: _Order) -> bool:
+        """Prepare a trajectory and follow it; False when it is refused."""
+        with self._rejecting():
+            prepared = self._replace_motion(order)
+            self._accepted(prepared)
+            self.rejections.accept()
+            self.asked = f'{time.strftime("%H:%M:%S")} by {who_publishes(self._node, _TOPIC)}'
+            if self._log_limit.allows():
+                self._tell(order, prepared)
+            return True
+        return False
+
+    def _replace_motion(self, order: _Order) -> PreparedTrajectory:
+        """Follow a trajectory from an instant that is still ahead when its checks are done."""
+        settings, give_way = self._settings(), self._worker.give_way
+        points = to_independent(order.points, self._mechanism, settings.closure_tolerance, give_way)
+        ahead = expected_duration(points)
+        for _ in range(_ATTEMPTS):
+            begin, schedule = time.perf_counter(), self._motion.schedule
+            start = max(order.stamp, self._now() + round(ahead * 1e9) + _MARGIN)
+            stamp = order.stamp or start
+            scale = settings.effort_limit_scale
+            prepared = self._prepare(points, schedule, stamp, start, scale, give_way)
+            now = self._now()
+            if not self.active:
+                raise InputError('the node is not active any more')
+            if now + _MARGIN < start and self._motion.replace(start, prepared.path, schedule, now):
+                return prepared
+            ahead = 2.0 * (time.perf_counter() - begin) + 0.01
+        raise InputError(f'its checks take longer than {ahead:.3g} s: the computer is overloaded')
+
+    def _tell(self, order: _Order, prepared: PreparedTrajectory) -> None:
+        logger = self._node.get_logger()
+        logger.info(
+            f'joint_trajectory accepted: {len(order.points.times)} points, '
+            f'{prepared.path.end - prepared.path.start:.6g} s, starts in '
+            f'{(prepared.start - self._now()) * 1e-9:.3f} s{self._log_limit.note()}'
+        )
+        if prepared.ramp > 0.0:
+            logger.warning(
+                'joint_trajectory does not end at rest: a rest ramp of '
+                f'{prepared.ramp:.3g} s is appended'
+            )
+
+    def _count_overtaken(self, count: int) -> None:
+        self.overtaken += count
+        if self._overtaken_limit.allows():
+            self._node.get_logger().warning(
+                'joint_trajectory overtaken by a newer one before its checks were done'
+                f'{self._overtaken_limit.note()}'
+            )
+
+    @contextlib.contextmanager
+    def _rejecting(self) -> Iterator[None]:
+        """Refuse what raises: the node survives whatever a message does."""
+        try:
+            yield
+        except OvertakenError:
+            raise
+        except MasticatorError as error:
+            self._reject(str(error))
+        except Exception as error:
+            self._reject(f'{type(error).__name__}: {error}')
+
+    def _reject(self, reason: str) -> None:
+        line = self.rejections.reject(reason)
+        if line:
+            self._node.get_logger().error(f'joint_trajectory rejected: {line}')

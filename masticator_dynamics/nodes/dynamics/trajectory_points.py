@@ -1,0 +1,187 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Points of a trajectory message as arrays, in independent or in actuated coordinates."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import ClosureError, InputError, MasticatorError
+from masticator_dynamics.nodes.common.trajectory_cdr import Trajectory
+
+# Part of the largest actuated rate by which given rates may miss what the loops allow, and what
+# counts as large at least (rad/s or m/s, and per s more). Planners differentiate numerically.
+_RATE_TOLERANCE = 0.01
+_LARGE_RATE = (0.5, 5.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrajectoryPoints:
+    """Points in the order of ``joints``: ``times`` (N,) in s from the start, rows (N, n)."""
+
+    joints: tuple[str, ...]
+    times: FloatArray
+    positions: FloatArray
+    velocities: FloatArray | None
+    accelerations: FloatArray | None
+
+    def since(self, first: int) -> TrajectoryPoints:
+        """Points from an index on."""
+        rows = (None if r is None else r[first:] for r in (self.velocities, self.accelerations))
+        return TrajectoryPoints(self.joints, self.times[first:], self.positions[first:], *rows)
+
+
+def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
+    """Points of a trajectory message in the mechanism's order of joints.
+
+    Efforts in the message are not used: they are what the node computes.
+
+    Raises
+    ------
+    InputError
+        For joints that are neither all independent coordinates nor all actuated joints, no
+        points, wrong lengths, and numbers or times that are unusable, naming joint and time.
+    """
+    joints = _joints(message.joint_names, mechanism)
+    given, points = message.joint_names, message.points
+    if not points:
+        raise InputError('the trajectory has no points')
+    times = np.array([point.time for point in points])
+    if times[0] < 0.0:
+        raise InputError(f'point 1 is {-times[0]:.9g} s before the start')
+    for k in np.flatnonzero(np.diff(times) <= 0.0):
+        raise InputError(
+            f'time does not increase: point {k + 2} at {times[k + 1]:.9g} s follows point {k + 1} '
+            f'at {times[k]:.9g} s'
+        )
+    positions, velocities, accelerations, _ = (
+        _rows(what, [getattr(point, what) for point in points], given, joints, times)
+        for what in ('positions', 'velocities', 'accelerations', 'effort')
+    )
+    if positions is None:
+        raise InputError('the trajectory has no positions')
+    if velocities is None and accelerations is not None:
+        raise InputError('the trajectory has accelerations but no velocities')
+    return TrajectoryPoints(joints, times, positions, velocities, accelerations)
+
+
+def to_independent(
+    points: TrajectoryPoints,
+    mechanism: Mechanism,
+    tolerance: float,
+    between: Callable[[], None] = lambda: None,
+) -> TrajectoryPoints:
+    """Points in independent coordinates, by forward kinematics of actuated ones.
+
+    Parameters
+    ----------
+    tolerance : float
+        Largest gap of a loop, m.
+    between : callable
+        Called for every point; may raise to give it up.
+
+    Raises
+    ------
+    ClosureError, ReachError
+        Where actuated positions open a loop, or given rates do not fit it, naming the time.
+    """
+    if points.joints == mechanism.independent:
+        return points
+    count = len(mechanism.independent)
+    rows = np.zeros((3, len(points.times), count))
+    for k, time in enumerate(points.times):
+        between()
+        try:
+            rows[0, k] = mechanism.forward_kinematics(points.positions[k], tolerance)
+            if points.velocities is not None:
+                rows[1, k] = _rates(mechanism, points, k, rows[:, k], 1)
+            if points.accelerations is not None:
+                rows[2, k] = _rates(mechanism, points, k, rows[:, k], 2)
+        except MasticatorError as error:
+            raise type(error)(f'at {time:.9g} s: {error}') from None
+    return TrajectoryPoints(
+        mechanism.independent,
+        points.times,
+        rows[0],
+        None if points.velocities is None else rows[1],
+        None if points.accelerations is None else rows[2],
+    )
+
+
+def _joints(names: Sequence[str], mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the coordinates that the names are, all of them, in the mechanism's order."""
+    either = (
+        f'independent ({", ".join(mechanism.independent)}) '
+        f'or actuated joints ({", ".join(mechanism.actuated)})'
+    )
+    if not names:
+        raise InputError(f'joint_names is empty; needed are all {either}')
+    for name in names:
+        if name not in mechanism.independent and name not in mechanism.actuated:
+            raise InputError(f'unknown joint {name!r}; there are {either}')
+        if list(names).count(name) > 1:
+            raise InputError(f'joint {name!r} is named {list(names).count(name)} times')
+    wanted = mechanism.independent if names[0] in mechanism.independent else mechanism.actuated
+    for name in names:
+        if name not in wanted:
+            raise InputError(
+                f'joint {name!r} and {names[0]!r} are of different kinds: all {either}'
+            )
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise InputError(f'joint {missing[0]!r} is missing; needed are all {either}')
+    return wanted
+
+
+def _rows(
+    what: str,
+    values: Sequence[FloatArray],
+    names: tuple[str, ...],
+    joints: tuple[str, ...],
+    times: FloatArray,
+) -> FloatArray | None:
+    """Rows (N, n) of one quantity, given by names, by joints; None where no point has it."""
+    if not any(len(row) for row in values):
+        return None
+    for k, row in enumerate(values):
+        if len(row) != len(names):
+            raise InputError(
+                f'point {k + 1} at {times[k]:.9g} s has {len(row)} {what}, needed are {len(names)}'
+                + ('' if len(row) else ' (in all points or in none)')
+            )
+    rows = np.array(values, dtype=float)
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        k, i = bad[0]
+        raise InputError(
+            f'{what} of {names[i]} at {times[k]:.9g} s is {rows[k, i]}, not a finite number'
+        )
+    return rows[:, [names.index(joint) for joint in joints]]
+
+
+def _rates(
+    mechanism: Mechanism, points: TrajectoryPoints, k: int, known: FloatArray, order: int
+) -> FloatArray:
+    """Independent velocity (order 1) or acceleration (2) that fits the actuated one best."""
+    given = (points.velocities, points.accelerations)[order - 1]
+    assert given is not None
+    motion = mechanism.solve(known[0], known[1])
+    jacobian = mechanism.jacobian_actuated_from_independent(motion)
+    # The motion has no independent acceleration yet, so its actuated one is what velocity causes.
+    wanted = given[k] if order == 1 else given[k] - motion.acceleration
+    rates: FloatArray = np.linalg.lstsq(jacobian, wanted, rcond=None)[0]
+    missed = np.abs(jacobian @ rates - wanted)
+    worst = int(np.argmax(missed))
+    allowed = _RATE_TOLERANCE * max(float(np.abs(given[k]).max()), _LARGE_RATE[order - 1])
+    if missed[worst] > allowed:
+        what = ('velocity', 'acceleration')[order - 1]
+        raise ClosureError(
+            f'{what} {given[k, worst]:.6g} of {mechanism.actuated[worst]} does not fit the loops: '
+            f'it is off by {missed[worst]:.3g} (tolerance {allowed:.3g})'
+        )
+    return rates

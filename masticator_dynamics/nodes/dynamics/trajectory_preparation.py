@@ -1,0 +1,167 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From the points of a message to a motion that is safe to start, and its effort trajectory."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.mechanism import Goal
+from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
+from masticator_dynamics.nodes.dynamics.executed_motion import Piece, piece_at
+from masticator_dynamics.nodes.dynamics.load_watch import scaled_limits
+from masticator_dynamics.nodes.dynamics.range_check import RangeCheck, SampledMotion, sample_motion
+from masticator_dynamics.nodes.dynamics.trajectory_points import TrajectoryPoints
+
+LONGEST = 600.0  # s; a longer one is more likely a wrong unit than a motion
+_MESSAGE_STEP = 0.020  # s; crank-space interpolation over longer gaps opens the loops
+_CHECK_STEP = 0.005  # s
+_JOIN = 0.050  # s; a message that comes late is joined no sooner than this after it starts
+
+
+@dataclasses.dataclass(frozen=True)
+class PreparedTrajectory:
+    """A motion that passed every check.
+
+    Attributes
+    ----------
+    start : int
+        ns, where the path begins.
+    path : MotionPath
+        Independent coordinates; its times count from the message's stamp; ends at rest.
+    ramp : float
+        Duration of the rest ramp that was appended, s; 0 when none was needed.
+    samples : SampledMotion
+        Actuated joints at most 20 ms apart, first and last included.
+    """
+
+    start: int
+    path: MotionPath
+    ramp: float
+    samples: SampledMotion
+
+
+class TrajectoryPreparation:
+    """Builds and checks motions, for one thread.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Not used by any other thread: it keeps scratch memory.
+    goal, friction
+        As for `Mechanism.feedforward`.
+    limits : bool
+        Efforts are chosen within the limits of all loads; otherwise those of the efforts alone
+        are checked afterwards.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+        limits: bool = False,
+    ):
+        self.mechanism = mechanism
+        self._goal, self._friction, self._limits = goal, friction, limits
+        self._check = RangeCheck(mechanism)
+
+    def __call__(
+        self,
+        points: TrajectoryPoints,
+        schedule: tuple[Piece, ...],
+        stamp: int,
+        start: int,
+        effort_limit_scale: float,
+        between: Callable[[], None] = lambda: None,
+    ) -> PreparedTrajectory:
+        """Motion from what the schedule does at ``start`` through the points.
+
+        Parameters
+        ----------
+        points : TrajectoryPoints
+            In independent coordinates; times count from ``stamp``.
+        stamp, start : int
+            ns; where ``start`` is later, points that are past or too close are left out.
+        between : callable
+            Called all the time; may raise to give the preparation up.
+
+        Raises
+        ------
+        InputError
+            When the points are over before the start, or one at time 0 is not where the
+            mechanism is.
+        ReachError, SingularityError, LimitError
+            For a motion that cannot or must not be made.
+        """
+        names = self.mechanism.independent
+        late = max(start - stamp, 0) * 1e-9
+        if points.times[-1] > LONGEST:
+            raise InputError(
+                f'the trajectory lasts {points.times[-1]:.6g} s; at most {LONGEST:g} s are taken'
+            )
+        if points.times[-1] < late:
+            raise InputError(
+                f'the trajectory ended {late - points.times[-1]:.6g} s ago '
+                f'(it lasts {points.times[-1]:.6g} s)'
+            )
+        first = 0
+        if late > 0.0:
+            if points.times[0] == 0.0:
+                where = piece_at(schedule, stamp).state(stamp)
+                path_from_state(where, [0.0], points.positions[:1], names=names)
+            first = int(np.searchsorted(points.times, min(late + _JOIN, points.times[-1])))
+        later = points.since(first)
+        state = piece_at(schedule, start).state(start)
+        with np.errstate(all='ignore'):  # absurd numbers become an error by name, further down
+            path = path_from_state(
+                state,
+                later.times - late,
+                later.positions,
+                later.velocities,
+                later.accelerations,
+                start=late,
+                names=names,
+            )
+            path, ramp = with_rest_ramp(path)
+            times, in_message = _sample_times(path)
+            samples = sample_motion(
+                self.mechanism,
+                path,
+                times,
+                goal=self._goal,
+                friction=self._friction,
+                limits=self._limits and scaled_limits(self.mechanism, effort_limit_scale),
+                between=between,
+            )
+            # Within limits efforts are as they must be, but for a hair.
+            self._check(samples, None if self._limits else effort_limit_scale)
+        return PreparedTrajectory(start, path, ramp, samples.rows(in_message))
+
+
+def expected_duration(points: TrajectoryPoints) -> float:
+    """How long a preparation is expected to take, s; from measurements on a laptop."""
+    samples = points.times[-1] / _CHECK_STEP + 2.0 * len(points.times)
+    return 0.005 + 25e-6 * min(samples, 1e6)
+
+
+def _sample_times(path: MotionPath) -> tuple[FloatArray, FloatArray]:
+    """Times for checks and which of them go into the message; knots are in both."""
+    if path.end == path.start:
+        return np.array([path.start]), np.array([0])
+    gaps = np.diff(path.knots)
+    coarse = np.maximum(np.ceil(gaps / _MESSAGE_STEP * (1.0 - 1e-9)), 1.0).astype(int)
+    finer = np.maximum(np.ceil(gaps / (coarse * _CHECK_STEP) * (1.0 - 1e-9)), 1.0).astype(int)
+    pieces = coarse * finer
+    segment = np.repeat(np.arange(len(gaps)), pieces)
+    within = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    times = path.knots[segment] + gaps[segment] * (within / pieces[segment])
+    in_message = np.flatnonzero(within % finer[segment] == 0)
+    return np.append(times, path.end), np.append(in_message, len(times))

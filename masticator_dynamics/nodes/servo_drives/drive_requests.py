@@ -1,0 +1,233 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Services of node ``servo_drives``: each answers when the drives have got there, or not."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.lifecycle import LifecycleNode
+from rclpy.task import Future
+from std_srvs.srv import Trigger
+
+from masticator_dynamics.drives.exchange import CyclicExchange
+from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.report import Phase
+from masticator_dynamics.drives.status import powered
+from masticator_dynamics.drives.supervisor import Outcome, Supervisor
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import DriveError
+from masticator_dynamics.nodes.common.askers import who_asks
+from masticator_dynamics.nodes.common.diagnostics import LogLimit
+from masticator_dynamics.nodes.common.guard import guard_of
+
+_POLL = 0.005  # s
+_BURST = 10  # lines in the log at once
+_PATIENCE = 10.0  # s; the supervisor gives up earlier by itself
+_INACTIVE = Outcome(False, 'the node is not active')
+
+Request = Callable[[], Outcome]
+
+
+class DriveRequests:
+    """Services to enable, approach, disable, reset, home and stop, below the node's name.
+
+    Requests wait for one another in threads of their own; an emergency stop waits for nobody.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    supervisor : Supervisor
+    network : DriveNetwork
+    exchange : CyclicExchange
+    home : float array (n,)
+        Joint positions, rad, at the mechanism's home.
+    approach_velocity : float
+        rad/s that no joint exceeds on the way to a command.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        supervisor: Supervisor,
+        network: DriveNetwork,
+        exchange: CyclicExchange,
+        home: FloatArray,
+        approach_velocity: float,
+    ):
+        self.active, self.approach_velocity = False, approach_velocity
+        self._node, self._supervisor = node, supervisor
+        self._network, self._exchange, self._home = network, exchange, home
+        self._one_at_a_time = threading.Lock()
+        self._log_limit = LogLimit(_BURST)
+        self.asked = ''  # what was asked last, when and by whom
+        self._threads: list[threading.Thread] = []
+        group = MutuallyExclusiveCallbackGroup()
+        requests: dict[str, Request] = {
+            'enable': self.enable,
+            'approach': self.approach,
+            'disable': self.disable,
+            'reset': self.reset,
+            'home': self.home,
+        }
+        self._services = [
+            node.create_service(
+                Trigger, f'~/{name}', self._callback(name, request), callback_group=group
+            )
+            for name, request in requests.items()
+        ]
+        self._services.append(
+            node.create_service(Trigger, '~/emergency_stop', self._emergency_stop)
+        )
+
+    def destroy(self) -> None:
+        """Give the services back."""
+        for service in self._services:
+            self._node.destroy_service(service)
+
+    def end(self) -> None:
+        """Take no more requests; slow all drives down. Blocks until the one under way has ended."""
+        self.active = False
+        self.disable()
+        with self._one_at_a_time:  # it may have enabled the drives after that
+            self.disable()
+        for thread in self._threads:
+            thread.join()  # one that still calls ROS while Python ends would abort the process
+
+    def start(self, name: str, work: Callable[[], None]) -> None:
+        """Work in a thread of its own, which :meth:`end` waits for."""
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        self._threads = [*(t for t in self._threads if t.is_alive()), thread]
+        thread.start()
+
+    def enable(self) -> Outcome:
+        """Enable all drives, which must be as they were set up; blocks until then, or why not."""
+        try:
+            if self._supervisor.report().phase is Phase.OFF:
+                self._network.verify()
+        except DriveError as error:
+            return Outcome(False, str(error))
+        return self._begin(self._supervisor.enable)
+
+    def approach(self) -> Outcome:
+        """Go slowly to what is commanded; blocks until there."""
+        begin = functools.partial(self._supervisor.approach, self.approach_velocity)
+        return self._begin(begin, lambda: self._supervisor.way_lasts)
+
+    def disable(self) -> Outcome:
+        """Slow all drives down until they are torque-free; blocks."""
+        outcome = self._begin(self._supervisor.disable)
+        feedback = self._supervisor.report().feedback
+        if outcome.success or feedback is None or powered(feedback).any():
+            return outcome
+        return Outcome(True, f'drives are torque-free; stopped until reset: {outcome.message}')
+
+    def reset(self) -> Outcome:
+        """Acknowledge faults and forget what is latched; blocks.
+
+        Drives that had lost power or bus, or are not as they were set up, are set up again first.
+        """
+        if self._supervisor.report().phase in (Phase.LATCHED, Phase.OFF):
+            lost = self._network.lost()
+            self._supervisor.forget_home(lost)
+            try:
+                self._network.restore(tuple(dict.fromkeys((*lost, *self._network.altered()))))
+            except DriveError as error:
+                return Outcome(False, str(error))
+        return self._begin(self._supervisor.reset)
+
+    def home(self) -> Outcome:
+        """Make the present positions the mechanism's home; blocks."""
+        allowed = self._supervisor.may_home()
+        if not allowed.success:
+            return allowed
+        try:
+            self._network.begin_homing(self._home)
+            try:
+                outcome = self._begin(self._supervisor.home)
+            finally:
+                self._network.end_homing()
+        except DriveError as error:
+            return Outcome(False, str(error))
+        if not outcome.success:
+            return outcome
+        reference = self._supervisor.check_reference()
+        return Outcome(reference.success, f'homed; {reference.message}')
+
+    def run(self, request: Request) -> Outcome:
+        """Run a request when those before it have ended."""
+        with self._one_at_a_time:
+            if not self.active:
+                return _INACTIVE
+            return request()
+
+    def _begin(self, request: Request, lasts: Callable[[], float] = lambda: 0.0) -> Outcome:
+        """Make a request and wait for its end; when begun it ``lasts`` some s by itself."""
+        begun = request()
+        if not begun.success:
+            return begun
+        patience = lasts() + _PATIENCE
+        end = time.monotonic() + patience
+        while self._exchange.running and time.monotonic() < end:
+            met = self._supervisor.met()
+            if met is not None:
+                texts = dict.fromkeys((begun.message, met.message))
+                return Outcome(met.success, '; '.join(texts))
+            time.sleep(_POLL)
+        if self._exchange.running:
+            phase = self._supervisor.report().phase.value
+            return Outcome(False, f'drives are {phase} after {patience:.1f} s')
+        failure = self._exchange.failure
+        return Outcome(False, f'the exchange with the drives has ended: {failure or "stopped"}')
+
+    def _callback(self, name: str, request: Request) -> Callable[..., Any]:
+        async def answer(_: Any, response: Any) -> Any:
+            self._note(name)
+            done = Future()
+            self.start(name, functools.partial(self._work, request, done))
+            outcome = await done
+            return self._fill(name, response, outcome)
+
+        return answer
+
+    def _work(self, request: Request, done: Future) -> None:
+        try:
+            outcome = self.run(request)
+        except Exception as error:  # the node survives whatever a request does
+            guard_of(self._node).take('request', error, message=False)
+            outcome = Outcome(False, f'{type(error).__name__}: {error}')
+        done.set_result(outcome)
+        executor = self._node.executor
+        if executor is not None:
+            executor.wake()  # or it would wait for something to happen before going on
+
+    def _note(self, name: str) -> None:
+        clock = time.strftime('%H:%M:%S')
+        self.asked = f'{name} at {clock} by {who_asks(self._node, f"~/{name}")}'
+
+    def _emergency_stop(self, _: Any, response: Any) -> Any:
+        self._note('emergency_stop')
+        outcome = self._supervisor.emergency_stop() if self.active else _INACTIVE
+        return self._fill('emergency_stop', response, outcome)
+
+    def _fill(self, name: str, response: Any, outcome: Outcome) -> Any:
+        if self._log_limit.allows():
+            log_outcome(self._node.get_logger(), name, outcome, self._log_limit.note())
+        response.success, response.message = outcome
+        return response
+
+
+def log_outcome(logger: Any, name: str, outcome: Outcome, note: str = '') -> None:
+    """Tell the outcome of a request.
+
+    Each severity has a line of code of its own: rclpy raises where one line logs at two.
+    """
+    if outcome.success:
+        logger.info(f'{name}: {outcome.message}{note}')
+    else:
+        logger.error(f'{name}: {outcome.message}{note}')

@@ -1,0 +1,214 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that exists while node ``servo_drives`` is configured."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rclpy.lifecycle import LifecycleNode
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
+from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
+from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.exchange import CyclicExchange
+from masticator_dynamics.drives.loop_check import LoopCheck
+from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.reference import check_reference
+from masticator_dynamics.drives.safety import Finding, in_order
+from masticator_dynamics.drives.slow_reading import SlowReading
+from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.errors import DescriptionError, DriveError
+from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffortInput
+from masticator_dynamics.nodes.servo_drives.drive_diagnostics import DriveDiagnostics
+from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests, log_outcome
+from masticator_dynamics.nodes.servo_drives.drive_topics import CommandInput, StateOutput
+
+_HEARD = 5.0  # s to wait for the first feedback before drives are enabled by themselves
+
+
+class DriveRuntime:
+    """Drives, their cycle, topics and services.
+
+    The exchange's thread runs the cycle, takes commands and publishes states; the executor's does
+    the rest of ROS; requests, the check of the loops and slow reading have threads of their own.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    settings : Settings
+
+    Raises
+    ------
+    DescriptionError
+        For a mechanism or drives file that cannot be used, or that do not fit.
+    DriveError
+        For a bus that is not there and drives that are not, or not as the file says.
+    """
+
+    def __init__(self, node: LifecycleNode, settings: Any):
+        mechanism = Mechanism.load(settings.mechanism)
+        drives = in_order(with_bus(load_drives(settings.drives), settings), mechanism)
+        if drives.mode == 'effort' and not settings.forward_effort:
+            reason = 'without efforts there is nothing to command in mode effort'
+            raise DescriptionError('parameters', 'forward_effort', reason)
+        self._node, self._settings, self._drives = node, settings, drives
+        self._name = mechanism.name
+        self._active = False
+        self._supervisor = Supervisor(drives, Mechanism(mechanism.description))
+        check_reference(mechanism, mechanism.home.position, drives.closure_tolerance)
+        self._supervisor.check_reference()
+        self._loops = LoopCheck(
+            self._supervisor, mechanism, drives.closure_tolerance, settings.loop_check_rate
+        )
+        self._network = DriveNetwork(drives, find_file(settings.drives))
+        self._network.connect()
+        self._reading = SlowReading(self._network, self._supervisor)
+        self._exchange = CyclicExchange(
+            self._network, self._cycle, self._supervisor.exchange_failed
+        )
+        self._command = CommandInput(
+            node, self._supervisor, drives.mode, forward_effort=settings.forward_effort
+        )
+        self._state = StateOutput(node, mechanism.actuated)
+        self._added: AddedEffortInput | None = None
+        if settings.add_bite_effort and settings.forward_effort:
+            timeout = settings.added_effort_timeout
+            self._added = AddedEffortInput(node, mechanism.actuated, timeout, drives.lead_of_effort)
+        self._requests = DriveRequests(
+            node, self._supervisor, self._network, self._exchange, mechanism.home.position,
+            settings.approach_velocity,
+        )  # fmt: skip
+        self._diagnostics = DriveDiagnostics(
+            node, mechanism.name, drives, self._exchange, self._command.rejections,
+            self._supervisor.report, lambda: self._active, asked=lambda: self._requests.asked,
+            memory_locked=real_time.lock_memory(),
+        )  # fmt: skip
+        self._watched = True  # the drives watch this side's heartbeat
+
+    def activate(self) -> str:
+        """Begin the cyclic exchange; `DriveError` for drives that have gone meanwhile."""
+        self._network.listen()  # nobody else commands these drives
+        self._command.discard()
+        self._supervisor.restart()
+        # This thread may hold Python's lock when the exchange needs it.
+        real_time.request(real_time.SERVICE)
+        self._exchange.start()
+        self._watch()
+        self._active = self._requests.active = True
+        self._loops.start()
+        self._reading.start()
+        if self._settings.auto_enable:
+            self._requests.start('auto_enable', self._enable)
+        names, rate = ', '.join(self._supervisor.joints), self._drives.cycle_rate
+        return f'{self._name}: drives of {names} at {rate:g} Hz'
+
+    def deactivate(self) -> None:
+        """Slow the drives down, make them torque-free, and end the exchange."""
+        if not self._active:
+            return
+        self._active = False
+        self._requests.end()
+        self._loops.stop()
+        self._reading.stop()
+        self._unwatch()
+        self._exchange.stop()
+
+    def destroy(self) -> None:
+        """Give topics and bus back; drives are pre-operational then."""
+        self.deactivate()
+        self._diagnostics.destroy()
+        self._requests.destroy()
+        self._command.destroy()
+        self._state.destroy()
+        if self._added is not None:
+            self._added.destroy()
+        self._network.close()
+
+    def check(self, settings: Any) -> None:
+        """Nothing can be wrong that the parameters' ranges let pass."""
+
+    def apply(self, settings: Any) -> None:
+        """Take over parameters that may change."""
+        self._settings = settings
+        self._requests.approach_velocity = settings.approach_velocity
+        if self._added is not None:
+            self._added.added.timeout = settings.added_effort_timeout
+
+    def fail(self, reason: str) -> None:
+        """Slow the drives down and make them torque-free."""
+        self._supervisor.stop(Finding('node', 'internal error', reason, Goal.STOPPED))
+
+    def _cycle(self, feedback: Feedback) -> Setpoint:
+        self._command.poll()
+        if self._added is not None:
+            now = self._node.get_clock().now().nanoseconds
+            self._supervisor.add_effort(self._added.poll(now))
+        setpoint = self._supervisor(feedback)
+        self._state.publish(feedback)
+        return setpoint
+
+    def _enable(self) -> None:
+        end = time.monotonic() + _HEARD
+        while self._active and not self._heard() and time.monotonic() < end:
+            time.sleep(0.01)
+        outcome = self._requests.run(self._requests.enable)
+        log_outcome(self._node.get_logger(), 'auto_enable', outcome)
+
+    def _heard(self) -> bool:
+        feedback = self._supervisor.report().feedback
+        return feedback is not None and bool((feedback.position == feedback.position).all())
+
+    def _watch(self) -> None:
+        """Only now: drives that watch for SYNC and heartbeat before there are any would fault."""
+        if self._watched:
+            return
+        try:
+            self._network.watch(True)
+        except DriveError:
+            self._exchange.stop()
+            raise
+        self._watched = True
+
+    def _unwatch(self) -> None:
+        """Drives that went on watching for a heartbeat and SYNC would be in fault from now on.
+
+        One that may still give torque goes on: the fault is what makes it torque-free.
+        """
+        logger = self._node.get_logger()
+        powered = self._network.powered()
+        if powered:
+            names = ', '.join(powered)
+            logger.error(f'{names} may still give torque: left to fault for want of a heartbeat')
+            return
+        self._watched = False
+        try:
+            self._network.watch(False)
+        except DriveError as error:
+            logger.warning(f'will be in fault when the node is active again: {error}')
+
+
+def with_bus(drives: Drives, settings: Any) -> Drives:
+    """The same drives on the bus that parameters name.
+
+    Raises
+    ------
+    DescriptionError
+        For a bus that there cannot be.
+    """
+    given = {
+        'interface': settings.bus_interface,
+        'channel': settings.bus_channel,
+        'port': settings.bus_port,
+    }
+    changes = {key: value for key, value in given.items() if value}
+    if not changes:
+        return drives
+    try:
+        bus = Bus(**dict(drives.bus) | changes)
+    except ValueError as error:
+        reason = ' '.join(str(error).split())
+        raise DescriptionError('parameters', 'bus', reason) from None
+    return changed(drives, bus=bus)

@@ -1,0 +1,141 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Topics of node ``servo_drives``: commands in, states out, as ros2_control speaks them.
+
+The cycle of the drives itself takes and publishes: a hand-over to another thread would cost more
+than both.
+"""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
+
+from masticator_dynamics.drives.command import CommandReader, NotFiniteError
+from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.status import all_heard
+from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.nodes.common.diagnostics import Rejections
+from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
+from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE, doubles
+
+# Best effort takes commands from reliable and other publishers alike.
+_NEWEST = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+_LARGEST = 8192  # bytes; a command for six joints has 400, and 8192 take 0.15 ms to convert
+
+
+class CommandInput:
+    """Topics ``~/command`` and ``~/emergency_stop``.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    supervisor : Supervisor
+        Gets what can be read.
+    mode : str
+        Of the drives.
+    forward_effort : bool
+        Efforts count, beside positions.
+    """
+
+    def __init__(
+        self, node: LifecycleNode, supervisor: Supervisor, mode: str, *, forward_effort: bool = True
+    ):
+        self.rejections = Rejections()
+        self._node, self._supervisor = node, supervisor
+        self._forward_effort = forward_effort
+        self._reader = CommandReader(supervisor.joints, mode)
+        self._commands = DirectSubscription(node, JointState, '~/command', _NEWEST, _LARGEST)
+        # Reliable publishers are heard twice, and in spite of frames that are lost; others once.
+        self._stops = [
+            DirectSubscription(node, Bool, '~/emergency_stop', qos, _LARGEST)
+            for qos in (RELIABLE, _NEWEST)
+        ]
+
+    def destroy(self) -> None:
+        """Give the topics back."""
+        self._commands.destroy()
+        for stops in self._stops:
+            stops.destroy()
+
+    def poll(self) -> None:
+        """Take what has come since the last time."""
+        for stops in self._stops:
+            for message, _ in stops.take():
+                if message.data:
+                    self._supervisor.emergency_stop()
+        for message, received in self._commands.take():
+            self._take(message, max(time.time_ns() - received, 0))
+
+    def discard(self) -> None:
+        """Forget commands that came while nothing was to be done; emergency stops count."""
+        for _ in self._commands.take():
+            pass
+
+    def _take(self, message: JointState, waited: int) -> None:
+        """Hand on a message that has waited for some ns."""
+        now = self._node.get_clock().now().nanoseconds - waited
+        stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+        try:
+            command = self._reader.read(
+                message.name,
+                message.position,
+                message.velocity,
+                message.effort if self._forward_effort else (),
+                time.monotonic() - waited * 1e-9,
+                (stamp or now) * 1e-9,
+                (now - stamp) * 1e-9 if stamp else 0.0,
+            )
+        except NotFiniteError:
+            self._supervisor.not_finite()
+        except InputError as error:
+            line = self.rejections.reject(str(error))
+            if line:
+                self._node.get_logger().error(f'command refused: {line}')
+        else:
+            self.rejections.accept()
+            self._supervisor.submit(command)
+
+
+class StateOutput:
+    """Topic ``~/state``: measured positions, velocities and efforts, stamped with SYNC.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    joints : tuple of str
+        In actuated order.
+    """
+
+    def __init__(self, node: LifecycleNode, joints: tuple[str, ...]):
+        self._node = node
+        self._publisher = node.create_lifecycle_publisher(
+            JointState, '~/state', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
+        )
+        self._message = JointState(name=list(joints))
+
+    def destroy(self) -> None:
+        """Give the topic back."""
+        self._node.destroy_lifecycle_publisher(self._publisher)
+
+    def publish(self, feedback: Feedback) -> None:
+        """Publish while every drive is heard of: old positions must not pass for measured ones."""
+        if not all_heard(feedback):
+            return
+        message = self._message
+        age = round((time.monotonic() - feedback.time) * 1e9)
+        stamp = message.header.stamp
+        stamp.sec, stamp.nanosec = divmod(
+            max(self._node.get_clock().now().nanoseconds - age, 0), 1_000_000_000
+        )
+        message.position = doubles(feedback.position)
+        message.velocity = doubles(feedback.velocity)
+        message.effort = doubles(feedback.effort)
+        self._publisher.publish(message)

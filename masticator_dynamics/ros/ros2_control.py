@@ -1,0 +1,163 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What ros2_control is told of a mechanism: description and controllers, checked together.
+
+Needs neither ROS nor `launch`; the launch files start what comes out of here.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree
+
+import yaml
+
+from masticator_dynamics.description import MechanismDescription, load_description
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.errors import DescriptionError, InputError
+from masticator_dynamics.files.yaml_file import read_mapping
+
+HARDWARE = ('mock', 'topic', 'canopen')
+CONTROLLERS = {
+    'trajectory': 'joint_trajectory_controller',
+    'effort': 'effort_forward_controller',
+}
+_MODES = {'trajectory': 'position', 'effort': 'effort'}  # of the drives, by controller
+
+
+def description_for(
+    mechanism: str | pathlib.Path, hardware: str, files: Mapping[str, str] | None = None
+) -> MechanismDescription:
+    """Read a mechanism whose URDF has a ``<ros2_control>`` block for the hardware.
+
+    Parameters
+    ----------
+    mechanism : str or pathlib.Path
+        Name or file, as for `load_description`.
+    hardware : str
+        One of `HARDWARE`.
+    files : mapping of str to str, optional
+        ``bus_config``, ``master_config`` and ``can_interface``, which canopen needs.
+
+    Raises
+    ------
+    InputError
+        For another hardware.
+    DescriptionError
+        When the description is wrong, or the block is missing or not of the actuated joints.
+    """
+    _one_of('hardware', hardware, HARDWARE)
+    arguments = {'ros2_control': hardware, **(files or {})}
+    description = load_description(mechanism, arguments)
+    joints = controlled_joints(description.urdf_xml)
+    if not joints:
+        raise DescriptionError(
+            description.urdf_file,
+            '',
+            'has no <ros2_control> block; urdf/ros2_control.xacro has a macro that makes one',
+        )
+    if joints != description.actuated:
+        raise DescriptionError(
+            description.urdf_file,
+            'ros2_control',
+            f'its joints are {", ".join(joints)}, not the actuated ones in their order: '
+            f'{", ".join(description.actuated)}',
+        )
+    return description
+
+
+def controlled_joints(urdf_xml: str) -> tuple[str, ...]:
+    """Names of the joints in all ``<ros2_control>`` blocks of a URDF text, in its order."""
+    root = ElementTree.fromstring(urdf_xml)
+    return tuple(joint.attrib['name'] for joint in root.findall('ros2_control/joint'))
+
+
+def controllers_for(
+    file: str | pathlib.Path,
+    description: MechanismDescription,
+    *,
+    hardware: str,
+    controller: str,
+    rate: float | None = None,
+) -> str:
+    """Parameters of the controller manager and its controllers, as YAML text.
+
+    Parameters
+    ----------
+    file : str or pathlib.Path
+        A file such as ``config/controllers.yaml``.
+    description : MechanismDescription
+        Whose actuated joints the controller must have, in their order.
+    hardware, controller : str
+        One of `HARDWARE`, one of `CONTROLLERS`. On canopen a trajectory controller commands
+        positions alone: ros2_canopen refuses to start position and effort of a joint together.
+    rate : float, optional
+        Hz, in place of the file's ``update_rate``; whole.
+
+    Raises
+    ------
+    InputError
+        For another hardware or controller, a rate that is no whole number, or efforts on canopen.
+    DescriptionError
+        When the file cannot be read, or is not for this mechanism.
+    """
+    _one_of('hardware', hardware, HARDWARE)
+    _one_of('controller', controller, tuple(CONTROLLERS))
+    if hardware == 'canopen' and controller == 'effort':
+        raise InputError(
+            'controller effort cannot be used with hardware canopen: ros2_canopen sends efforts in '
+            'per mille of the rated torque, not in N m; hardware topic converts them'
+        )
+    content = read_mapping(file)
+    name = CONTROLLERS[controller]
+    own = _parameters(content, name, file)
+    joints = tuple(own.get('joints', ()))
+    if joints != description.actuated:
+        raise DescriptionError(
+            file,
+            f'{name}.joints',
+            f'{", ".join(joints)}; {description.name} has, in this order, '
+            f'{", ".join(description.actuated)}',
+        )
+    if hardware == 'canopen':
+        own['command_interfaces'] = ['position']
+    if rate is not None:
+        if not (rate > 0.0 and float(rate).is_integer()):
+            raise InputError(
+                f'rate {rate:g} Hz: the controller manager takes whole numbers above 0'
+            )
+        _parameters(content, 'controller_manager', file)['update_rate'] = int(rate)
+    return yaml.safe_dump(content, sort_keys=False)
+
+
+def require_mode(drives: str | pathlib.Path, controller: str) -> None:
+    """Refuse a drives file whose mode does not take what the controller commands.
+
+    Raises
+    ------
+    InputError
+        Naming file, mode and controller.
+    DescriptionError
+        As `load_drives`.
+    """
+    _one_of('controller', controller, tuple(CONTROLLERS))
+    mode, wanted = load_drives(drives).mode, _MODES[controller]
+    if mode != wanted:
+        raise InputError(f'{drives}: mode is {mode}; controller {controller} needs {wanted}')
+
+
+def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InputError(f'{what} {value!r} does not exist; there are: {", ".join(known)}')
+
+
+def _parameters(content: dict[str, Any], node: str, file: str | pathlib.Path) -> dict[str, Any]:
+    """Parameters of a node, whatever the namespace before its name."""
+    for key, value in content.items():
+        if key.rsplit('/', 1)[-1] == node and isinstance(value, dict):
+            found = value.get('ros__parameters')
+            if isinstance(found, dict):
+                return found
+    raise DescriptionError(file, node, 'has no ros__parameters')

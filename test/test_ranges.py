@@ -1,0 +1,67 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Ranges of joints, sockets and efforts: one motion and many."""
+
+import numpy as np
+import pytest
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.limits.ranges import survey_ranges
+
+
+@pytest.fixture(scope='module')
+def mechanism() -> Mechanism:
+    return Mechanism.load('masticator')
+
+
+def names(mechanism: Mechanism, y: object, *rates: object, wrench: object = None) -> set[str]:
+    motion = mechanism.solve(y, *rates)
+    effort = mechanism.inverse_dynamics(motion, wrench)
+    found = mechanism.range_violations(motion, effort)
+    return {f'{violation.name} {violation.quantity}' for violation in found}
+
+
+def test_inside_all_ranges_there_is_nothing_to_say(mechanism: Mechanism) -> None:
+    assert names(mechanism, np.zeros(4)) == set()
+
+
+def test_each_kind_of_range_is_watched(mechanism: Mechanism) -> None:
+    # Condyles start at x = -2.5 mm, |y| = 72 mm; sockets end at x = 5 mm and |y| = 69 and 75 mm.
+    assert names(mechanism, [0.0076, 0, 0, 0]) == {'condyle_left x', 'condyle_right x'}
+    assert 'condyle_left x' not in names(mechanism, [0.0074, 0, 0, 0])
+    assert names(mechanism, [0, 0.0031, 0, 0]) == {'condyle_left y', 'condyle_right y'}
+    assert 'condyle_left y' not in names(mechanism, [0, 0.0029, 0, 0])
+    assert 'beta velocity' in names(mechanism, np.zeros(4), [0, 0, 0, 51.0])
+    assert 'beta velocity' not in names(mechanism, np.zeros(4), [0, 0, 0, 49.0])
+    efforts = names(mechanism, np.zeros(4), wrench=[0, 0, -3000.0, 0, 0, 0])
+    assert any(name.endswith(' effort') for name in efforts)
+    assert names(mechanism, np.zeros(4), wrench=[0, 0, -10.0, 0, 0, 0]) == set()
+
+
+def test_a_survey_counts_what_single_calls_find(mechanism: Mechanism) -> None:
+    rng = np.random.default_rng(5)
+    y = rng.uniform([-0.003, -0.004, 0, 0.02], [0.008, 0.004, 0.01, 0.1], (60, 4))
+    wrenches = rng.normal(size=(60, 6)) * [0, 0, 100, 0, 0, 0]
+    batch = mechanism.feedforward_batch(y, None, None, wrenches)
+    survey = survey_ranges(mechanism, batch)
+    worst = (0.0, None, None)
+    for row in range(60):
+        motion = mechanism.solve(y[row])
+        effort = mechanism.inverse_dynamics(motion, wrenches[row])
+        found = mechanism.range_violations(motion, effort)
+        assert bool(survey.outside[row]) == bool(found)
+        for one in found:
+            half = (one.upper - one.lower) / 2
+            excess = max(one.lower - one.value, one.value - one.upper) / half
+            worst = max(worst, (excess, row, str(one)), key=lambda entry: entry[0])
+    assert 0 < survey.outside.sum() < 60
+    assert survey.excess == pytest.approx(worst[0], rel=1e-9)
+    assert (survey.worst_row, str(survey.worst)) == worst[1:]
+
+
+def test_a_survey_of_motions_inside_has_no_worst(mechanism: Mechanism) -> None:
+    survey = survey_ranges(mechanism, mechanism.feedforward_batch(np.zeros((3, 4))))
+    assert not survey.outside.any()
+    assert survey.worst is None
+    assert survey.worst_row is None
+    assert survey.excess == 0.0
