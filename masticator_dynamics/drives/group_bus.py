@@ -67,9 +67,7 @@ class _Group(GeneralPurposeUdpMulticastBus):
             request = address + socket.inet_aton('0.0.0.0')
             joining = socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request
         else:
-            self._sender.setsockopt(
-                socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, self.hop_limit
-            )
+            self._sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, self.hop_limit)
             joining = socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, address + bytes(4)
         self._sender.bind(('', 0))
         _leave_out(sock, self._sender.getsockname()[1])

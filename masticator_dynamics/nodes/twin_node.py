@@ -9,7 +9,6 @@ import sys
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
-from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -27,8 +26,9 @@ from masticator_dynamics.nodes.common.declarations import (
 )
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE, doubles
+from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
+from masticator_dynamics.nodes.common.wire_message import WireMessage
 from masticator_dynamics.nodes.twin_simulation import TwinSimulation
 
 DECLARATIONS = (
@@ -121,9 +121,13 @@ class Twin:
         self._bites = node.create_lifecycle_publisher(
             WrenchStamped, 'bite_force', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
         )
-        self._state_message = JointState(name=list(mechanism.tree_joints))
-        self._bite_message = WrenchStamped()
-        self._bite_message.header.frame_id = settings.frame_prefix + self._frame
+        joints = len(mechanism.tree_joints)
+        self._state_bytes = WireMessage(
+            JointState(name=list(mechanism.tree_joints)), {'position': joints, 'velocity': joints}
+        )
+        bite = WrenchStamped()
+        bite.header.frame_id = settings.frame_prefix + self._frame
+        self._bite_bytes = WireMessage(bite, {'wrench.force': 3})
         self._faults = node.create_subscription(String, '~/fault', self._inject, 10)
         self._reporter = StatusReporter(node, mechanism.name, self.collect)
 
@@ -172,19 +176,13 @@ class Twin:
         """Called by the simulation's thread, between two of its steps."""
         plant = self._simulation.plant
         # Steps that were late follow closely; their times do not.
-        age = Duration(nanoseconds=round(self._simulation.age * 1e9))
-        stamp = (self._node.get_clock().now() - age).to_msg()
+        time = self._node.get_clock().now().nanoseconds - round(self._simulation.age * 1e9)
         q = plant.tree_positions
-        states = self._state_message
-        states.header.stamp = stamp
-        states.position, states.velocity = doubles(q), doubles(plant.tree_velocities)
-        self._states.publish(states)
+        self._states.publish(self._state_bytes.filled(time, q, plant.tree_velocities))
         if self._tooth is not None:
             _, rotation = self._tooth.poses(q)
-            force = self._bite_message.wrench.force
-            force.x, force.y, force.z = (rotation.T @ plant.food_force).tolist()
-            self._bite_message.header.stamp = stamp
-            self._bites.publish(self._bite_message)
+            force = rotation.T @ plant.food_force
+            self._bites.publish(self._bite_bytes.filled(time, force))
 
 
 def main() -> int:

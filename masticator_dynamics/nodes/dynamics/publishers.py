@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
@@ -15,11 +16,14 @@ from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE, doubles
+from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
 from masticator_dynamics.nodes.common.trajectory_cdr import encode
+from masticator_dynamics.nodes.common.wire_message import WireMessage
 from masticator_dynamics.nodes.dynamics.cycle import Answer
 from masticator_dynamics.nodes.dynamics.trajectory_preparation import PreparedTrajectory
 from masticator_dynamics.results import Effort
+
+_NO_TORQUE = np.zeros(3)
 
 
 class Publishers:
@@ -52,16 +56,25 @@ class Publishers:
         self._state = publisher(JointState, 'feedforward_state')
         self._trajectory = publisher(JointTrajectory, 'feedforward_trajectory')
         self._joint_states = publisher(JointState, 'joint_states')
-        self._effort_message = Float64MultiArray()
-        self._state_message = JointState(name=list(mechanism.actuated))
-        self._joints_message = JointState(name=list(mechanism.tree_joints))
         self._multipliers = publisher(JointState, 'contact_multipliers')
-        self._multipliers_message = JointState(name=list(mechanism.contacts))
+        actuated, joints = len(mechanism.actuated), len(mechanism.tree_joints)
+        self._effort_bytes = WireMessage(Float64MultiArray(), {'data': actuated})
+        self._state_bytes = WireMessage(
+            JointState(name=list(mechanism.actuated)),
+            {'position': actuated, 'velocity': actuated, 'effort': actuated},
+        )
+        self._joints_bytes = WireMessage(
+            JointState(name=list(mechanism.tree_joints)), {'position': joints, 'velocity': joints}
+        )
+        self._multipliers_bytes = WireMessage(
+            JointState(name=list(mechanism.contacts)), {'effort': len(mechanism.contacts)}
+        )
 
-        def wrench(topic: str, frame: str) -> tuple[Any, WrenchStamped]:
+        def wrench(topic: str, frame: str) -> tuple[Any, WireMessage]:
             message = WrenchStamped()
             message.header.frame_id = frame_prefix + frame
-            return publisher(WrenchStamped, topic), message
+            blocks = {'wrench.force': 3, 'wrench.torque': 3}
+            return publisher(WrenchStamped, topic), WireMessage(message, blocks)
 
         self._contacts = [
             wrench(f'contact_force/{contact.name}', contact.frame)
@@ -82,34 +95,21 @@ class Publishers:
 
     def cycle(self, time: int, answer: Answer) -> None:
         """Efforts, state of the actuated joints and, if wanted, contacts at a time (ns)."""
-        effort, message = doubles(answer.actuated), self._state_message
-        self._effort_message.data = effort
-        self._effort.publish(self._effort_message)
-        _stamp(message.header.stamp, time)
-        message.position = doubles(answer.effort.position)
-        message.velocity = doubles(answer.effort.velocity)
-        message.effort = effort
-        self._state.publish(message)
+        told = answer.effort
+        self._effort.publish(self._effort_bytes.filled(time, answer.actuated))
+        state = self._state_bytes.filled(time, told.position, told.velocity, answer.actuated)
+        self._state.publish(state)
         if self._multipliers.get_subscription_count():
-            message = self._multipliers_message
-            _stamp(message.header.stamp, time)
-            message.effort = doubles(answer.effort.contact)
-            self._multipliers.publish(message)
+            self._multipliers.publish(self._multipliers_bytes.filled(time, told.contact))
 
     def joint_states(self, time: int, effort: Effort) -> None:
         """All joints of the tree at a time (ns)."""
-        message = self._joints_message
-        _stamp(message.header.stamp, time)
-        message.position = doubles(effort.q)
-        message.velocity = doubles(effort.v)
-        self._joint_states.publish(message)
+        self._joint_states.publish(self._joints_bytes.filled(time, effort.q, effort.v))
 
     def contact_forces(self, time: int, forces: list[FloatArray]) -> None:
         """Forces (3,) of the sockets in the axes of their frames, at a time (ns)."""
         for (publisher, message), force in zip(self._contacts, forces, strict=True):
-            _stamp(message.header.stamp, time)
-            _fill(message.wrench.force, force)
-            publisher.publish(message)
+            publisher.publish(message.filled(time, force, _NO_TORQUE))
 
     @property
     def joint_forces_wanted(self) -> bool:
@@ -119,10 +119,7 @@ class Publishers:
     def joint_forces(self, time: int, wrenches: list[FloatArray]) -> None:
         """Wrenches (6,) on the child links of the actuated joints, their axes, at a time (ns)."""
         for (publisher, message), wrench in zip(self._joint_forces, wrenches, strict=True):
-            _stamp(message.header.stamp, time)
-            _fill(message.wrench.force, wrench[:3])
-            _fill(message.wrench.torque, wrench[3:])
-            publisher.publish(message)
+            publisher.publish(message.filled(time, wrench[:3], wrench[3:]))
 
     def trajectory(self, prepared: PreparedTrajectory) -> None:
         """The motion in actuated joints with its efforts, as a trajectory controller takes it."""
@@ -130,11 +127,3 @@ class Publishers:
         rows = (samples.position, samples.velocity, samples.acceleration, samples.effort)
         names, times = self._mechanism.actuated, samples.times - samples.times[0]
         self._trajectory.publish(encode(prepared.start, names, times, rows))
-
-
-def _fill(vector: Any, numbers: FloatArray) -> None:
-    vector.x, vector.y, vector.z = numbers.tolist()
-
-
-def _stamp(message: Any, nanoseconds: int) -> None:
-    message.sec, message.nanosec = divmod(nanoseconds, 1_000_000_000)

@@ -22,7 +22,8 @@ from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common.diagnostics import Rejections
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
-from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE, doubles
+from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
+from masticator_dynamics.nodes.common.wire_message import WireMessage
 
 # Best effort takes commands from reliable and other publishers alike.
 _NEWEST = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -119,7 +120,10 @@ class StateOutput:
         self._publisher = node.create_lifecycle_publisher(
             JointState, '~/state', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
         )
-        self._message = JointState(name=list(joints))
+        count = len(joints)
+        self._bytes = WireMessage(
+            JointState(name=list(joints)), {'position': count, 'velocity': count, 'effort': count}
+        )
 
     def destroy(self) -> None:
         """Give the topic back."""
@@ -129,13 +133,7 @@ class StateOutput:
         """Publish while every drive is heard of: old positions must not pass for measured ones."""
         if not all_heard(feedback):
             return
-        message = self._message
         age = round((time.monotonic() - feedback.time) * 1e9)
-        stamp = message.header.stamp
-        stamp.sec, stamp.nanosec = divmod(
-            max(self._node.get_clock().now().nanoseconds - age, 0), 1_000_000_000
-        )
-        message.position = doubles(feedback.position)
-        message.velocity = doubles(feedback.velocity)
-        message.effort = doubles(feedback.effort)
+        stamp = max(self._node.get_clock().now().nanoseconds - age, 0)
+        message = self._bytes.filled(stamp, feedback.position, feedback.velocity, feedback.effort)
         self._publisher.publish(message)
