@@ -122,5 +122,7 @@ def _exact(mechanism: Mechanism, block: int) -> bool:
 def _input_name(mechanism: Mechanism, index: int) -> str:
     count = len(mechanism.independent)
     if index >= 3 * count:
-        return 'wrench ' + ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')[index - 3 * count]
+        place, component = divmod(index - 3 * count, 6)
+        where = f' on {mechanism.structure.tree.joints[place - 1].child}' if place else ''
+        return f'wrench{where} ' + ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')[component]
     return mechanism.independent[index % count] + ('', '_dot', '_ddot')[index // count]

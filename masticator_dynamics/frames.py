@@ -8,11 +8,13 @@ of the mechanism for it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.chain import walk
 from masticator_dynamics.errors import InputError
 
@@ -113,7 +115,7 @@ class FrameChain:
 
 def frame_poses(mechanism: Mechanism, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:
     """Poses of a URDF link's frame in the base; see :meth:`FrameChain.poses`."""
-    return FrameChain(mechanism, frame).poses(q)
+    return mechanism.frame_chain(frame).poses(q)
 
 
 def wrenches_on_platform(
@@ -152,6 +154,47 @@ def wrenches_on_platform(
         points, _ = frame_poses(mechanism, q, point)
         torque = torque + np.cross(points - origins, force)
     return np.hstack([force, torque])
+
+
+def wrenches_on_bodies(
+    mechanism: Mechanism, q: FloatArray, wrenches: Mapping[str, npt.ArrayLike]
+) -> FloatArray:
+    """Wrenches about the origins of all bodies, as the engine takes them, from those on links.
+
+    Parameters
+    ----------
+    q : array, shape (..., n_q)
+        Tree positions, rad or m.
+    wrenches : mapping of str to array_like, shape (6,) or (..., 6)
+        By URDF link: force (N) and torque (N m) of the environment on it, base axes, the force at
+        the link's origin and the torque about it.
+
+    Returns
+    -------
+    array, shape (..., 6 n_q)
+
+    Raises
+    ------
+    InputError
+        For an unknown link or a wrong shape.
+    """
+    rows = q.shape[:-1]
+    bodies = np.zeros((*rows, q.shape[-1], 6))
+    for link, given in wrenches.items():
+        check_frame(mechanism, link)
+        wrench = as_floats(given, f'the wrench on {link}')
+        if wrench.shape not in ((6,), (*rows, 6)):
+            needed = ' or '.join(str(shape) for shape in {(6,), (*rows, 6)})
+            raise InputError(f'the wrench on {link} has shape {wrench.shape}, needed is {needed}')
+        place = mechanism.structure.tree.frames[link]
+        if place.body < 0:
+            continue  # the base bears it
+        bodies[..., place.body, :] += wrench
+        if place.position.any():
+            _, rotations = frame_poses(mechanism, q, link)
+            arms = rotations @ (place.rotation.T @ place.position)
+            bodies[..., place.body, 3:] += np.cross(arms, wrench[..., :3])
+    return bodies.reshape(*rows, -1)
 
 
 def check_frame(mechanism: Mechanism, frame: str) -> None:

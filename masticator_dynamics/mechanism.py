@@ -28,6 +28,7 @@ from masticator_dynamics.engine.structure import Structure, analyse
 from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import ActuationError, InputError, LimitError
 from masticator_dynamics.failures import failure, in_row
+from masticator_dynamics.frames import FrameChain, wrenches_on_bodies
 from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
 from masticator_dynamics.limits.load_limits import LoadLimits, binding_loads, limits_for
 from masticator_dynamics.limits.ranges import Limits, RangeViolation, find_violations
@@ -43,6 +44,7 @@ from masticator_dynamics.results import (
 from masticator_dynamics.traced import kernels
 
 Goal = str | Mapping[str, float]
+LinkWrenches = Mapping[str, npt.ArrayLike]
 
 
 def _plain(goal: Goal, friction: bool, limits: LoadLimits | bool, nearest: bool) -> bool:
@@ -114,6 +116,7 @@ class Mechanism:
         self._width = self.slices['tangent'].stop
         self._freedoms = len(self.independent)
         self.kernels = kernels.Kernels(description, self._structure, self.driving)
+        self._chains: dict[str, FrameChain] = {}
 
     @classmethod
     def load(
@@ -237,6 +240,7 @@ class Mechanism:
         motion: Motion,
         wrench: npt.ArrayLike | None = None,
         *,
+        link_wrenches: LinkWrenches | None = None,
         goal: Goal = 'torque',
         friction: bool = False,
         limits: LoadLimits | bool = False,
@@ -250,6 +254,10 @@ class Mechanism:
             From :meth:`solve`.
         wrench : array_like, shape (6,), optional
             N and N m, environment on platform; omitted is zero.
+        link_wrenches : mapping of str to array_like, shape (6,), optional
+            What the environment does to other links as well, or to the platform: by URDF link,
+            force (N) and torque (N m) in base axes, the force at the link's origin and the torque
+            about it. Several add up, with ``wrench``, too.
         goal : str or mapping of str to float
             What is kept least: 'torque', 'power', 'joint-force' or 'contact-force' (norms), or
             weights of the squares of several.
@@ -265,7 +273,7 @@ class Mechanism:
         Raises
         ------
         InputError
-            For a motion of another mechanism.
+            For a motion of another mechanism, or an unknown link.
         LimitError
             When no efforts keep the limits; says which and by how much.
         ActuationError
@@ -276,6 +284,8 @@ class Mechanism:
         if motion.mechanism.tree_joints != self.tree_joints:
             raise InputError(f'the motion is of {motion.mechanism.name}, not of {self.name}')
         given = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
+        if link_wrenches:
+            given = self._with_links(given, link_wrenches, motion.q)
         # A solved motion is on home's branch; others may be on a branch of their own.
         if isinstance(motion, SolvedMotion) and _plain(goal, friction, limits, nearest):
             told = self.kernels.everything(given) if self.kernels.available else None
@@ -290,12 +300,16 @@ class Mechanism:
         y_ddot: npt.ArrayLike | None = None,
         wrench: npt.ArrayLike | None = None,
         *,
+        link_wrenches: LinkWrenches | None = None,
         goal: Goal = 'torque',
         friction: bool = False,
         limits: LoadLimits | bool = False,
         nearest: bool = False,
     ) -> Effort:
-        """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path."""
+        """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path.
+
+        With ``link_wrenches`` it costs about as much as the two.
+        """
         # From the first call on, machine code answers in place of this method, and calls
         # `_feedforward` with what it does not cover.
         if '_quick' not in self.__dict__:
@@ -304,8 +318,9 @@ class Mechanism:
             if entry is not None:
                 self.feedforward = entry  # type: ignore[method-assign]
         return self._quick(
-            y, y_dot, y_ddot, wrench, goal=goal, friction=friction, limits=limits, nearest=nearest
-        )
+            y, y_dot, y_ddot, wrench, link_wrenches=link_wrenches,
+            goal=goal, friction=friction, limits=limits, nearest=nearest,
+        )  # fmt: skip
 
     def _feedforward(
         self,
@@ -314,6 +329,7 @@ class Mechanism:
         y_ddot: npt.ArrayLike | None = None,
         wrench: npt.ArrayLike | None = None,
         *,
+        link_wrenches: LinkWrenches | None = None,
         goal: Goal = 'torque',
         friction: bool = False,
         limits: LoadLimits | bool = False,
@@ -321,6 +337,8 @@ class Mechanism:
     ) -> Effort:
         """:meth:`feedforward` of what the generated function does not take."""
         given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        if link_wrenches:
+            given = self._with_links(given, link_wrenches)
         if _plain(goal, friction, limits, nearest) and self.kernels.available:
             told = self.kernels.evaluate(given)
             if told[kernels.COUNTS] == 1.0:
@@ -334,6 +352,7 @@ class Mechanism:
         Y_ddot: npt.ArrayLike | None = None,
         W: npt.ArrayLike | None = None,
         *,
+        link_wrenches: LinkWrenches | None = None,
         goal: Goal = 'torque',
         friction: bool = False,
         limits: LoadLimits | bool = False,
@@ -345,6 +364,8 @@ class Mechanism:
         ----------
         Y, Y_dot, Y_ddot : array_like, shape (N, n_y)
         W : array_like, shape (N, 6)
+        link_wrenches : mapping of str to array_like, shape (6,) or (N, 6)
+            As in :meth:`inverse_dynamics`.
 
         Returns
         -------
@@ -357,6 +378,8 @@ class Mechanism:
             As for a single call, naming the first row that fails.
         """
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        if link_wrenches:
+            given = self._with_links(given, link_wrenches)
         if _plain(goal, friction, limits, nearest) and self.kernels.available:
             return self._quick_batch(given)
         return self._effort(engine.FEEDFORWARD, given, goal, friction, limits, nearest)
@@ -394,6 +417,12 @@ class Mechanism:
         poses = self._structure.tree.poses(motion.q)
         rotation = poses.rotations[placement.body] @ placement.rotation
         return FramePose(poses.point(placement.body, placement.position), rotation)
+
+    def frame_chain(self, frame: str) -> FrameChain:
+        """What poses of a URDF link's frame are computed with; made once."""
+        if frame not in self._chains:
+            self._chains[frame] = FrameChain(self, frame)
+        return self._chains[frame]
 
     def frame_jacobian(self, motion: Motion, frame: str) -> FloatArray:
         """Twist of a frame per independent velocity (6, n_y): linear over angular.
@@ -528,6 +557,16 @@ class Mechanism:
         except KeyError:
             known = ', '.join(self.frames)
             raise InputError(f'no frame {frame!r}; there are: {known}') from None
+
+    def _with_links(
+        self, given: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
+    ) -> FloatArray:
+        """Rows (..., 3 n_y + 6) that go on with wrenches on all bodies, at tree positions."""
+        if q is None and self.kernels.available:
+            q = self.whole_rows(given)[..., self.slices['q']]
+        elif q is None:
+            q = self._evaluate(engine.MOTION, given)[..., self.slices['q']]
+        return np.concatenate([given, wrenches_on_bodies(self, q, wrenches)], axis=-1)
 
     def _effort(
         self,

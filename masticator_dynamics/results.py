@@ -49,7 +49,11 @@ class _Answer:
         self._slices = slices
 
     def given(self) -> FloatArray:
-        """A copy of what the engine was asked: y, y_dot, y_ddot, wrench (..., 3 n_y + 6)."""
+        """A copy of what the engine was asked: y, y_dot, y_ddot, wrench (..., 3 n_y + 6).
+
+        With ``link_wrenches`` six numbers for each moving body follow: force and torque in base
+        axes, torque about the body's origin.
+        """
         return self._given.copy()
 
     def row(self) -> FloatArray:
@@ -59,10 +63,10 @@ class _Answer:
     def _field(self, name: str) -> FloatArray:
         return self._rows[..., self._slices[name]]
 
-    def _asked(self, first: int, last: int | None) -> FloatArray:
+    def _asked(self, first: int, last: int) -> FloatArray:
         """Part of what the engine was asked, in multiples of n_y."""
         count = len(self.mechanism.independent)
-        return self._given[..., first * count : None if last is None else last * count]
+        return self._given[..., first * count : last * count]
 
     @property
     def y(self) -> FloatArray:
@@ -235,7 +239,8 @@ class Effort(_Answer):
     @property
     def wrench(self) -> FloatArray:
         """Force and torque (..., 6) of the environment on the platform, as given."""
-        return self._asked(3, None)
+        first = 3 * len(self.mechanism.independent)
+        return self._given[..., first : first + 6]
 
     @property
     def actuated(self) -> FloatArray:

@@ -25,10 +25,12 @@ def distribute(memory, scratch, block, table_memory, task, given, out):
     """
     model = unpack(memory, scratch)
     tables = unpack_tables(block, table_memory)
-    asked, told = 3 * len(model.independent) + 6, model.answer[len(model.answer) - 1]
+    told = model.answer[len(model.answer) - 1]
     actuators, contacts = len(model.actuated), len(tables.contacts)
     width = told + 1 + actuators + 3 * contacts + 3 * actuators + len(model.independent)
-    for row in range(len(given) // asked):
+    rows = len(out) // width
+    asked = len(given) // max(rows, 1)
+    for row in range(rows):
         answer = answer_of(out[row * width : row * width + told], model.answer)
         evaluate_row(model, task, given[row * asked : (row + 1) * asked], answer)
         if answer.report[0] == 0.0:

@@ -66,7 +66,7 @@ CHUNK = 2000  # rows; some ten milliseconds of work, between which Ctrl-C is hea
 @click.option(
     '--wrench-axes',
     metavar='FRAME',
-    help="URDF link along whose axes the wrench's components are. Default: the base.",
+    help='URDF link along whose axes the components of wrenches are. Default: the base.',
 )
 @click.option(
     '--wrench-point',
@@ -92,7 +92,9 @@ def inverse_dynamics(
 
     Columns of the motion: time (increasing); every independent coordinate c; c_dot and c_ddot for
     all of them, or for none: a spline in time then supplies them; fx fy fz tx ty tz, the wrench
-    of the environment on the platform, or none of these. Other columns are ignored.
+    of the environment on the platform, or none of these; fx@LINK fy@LINK fz@LINK tx@LINK ty@LINK
+    tz@LINK, for any URDF links: the wrench of the environment on that link, the force at the
+    link's origin and the torque about it. Wrenches add up. Other columns are ignored.
 
     Rows are independent of one another. Motions outside the ranges of joints, sockets and motors
     are computed and counted on standard error; with --limits, so are rows in which limits bind.
@@ -131,11 +133,16 @@ def _efforts(
     """Evaluate some rows."""
     states = motion.y[part], motion.y_dot[part], motion.y_ddot[part]
     wrench = motion.wrench[part] if motion.wrench is not None else None
-    if wrench is not None and (axes or point):
+    links = {link: rows[part] for link, rows in motion.link_wrenches.items()}
+    if (axes or point) and (links or wrench is not None):
         # Where frames are is known when the loops are closed.
         q = mechanism.feedforward_batch(states[0]).q
-        wrench = wrenches_on_platform(mechanism, q, wrench, axes, point)
-    return mechanism.feedforward_batch(*states, wrench, **asked)
+        if wrench is not None:
+            wrench = wrenches_on_platform(mechanism, q, wrench, axes, point)
+        links = {
+            link: wrenches_on_platform(mechanism, q, rows, axes) for link, rows in links.items()
+        }
+    return mechanism.feedforward_batch(*states, wrench, link_wrenches=links, **asked)
 
 
 def _columns(mechanism: Mechanism) -> list[str]:

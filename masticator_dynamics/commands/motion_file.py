@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import Table, read_table
+from masticator_dynamics.frames import check_frame
 from masticator_dynamics.mechanism import Mechanism
 
 WRENCH = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
@@ -27,6 +30,8 @@ class MotionFile:
         rad, m and their time derivatives.
     wrench : array, shape (N, 6), or None
         N and N m, as written in the file.
+    link_wrenches : dict of str to array, shape (N, 6)
+        The same on links, at their origins: columns ``fx@LINK`` to ``tz@LINK``.
     """
 
     table: Table
@@ -35,6 +40,7 @@ class MotionFile:
     y_dot: FloatArray
     y_ddot: FloatArray
     wrench: FloatArray | None
+    link_wrenches: dict[str, FloatArray]
 
 
 def read_motion(source: str, mechanism: Mechanism) -> MotionFile:
@@ -58,7 +64,25 @@ def read_motion(source: str, mechanism: Mechanism) -> MotionFile:
         _, y_dot, y_ddot = MotionPath.interpolate(time, y, names=names).sample(time)
     else:
         y_dot, y_ddot = derivatives[:, : len(names)], derivatives[:, len(names) :]
-    return MotionFile(table, time, y, y_dot, y_ddot, table.all_or_none(WRENCH))
+    wrench, on_links = table.all_or_none(WRENCH), _link_wrenches(table, mechanism)
+    return MotionFile(table, time, y, y_dot, y_ddot, wrench, on_links)
+
+
+def _link_wrenches(table: Table, mechanism: Mechanism) -> dict[str, FloatArray]:
+    """Wrenches (N, 6) by link."""
+    found = {}
+    for column in table.columns:
+        match = re.fullmatch(r'[ft][xyz]@(.+)', column)
+        if match and match[1] not in found:
+            link = match[1]
+            try:
+                check_frame(mechanism, link)
+            except InputError as error:
+                raise InputError(f'{table.source}, column {column!r}: {error}') from None
+            wrench = table.all_or_none([f'{part}@{link}' for part in WRENCH])
+            assert wrench is not None  # one of its columns is there
+            found[link] = wrench
+    return found
 
 
 def motion_columns(mechanism: Mechanism) -> list[str]:

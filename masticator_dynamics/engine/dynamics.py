@@ -20,12 +20,15 @@ def tree_load(model, a, wrench):
     """Generalised force per tree joint for the accelerations held by the bodies.
 
     ``wrench`` is what the environment does to the platform: force and torque in base axes, torque
-    about the platform frame's origin.
+    about the platform frame's origin; where more numbers follow, six for each body: the same about
+    the body's origin.
     """
     count, load = len(model.joints), model.load
     for i in range(count):
         inertial_wrench(model.joints[i], model.bodies[i])
     apply_wrench(model, wrench)
+    if len(wrench) > 6:
+        apply_to_bodies(model, wrench[6:])
     for i in range(count - 1, -1, -1):
         joint, body = model.joints[i], model.bodies[i]
         supplied = body.force if joint.prismatic else body.moment
@@ -89,6 +92,16 @@ def apply_wrench(model, wrench):
     body.moment[0] -= wrench[3] + y * wrench[2] - z * wrench[1]
     body.moment[1] -= wrench[4] + z * wrench[0] - x * wrench[2]
     body.moment[2] -= wrench[5] + x * wrench[1] - y * wrench[0]
+
+
+@kernel
+def apply_to_bodies(model, wrenches):
+    """Relieve each body of what the environment supplies to it, six numbers for each."""
+    for i in range(len(model.joints)):
+        body = model.bodies[i]
+        for r in range(3):
+            body.force[r] -= wrenches[6 * i + r]
+            body.moment[r] -= wrenches[6 * i + 3 + r]
 
 
 @kernel

@@ -28,12 +28,17 @@ MOTION, FEEDFORWARD, EFFORT = 0, 1, 2  # what to compute; EFFORT takes q, v, a f
 def evaluate(memory, scratch, task, given, out):
     """Evaluate rows of ``given``: y, y_dot, y_ddot, wrench; one row after the other, flat.
 
+    Rows may go on with wrenches on all bodies, see ``tree_load``. How many rows there are is seen
+    in ``out``.
+
     ``memory`` and ``scratch`` come from ``packing.pack``; a row of ``out``, flat as well, holds
     ``layout.Answer``. A row that fails carries a status, the block and an amount in its report.
     """
     model = unpack(memory, scratch)
-    asked, told = 3 * len(model.independent) + 6, model.answer[len(model.answer) - 1]
-    for row in range(len(given) // asked):
+    told = model.answer[len(model.answer) - 1]
+    rows = len(out) // told
+    asked = len(given) // max(rows, 1)
+    for row in range(rows):
         answer = answer_of(out[row * told : (row + 1) * told], model.answer)
         evaluate_row(model, task, given[row * asked : (row + 1) * asked], answer)
 

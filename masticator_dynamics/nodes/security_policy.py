@@ -51,9 +51,9 @@ _OURS = _ANY + Access((), ('/diagnostics', '~/transition_event'), tuple(f'~/{s}'
 
 _OF_NODES = {
     'dynamics': Access(
-        ('joint_trajectory', 'bite_force'),
+        ('joint_trajectory', 'bite_force', 'external_wrench'),
         ('feedforward_effort', 'feedforward_state', 'feedforward_trajectory', 'joint_states',
-         'contact_force/*', 'contact_multipliers', 'joint_force/*'),
+         'contact_force/*', 'contact_multipliers', 'external_effort', 'joint_force/*'),
     ),
     'servo_drives': Access(
         ('~/command', '~/emergency_stop', 'feedforward_state', 'feedforward_trajectory'),

@@ -90,9 +90,13 @@ class Forces:
         frame = plan.tree.frames[plan.description.platform]
         body = plan.body(frame.body)
         arm = vec.rotate(body.rotation, stacked([frame.position]))
-        force, moment = self._wrench[:3], self._wrench[3:]
+        force, moment = self._wrench[:3], self._wrench[3:6]
         body.force = vec.subtract(body.force, force)
         body.moment = vec.subtract(body.moment, vec.add(moment, vec.cross(arm, force)))
+        for first in range(6, len(self._wrench), 6):
+            body = plan.body(first // 6 - 1)
+            body.force = vec.subtract(body.force, self._wrench[first : first + 3])
+            body.moment = vec.subtract(body.moment, self._wrench[first + 3 : first + 6])
 
     def _newton_euler(self, stage: Stage, joint: Joint) -> tuple[Vector, Vector]:
         """About the body's origin, base axes.

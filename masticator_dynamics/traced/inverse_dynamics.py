@@ -44,8 +44,9 @@ class InverseDynamics:
 
     Parameters
     ----------
-    given : sequence, length 3 n_y + 6
-        y, y_dot, y_ddot, wrench on the platform.
+    given : sequence, length 3 n_y + 6 or more
+        y, y_dot, y_ddot, wrench on the platform; where more follow, wrenches on all bodies, as in
+        ``engine.dynamics.tree_load``. Limbs must then not share lanes.
     driving : collection of str
         Actuated joints that are powered.
     share : bool

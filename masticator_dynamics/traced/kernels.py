@@ -32,25 +32,34 @@ COUNTS, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of what is told
 class Kernels:
     """What is computed for a mechanism by machine code of its own.
 
-    Asked are y, y_dot, y_ddot and wrench. Told is 1 where it counts and 0 where the engine has to
-    look, then closure residual, balance residual, efforts and multipliers.
+    Asked are y, y_dot, y_ddot and wrench, and with ``loads`` wrenches on all bodies (see
+    ``engine.dynamics.tree_load``); rows that are longer than asked go to code of that kind. Told
+    is 1 where it counts and 0 where the engine has to look, then closure residual, balance
+    residual, efforts and multipliers.
 
     Parameters
     ----------
     driving : sequence of str
         Powered actuators.
+    loads : bool
+        Wrenches on all bodies.
     """
 
     def __init__(
-        self, description: MechanismDescription, structure: Structure, driving: Sequence[str]
+        self,
+        description: MechanismDescription,
+        structure: Structure,
+        driving: Sequence[str],
+        loads: bool = False,
     ):
         self._description, self._structure = description, structure
         self._driving = tuple(driving)
         self.freedoms, self.actuators = len(description.independent), len(description.actuated)
-        self.asked = 3 * self.freedoms + 6
         self.rows = sum(c.size for c in structure.constraints)
         self.told = EFFORT + self.actuators + self.rows
         self.tree = len(structure.tree.joints)
+        self._loads = loads
+        self.asked = 3 * self.freedoms + 6 + (6 * self.tree if loads else 0)
 
     reason = ''  # why there is no machine code
 
@@ -80,12 +89,21 @@ class Kernels:
         address = row.address('entry')
         return python_entry.callable_entry(address, row, result, mechanism, otherwise, sizes)
 
+    @functools.cached_property
+    def loaded(self) -> Kernels:
+        """The same with wrenches on all bodies."""
+        return Kernels(self._description, self._structure, self._driving, True)
+
     def evaluate(self, given: FloatArray) -> FloatArray:
         """What is told (..., told) of what is asked, one row or many (..., asked)."""
+        if given.shape[-1] > self.asked:
+            return self.loaded.evaluate(given)
         return self._run(given, self.told, lambda: self._row, lambda: self._rows)
 
     def everything(self, given: FloatArray) -> FloatArray:
         """Whether it counts, then a row of the engine (``engine/layout.py``)."""
+        if given.shape[-1] > self.asked:
+            return self.loaded.everything(given)
         return self._run(
             given, 1 + self._engine_width, lambda: self._whole_row, lambda: self._whole_rows
         )
@@ -127,7 +145,7 @@ class Kernels:
 
     @functools.cached_property
     def _whole_row(self) -> Library:
-        return self._library('whole row', lambda: self._record(True, whole, 'row'))
+        return self._library('whole row', lambda: self._record(not self._loads, whole, 'row'))
 
     @functools.cached_property
     def _whole_rows(self) -> Library:
@@ -146,10 +164,13 @@ class Kernels:
         return [
             object_cache.SOURCES, s.tree, s.constraints, s.blocks, s.stages, s.home,
             d.gravity, d.platform, d.independent, d.actuated, d.actuators, self._driving,
+            self._loads,
         ]  # fmt: skip
 
     def _row_text(self) -> str:
-        text = self._record(True, told, 'row')
+        text = self._record(not self._loads, told, 'row')
+        if self._loads:
+            return text
         entry = python_entry.entry_function(
             'entry', 'row', self.freedoms, self.actuators, self.told, EFFORT
         )

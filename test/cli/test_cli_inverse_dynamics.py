@@ -238,6 +238,37 @@ def test_a_row_of_a_later_chunk_is_named_by_its_place_in_the_file(inverse, write
         assert not out.exists()
 
 
+LINKS = ('incisor', 'crank_2_link')
+ON_LINKS = [f'{part}@{link}' for link in LINKS for part in WRENCH]
+
+
+@pytest.mark.parametrize('axes', ['', 'molar_left'])
+def test_wrenches_on_links_add_up_along_the_axes_asked_for(inverse, write, read, axes) -> None:
+    rows, links = states(4), np.random.default_rng(8).normal(size=(4, 12))
+    options = ('--wrench-axes', axes) if axes else ()
+    answer, out = inverse(write([*FULL, *ON_LINKS], np.hstack([rows, links])), *options)
+    assert answer.status == 0
+    found, mechanism = efforts(read(out)), Mechanism.load('masticator')
+    for row in range(4):
+        motion = mechanism.solve(*np.split(rows[row, 1:13], 3))
+        turn = mechanism.frame_pose(motion, axes).rotation if axes else np.eye(3)
+        given = np.concatenate([rows[row, 13:], links[row]]).reshape(-1, 3) @ turn.T
+        platform, *others = given.reshape(3, 6)
+        asked = dict(zip(LINKS, others, strict=True))
+        expected = mechanism.inverse_dynamics(motion, platform, link_wrenches=asked).actuated
+        np.testing.assert_allclose(found[row], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_wrenches_on_links_must_be_whole_and_of_links_that_there_are(inverse, write) -> None:
+    for names, words in (
+        ([f'{part}@molar' for part in WRENCH], "column 'fx@molar': no frame 'molar'"),
+        (['fz@incisor'], "missing 'fx@incisor'"),
+    ):
+        rows = np.hstack([states(2), np.zeros((2, len(names)))])
+        answer, out = inverse(write([*FULL, *names], rows))
+        assert answer.status == 2 and words in answer.err and not out.exists()
+
+
 @pytest.mark.parametrize('option', ['--wrench-axes', '--wrench-point'])
 @pytest.mark.parametrize('columns', [13, 19])
 def test_an_unknown_frame_is_refused_naming_the_known(inverse, write, option, columns) -> None:

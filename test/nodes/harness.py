@@ -304,7 +304,9 @@ class Client(Peer):
         topics = {contact: f'contact_force/{contact}' for contact in contacts}
         self.contacts = {c: self.record(WrenchStamped, topic) for c, topic in topics.items()}
         self._trajectory = self.node.create_publisher(JointTrajectory, 'joint_trajectory', 10)
+        self.external = self.record(JointState, 'external_effort')
         self._bite = self.node.create_publisher(WrenchStamped, 'bite_force', 10)
+        self._external = self.node.create_publisher(WrenchStamped, 'external_wrench', 10)
 
     def connect(self):
         """Wait until messages flow both ways."""
@@ -312,6 +314,7 @@ class Client(Peer):
         wait_for(lambda: self.status('cycle'), 'diagnostics')
         wait_for(self._trajectory.get_subscription_count, 'joint_trajectory')
         wait_for(self._bite.get_subscription_count, 'bite_force')
+        wait_for(self._external.get_subscription_count, 'external_wrench')
 
     def publish(self, message):
         """Publish a trajectory as it is."""
@@ -352,31 +355,47 @@ class Client(Peer):
             raise AssertionError(f'{error}; {self.status("trajectory")}') from None
 
     def bite(self, frame, force, torque=(0.0, 0.0, 0.0), stamp=None):
+        self.bite_message(self._wrench(frame, force, torque, stamp))
+
+    def push(self, frame, wrench, stamp=None):
+        """Publish an external wrench (6,) on a link."""
+        self._external.publish(self._wrench(frame, wrench[:3], wrench[3:], stamp))
+
+    def _wrench(self, frame, force, torque, stamp):
         message = WrenchStamped()
         message.header.frame_id = frame
         message.header.stamp = to_time(self.now() if stamp is None else stamp)
         wrench = message.wrench
         wrench.force.x, wrench.force.y, wrench.force.z = (float(v) for v in force)
         wrench.torque.x, wrench.torque.y, wrench.torque.z = (float(v) for v in torque)
-        self.bite_message(message)
+        return message
 
     def bite_message(self, message):
         """Publish a bite force as it is."""
         self._bite.publish(message)
 
-    @contextlib.contextmanager
     def biting(self, frame, force, torque=(0.0, 0.0, 0.0), period=0.01):
         """Send a constant force all the time, from when the node has heard of it."""
+        return self._sending('bite force', lambda: self.bite(frame, force, torque), period)
+
+    def pushing(self, wrenches):
+        """Send constant wrenches (6,) by frame all the time."""
+        return self._sending(
+            'external wrench', lambda: [self.push(*wrench) for wrench in wrenches.items()], 0.01
+        )
+
+    @contextlib.contextmanager
+    def _sending(self, what, publish, period):
         ended = threading.Event()
 
         def send():
             while not ended.wait(period):
-                self.bite(frame, force, torque)
+                publish()
 
         thread = threading.Thread(target=send)
         thread.start()
         try:
-            self.wait_for_value('bite force', 'state', 'fresh')
+            self.wait_for_value(what, 'state', 'fresh')
             yield
         finally:
             ended.set()

@@ -7,7 +7,7 @@ import pytest
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import MotionPath
-from masticator_dynamics.nodes.dynamics.bite_force import BiteForce
+from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWrenches
 from masticator_dynamics.nodes.dynamics.cycle import EffortClamp, FeedforwardCycle
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
 
@@ -56,12 +56,52 @@ def test_age_counts_from_the_stamp_but_never_from_the_future(bite):
     assert bite.age(20 * S + S // 4) == pytest.approx(0.25)
 
 
+def test_wrenches_of_several_frames_add_up_and_their_share_is_told(mechanism, motion, bite):
+    external = MeasuredWrenches(mechanism)
+    cycle = FeedforwardCycle(mechanism, motion, bite, EffortClamp(mechanism), external=external)
+    free = cycle(0)
+    assert not free.external.any()
+    external.take('molar_left', 0, S, np.array([9.0, 9.0, 9.0, 0.0, 0.0, 0.0]))
+    external.take('molar_left', 0, S, np.array([1.0, -2.0, 30.0, 0.4, 0.5, -0.6]))  # newer
+    external.take('crank_2_link', 0, S + S // 20, np.array([0.0, 3.0, 1.0, 0.0, 0.01, 0.02]))
+    bite.take('incisor', 0, S, np.array([0.0, 0.0, -20.0, 0.0, 0.0, 0.0]))
+    home = mechanism.home
+    wrench = mechanism.wrench_on_platform(home, (0, 0, -20.0), (0, 0, 0), 'incisor', 'incisor')
+    molar = mechanism.frame_pose(home, 'molar_left').rotation
+    crank = mechanism.frame_pose(home, 'crank_2_link').rotation
+    links = {
+        'molar_left': np.concatenate([molar @ (1.0, -2.0, 30.0), molar @ (0.4, 0.5, -0.6)]),
+        'crank_2_link': np.concatenate([crank @ (0.0, 3.0, 1.0), crank @ (0.0, 0.01, 0.02)]),
+    }
+    wanted = mechanism.feedforward(home.y, wrench=wrench, link_wrenches=links).actuated
+    answer = cycle(S)
+    assert answer.actuated == pytest.approx(wanted, abs=1e-9)
+    assert answer.external == pytest.approx(wanted - free.actuated, abs=1e-9)
+    # Each is stale by itself.
+    later = S + S // 20 + S // 10
+    assert external.stale(later) == ['molar_left'] and external.state(later) == 'stale'
+    links.pop('molar_left')
+    wanted = mechanism.feedforward(home.y, link_wrenches=links).actuated
+    assert cycle(later).actuated == pytest.approx(wanted, abs=1e-9)
+    assert not cycle(2 * S).external.any()
+
+
+def test_the_share_is_of_what_is_sent(mechanism, motion, bite):
+    clamp = EffortClamp(mechanism)
+    cycle = FeedforwardCycle(mechanism, motion, bite, clamp)
+    free = cycle(0).actuated
+    bite.take('molar_left', 0, S, np.array([0.0, 0.0, -2000.0, 0.0, 0.0, 0.0]))
+    answer = cycle(S)
+    assert (np.abs(answer.effort.actuated) > clamp.limits).any()
+    assert answer.external == pytest.approx(answer.actuated - free, abs=1e-12)
+
+
 def test_refused_wrench_leaves_the_one_before(bite):
     bite.take('incisor', 0, S, np.ones(6))
     for frame, wrench in (('tooth', np.ones(6)), ('incisor', np.full(6, np.nan))):
         with pytest.raises(InputError):
             bite.take(frame, 0, 2 * S, wrench)
-    assert bite.newest.frame == 'incisor' and bite.newest.time == S
+    assert bite.fresh(S).frame == 'incisor' and bite.fresh(S).time == S
 
 
 def test_clamp_cuts_and_remembers(mechanism):

@@ -77,6 +77,57 @@ def test_stale_bite_force_counts_as_zero_with_a_diagnostic(at_home, mechanism, n
         at_home.wait_for_status('bite force', 'OK', 'fresh')
 
 
+PUSHES = {
+    'crank_3_link': (0.5, -1.0, 2.0, 0.01, 0.02, -0.01),
+    'molar_left': (1.0, 2.0, -8.0, 0.0, 0.1, 0.0),
+}
+
+
+def in_base(mechanism, motion):
+    """PUSHES along the axes of the base."""
+    turns = {link: mechanism.frame_pose(motion, link).rotation for link in PUSHES}
+    return {link: (np.reshape(w, (2, 3)) @ turns[link].T).ravel() for link, w in PUSHES.items()}
+
+
+def test_external_wrenches_of_all_frames_count_with_the_bite_force(at_home, mechanism):
+    motion = opened(at_home, mechanism)
+    frame = 'molar_right'
+    wrench = mechanism.wrench_on_platform(motion, FORCE, TORQUE, frame, frame)
+    links, free = in_base(mechanism, motion), mechanism.feedforward(OPEN).actuated
+    with at_home.pushing(PUSHES):
+        pushed = mechanism.feedforward(OPEN, link_wrenches=links).actuated
+        assert at_home.settles_at(pushed)
+        with at_home.biting(frame, FORCE, TORQUE):
+            both = mechanism.feedforward(OPEN, wrench=wrench, link_wrenches=links).actuated
+            assert at_home.settles_at(both)
+            share = at_home.external[-1]
+            assert share.name == list(mechanism.actuated)
+            assert np.abs(np.array(share.effort) - (both - free)).max() < 1e-9
+            stamps = {nanoseconds(s.header.stamp) for s in at_home.states}
+            assert nanoseconds(at_home.external[-50].header.stamp) in stamps
+    assert at_home.settles_at(free)
+    wait_for(lambda: not any(at_home.external[-1].effort), 'a share of zero')
+
+
+def test_external_wrenches_are_stale_frame_by_frame(at_home, mechanism, node):
+    links, home = in_base(mechanism, mechanism.home), mechanism.home.y
+    with at_home.pushing(PUSHES):
+        assert at_home.settles_at(mechanism.feedforward(home, link_wrenches=links).actuated)
+        # One more frame, once; what it said counts no more after 0.2 s.
+        at_home.push('incisor', (0.0, 0.0, -5.0, 0.0, 0.0, 0.0))
+        at_home.wait_for_status('external wrench', 'ERROR', 'stale: older than 0.2 s')
+        assert at_home.status('external wrench')[2]['stale frames'] == 'incisor'
+        assert at_home.settles_at(mechanism.feedforward(home, link_wrenches=links).actuated)
+    assert 'incisor' in node.wait_for_line('external_wrench is stale')[-1]
+
+
+def test_an_external_wrench_in_an_unknown_frame_is_refused(at_home, node):
+    at_home.push('molar', np.ones(6))
+    _, text, _ = at_home.wait_for_status('external wrench', 'ERROR', 'rejected')
+    assert "unknown frame 'molar'" in text
+    node.wait_for_line('external_wrench rejected')
+
+
 def test_effort_beyond_limits_is_clamped_with_a_warning(at_home, mechanism, node):
     force, frame = (0.0, 0.0, -800.0), 'molar_left'
     wrench = mechanism.wrench_on_platform(mechanism.home, force, (0, 0, 0), frame, frame)
@@ -177,7 +228,7 @@ def test_diagnostics_tell_of_everything(at_home, mechanism):
     at_home.send(mechanism.independent, [0.5], [[0.0] * 3])
     at_home.wait_for_status('trajectory', 'ERROR')
     status = {s.name: s for s in at_home.reports()[-1].status}
-    names = ('cycle', 'trajectory', 'bite force', 'effort', 'messages')
+    names = ('cycle', 'trajectory', 'bite force', 'external wrench', 'effort', 'messages')
     assert set(status) == {f'dynamics: {name}' for name in names}
     assert {s.hardware_id for s in status.values()} == {'masticator'}
     cycle = {v.key: v.value for v in status['dynamics: cycle'].values}
@@ -219,13 +270,15 @@ def test_parameters_are_described(client):
 def test_publishers_are_reliable_and_the_bite_force_is_taken_from_any(client, mechanism):
     node = client.node
     topics = ['feedforward_effort', 'feedforward_state', 'feedforward_trajectory', 'joint_states']
+    topics += ['contact_multipliers', 'external_effort']
     topics += [f'contact_force/{c}' for c in mechanism.contacts]
     topics += [f'joint_force/{j}' for j in mechanism.actuated] + ['/diagnostics']
     for topic in topics:
         (publisher,) = node.get_publishers_info_by_topic(topic)
         assert publisher.qos_profile.reliability == ReliabilityPolicy.RELIABLE, topic
-    (subscription,) = node.get_subscriptions_info_by_topic('bite_force')
-    assert subscription.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+    for topic in ('bite_force', 'external_wrench'):
+        (subscription,) = node.get_subscriptions_info_by_topic(topic)
+        assert subscription.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT, topic
 
 
 def test_topics_are_relative_to_the_namespace(ros_domain):

@@ -17,6 +17,7 @@ whose Jacobian in Pinocchio 4 is silently wrong unless their `calc` ran before.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -283,6 +284,7 @@ class PinocchioOracle:
         y_dot: ArrayLike | None = None,
         y_ddot: ArrayLike | None = None,
         wrench: ArrayLike | None = None,
+        link_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> OracleEffort:
         """
         Return the actuated efforts of minimum norm and the contact multipliers.
@@ -291,6 +293,7 @@ class PinocchioOracle:
         ----------
         y, y_dot, y_ddot : (n_y,) independent coordinates and derivatives.
         wrench : (6,) force and moment about the platform's origin on the platform, base axes.
+        link_wrenches : the same on other links, by name, about their origins.
         """
         motion = self.solve(y, y_dot, y_ddot)
         needed = pin.rnea(self.model, self.data, self._configuration(motion.q), motion.v, motion.a)
@@ -298,6 +301,8 @@ class PinocchioOracle:
         jacobian = self._constraint_jacobian(motion.q)
         if wrench is not None:
             needed = needed - self._jacobian(self._platform).T @ np.asarray(wrench, dtype=float)
+        for link, on_link in (link_wrenches or {}).items():
+            needed = needed - self._jacobian(self._frame(link)).T @ np.asarray(on_link, dtype=float)
 
         # loop and contact forces do no work on the mechanism's own motions
         actuated_map = self._motor_rows @ motion.motion_map

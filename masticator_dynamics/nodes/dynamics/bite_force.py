@@ -1,18 +1,16 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The force of the food as it is measured: the newest value, for as long as it is fresh."""
+"""Wrenches as they are measured, of food and others: the newest, for as long as they are fresh."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.frames import FrameChain
 
 COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 LARGEST = 1e6  # N and N m; more is no measurement and would drown all else in rounding
@@ -20,7 +18,7 @@ LARGEST = 1e6  # N and N m; more is no measurement and would drown all else in r
 
 @dataclasses.dataclass(frozen=True)
 class MeasuredWrench:
-    """Force and torque (3,) each, environment on platform, in the axes of ``frame``."""
+    """Force and torque (3,) each, of the environment, in the axes of ``frame``."""
 
     frame: str
     time: int  # ns, when it was measured
@@ -28,8 +26,8 @@ class MeasuredWrench:
     torque: FloatArray
 
 
-class BiteForce:
-    """The newest measured wrench and what it means for the platform.
+class MeasuredWrenches:
+    """The newest measured wrench on the link of each frame.
 
     Parameters
     ----------
@@ -39,9 +37,7 @@ class BiteForce:
     def __init__(self, mechanism: Mechanism):
         self._mechanism = mechanism
         self.timeout = 0.1  # s
-        self.point_frame = ''
-        self.newest: MeasuredWrench | None = None
-        self._chain = functools.lru_cache(functools.partial(FrameChain, mechanism))
+        self._newest: dict[str, MeasuredWrench] = {}
 
     def check_frame(self, frame: str) -> None:
         """Refuse a frame that the URDF does not have.
@@ -79,12 +75,16 @@ class BiteForce:
                 raise InputError(f'{name} is {value} {unit}, not a number up to {LARGEST:g}')
         # A stamp from the future (unsynchronised clocks) must not keep a force alive.
         time = min(stamp, received) if stamp else received
-        self.newest = MeasuredWrench(frame, time, wrench[:3], wrench[3:])
+        self._newest[self._place(frame)] = MeasuredWrench(frame, time, wrench[:3], wrench[3:])
+
+    def _place(self, frame: str) -> str:
+        """Measurements of one place replace one another."""
+        return frame
 
     def age(self, now: int) -> float | None:
-        """Seconds since the newest measurement; None before the first."""
-        newest = self.newest
-        return None if newest is None else (now - newest.time) * 1e-9
+        """Seconds since the newest measurement of the oldest place; None before the first."""
+        times = [measured.time for measured in tuple(self._newest.values())]
+        return (now - min(times)) * 1e-9 if times else None
 
     def state(self, now: int) -> str:
         """``none`` so far, ``fresh`` or ``stale``."""
@@ -93,21 +93,48 @@ class BiteForce:
             return 'none'
         return 'fresh' if age <= self.timeout else 'stale'
 
+    def stale(self, now: int) -> list[str]:
+        """Frames whose newest measurement is too old to count at a time (ns)."""
+        newest = tuple(self._newest.values())
+        return [m.frame for m in newest if (now - m.time) * 1e-9 > self.timeout]
+
+    def all_fresh(self, now: int) -> list[MeasuredWrench]:
+        """The measurements that count at a time (ns)."""
+        newest = tuple(self._newest.values())
+        return [m for m in newest if (now - m.time) * 1e-9 <= self.timeout]
+
+    def on_links(self, measured: list[MeasuredWrench], q: FloatArray) -> dict[str, FloatArray]:
+        """Wrenches (6,) in base axes about the links' origins, at tree positions (n_q,)."""
+        rotated = {}
+        for one in measured:
+            _, rotation = self._mechanism.frame_chain(one.frame).poses(q)
+            rotated[one.frame] = np.concatenate([rotation @ one.force, rotation @ one.torque])
+        return rotated
+
+
+class BiteForce(MeasuredWrenches):
+    """The newest measured wrench, whatever its frame, and what it means for the platform."""
+
+    def __init__(self, mechanism: Mechanism):
+        super().__init__(mechanism)
+        self.point_frame = ''
+
+    def _place(self, frame: str) -> str:
+        return ''
+
     def fresh(self, now: int) -> MeasuredWrench | None:
         """Return the measurement that counts at a time (ns), if any."""
-        newest = self.newest
-        if newest is None or (now - newest.time) * 1e-9 > self.timeout:
-            return None
-        return newest
+        return next(iter(self.all_fresh(now)), None)
 
     def on_platform(self, measured: MeasuredWrench, q: FloatArray) -> FloatArray:
         """Wrench (6,) in base axes about the platform's origin, at tree positions (n_q,)."""
         point_frame = self.point_frame or measured.frame
         platform = self._mechanism.description.platform
-        point, rotation = self._chain(measured.frame).poses(q)
+        chain = self._mechanism.frame_chain
+        point, rotation = chain(measured.frame).poses(q)
         if point_frame != measured.frame:
-            point, _ = self._chain(point_frame).poses(q)
-        arm = point - self._chain(platform).poses(q)[0]
+            point, _ = chain(point_frame).poses(q)
+        arm = point - chain(platform).poses(q)[0]
         force = rotation @ measured.force
         wrench = np.empty(6)
         wrench[:3] = force

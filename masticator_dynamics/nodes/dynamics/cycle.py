@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What one control cycle computes: motion, bite force and efforts at one instant."""
+"""What one control cycle computes: motion, measured wrenches and efforts at one instant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.limits.ranges import LIMITS_KEPT
 from masticator_dynamics.mechanism import Goal
-from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWrench
+from masticator_dynamics.nodes.dynamics.bite_force import (
+    BiteForce,
+    MeasuredWrench,
+    MeasuredWrenches,
+)
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, State
 from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch
 from masticator_dynamics.results import Effort
@@ -70,19 +74,30 @@ class EffortClamp:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """Effort as computed, and the effort (n_u,) that may be sent."""
+    """Effort as computed, effort (n_u,) that may be sent, and the share of wrenches in it."""
 
     effort: Effort
     actuated: FloatArray
+    external: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Loads:
+    """The bite force that counts, if any, and the wrenches on other links."""
+
+    bite: MeasuredWrench | None
+    others: list[MeasuredWrench]
 
 
 class FeedforwardCycle:
-    """Evaluates the executed motion with the measured bite force.
+    """Evaluates the executed motion with the measured bite force and external wrenches.
 
     Parameters
     ----------
     mechanism : Mechanism
         Used by the calling thread only: it keeps scratch memory.
+    external : MeasuredWrenches, optional
+        Wrenches besides the bite force, on any links.
     goal : str
         How redundant actuators share the load.
     friction : bool
@@ -99,10 +114,13 @@ class FeedforwardCycle:
         bite: BiteForce,
         clamp: EffortClamp,
         *,
+        external: MeasuredWrenches | None = None,
         goal: Goal = 'torque',
         friction: bool = False,
         watch: LoadWatch | None = None,
     ):
+        self._external = external or MeasuredWrenches(mechanism)
+        self._nothing = np.zeros(len(mechanism.actuated))
         self._asked: dict[str, Any] = {'goal': goal, 'friction': friction}
         self._watch = watch
         self._mechanism = mechanism
@@ -125,15 +143,18 @@ class FeedforwardCycle:
         stops where it last could.
         """
         state = self._motion.state(time)
+        loads = self._loads(time)
         try:
-            effort = self._evaluate(state, self._bite.fresh(time))
+            effort = self._evaluate(state, loads)
         except MasticatorError as error:
             self.failure = str(error)
             self._motion.hold(time, self._last_position)
             rest = np.zeros_like(self._last_position)
-            effort = self._evaluate((self._last_position, rest, rest), None)
+            state, loads = (self._last_position, rest, rest), None
+            effort = self._evaluate(state, loads)
         self._last_position = effort.y
-        return Answer(effort, self._clamp(effort.actuated))
+        sent = self._clamp(effort.actuated)
+        return Answer(effort, sent, sent - self._unloaded(state) if loads else self._nothing)
 
     def hold_if_moving(self, last: int, time: int, reason: str) -> bool:
         """Hold the pose of the last cycle from a time on (ns), if anything moved since then."""
@@ -167,23 +188,40 @@ class FeedforwardCycle:
             for row, chain in zip(self._actuated_rows, self._joint_chains, strict=True)
         ]
 
-    def _evaluate(self, state: State, measured: MeasuredWrench | None) -> Effort:
+    def _loads(self, time: int) -> Loads | None:
+        """What counts at a time (ns); None where nothing does."""
+        bite, others = self._bite.fresh(time), self._external.all_fresh(time)
+        return Loads(bite, others) if bite or others else None
+
+    def _evaluate(self, state: State, loads: Loads | None) -> Effort:
         """Efforts within the limits that are watched, if any."""
         if self._watch is None:
-            return self._effort(state, measured)
+            return self._effort(state, loads)
         try:
-            effort = self._effort(state, measured, limits=self._watch.limits, nearest=True)
+            effort = self._effort(state, loads, limits=self._watch.limits, nearest=True)
         except LimitError as error:
             # Not even another motion keeps them: the clamp has the last word.
             self._watch.fail(str(error))
-            return self._effort(state, measured)
+            return self._effort(state, loads)
         self._watch.take(effort)
         return effort
 
-    def _effort(self, state: State, measured: MeasuredWrench | None, **limited: Any) -> Effort:
+    def _unloaded(self, state: State) -> FloatArray:
+        """Efforts (n_u,) that would be sent without external wrenches."""
+        limited = {'limits': self._watch.limits, 'nearest': True} if self._watch else {}
+        try:
+            wanted = self._effort(state, None, **limited).actuated
+        except LimitError:
+            wanted = self._effort(state, None).actuated
+        return np.clip(wanted, -self._clamp.limits, self._clamp.limits)
+
+    def _effort(self, state: State, loads: Loads | None, **limited: Any) -> Effort:
         y, y_dot, y_ddot = state
-        if measured is None:
+        if loads is None:
             return self._mechanism.feedforward(y, y_dot, y_ddot, **self._asked, **limited)
         motion = self._mechanism.solve(y, y_dot, y_ddot)
-        wrench = self._bite.on_platform(measured, motion.q)
-        return self._mechanism.inverse_dynamics(motion, wrench, **self._asked, **limited)
+        wrench = self._bite.on_platform(loads.bite, motion.q) if loads.bite else None
+        links = self._external.on_links(loads.others, motion.q)
+        return self._mechanism.inverse_dynamics(
+            motion, wrench, link_wrenches=links, **self._asked, **limited
+        )

@@ -60,7 +60,7 @@ DECLARATIONS = (
     Declaration(
         'bite_force.timeout',
         0.1,
-        'Age beyond which a bite force counts as zero, s.',
+        'Age beyond which a bite force or an external wrench counts as zero, s.',
         read_only=False,
         interval=(0.001, 60.0),
     ),

@@ -69,6 +69,10 @@ class Publishers:
         self._multipliers_bytes = WireMessage(
             JointState(name=list(mechanism.contacts)), {'effort': len(mechanism.contacts)}
         )
+        self._external = publisher(JointState, 'external_effort')
+        self._external_bytes = WireMessage(
+            JointState(name=list(mechanism.actuated)), {'effort': actuated}
+        )
 
         def wrench(topic: str, frame: str) -> tuple[Any, WireMessage]:
             message = WrenchStamped()
@@ -85,7 +89,7 @@ class Publishers:
             for joint, frame in zip(mechanism.actuated, joint_frames, strict=True)
         ]
         self._all = [self._effort, self._state, self._trajectory, self._joint_states]
-        self._all.append(self._multipliers)
+        self._all += [self._multipliers, self._external]
         self._all += [publisher for publisher, _ in (*self._contacts, *self._joint_forces)]
 
     def destroy(self, node: LifecycleNode) -> None:
@@ -94,13 +98,15 @@ class Publishers:
             node.destroy_lifecycle_publisher(publisher)
 
     def cycle(self, time: int, answer: Answer) -> None:
-        """Efforts, state of the actuated joints and, if wanted, contacts at a time (ns)."""
+        """Efforts, state of the actuated joints and, if wanted, the rest, at a time (ns)."""
         told = answer.effort
         self._effort.publish(self._effort_bytes.filled(time, answer.actuated))
         state = self._state_bytes.filled(time, told.position, told.velocity, answer.actuated)
         self._state.publish(state)
         if self._multipliers.get_subscription_count():
             self._multipliers.publish(self._multipliers_bytes.filled(time, told.contact))
+        if self._external.get_subscription_count():
+            self._external.publish(self._external_bytes.filled(time, answer.external))
 
     def joint_states(self, time: int, effort: Effort) -> None:
         """All joints of the tree at a time (ns)."""

@@ -16,8 +16,7 @@ from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.nodes.common.trajectory_cdr import Point, Trajectory
-from masticator_dynamics.nodes.dynamics.bite_force import BiteForce
-from masticator_dynamics.nodes.dynamics.bite_force_input import BiteForceInput
+from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWrenches
 from masticator_dynamics.nodes.dynamics.cycle import Answer, EffortClamp, FeedforwardCycle
 from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
@@ -26,12 +25,13 @@ from masticator_dynamics.nodes.dynamics.parameters import Settings
 from masticator_dynamics.nodes.dynamics.publishers import Publishers
 from masticator_dynamics.nodes.dynamics.trajectory_input import TrajectoryInput
 from masticator_dynamics.nodes.dynamics.trajectory_preparation import PreparedTrajectory
+from masticator_dynamics.nodes.dynamics.wrench_input import WrenchInput
 
 
 class Runtime:
     """Mechanism, motion, topics and the control cycle.
 
-    Three threads: the scheduler's takes bite forces and publishes, the executor's does the rest of
+    Three threads: the scheduler's takes wrenches and publishes, the executor's does the rest of
     ROS, and a worker prepares trajectories with a mechanism of its own.
 
     Parameters
@@ -51,11 +51,11 @@ class Runtime:
         self.mechanism = mechanism = _load(settings)
         mechanism.feedforward(mechanism.home.y, goal=settings.goal, friction=settings.friction)
         self.motion = ExecutedMotion(mechanism.home.y, mechanism.independent)
-        self.bite = BiteForce(mechanism)
+        self.bite, self.external = BiteForce(mechanism), MeasuredWrenches(mechanism)
         self.clamp = EffortClamp(mechanism)
         self.watch = LoadWatch(mechanism) if settings.limits else None
         self.apply(settings)
-        self.cycle = self._new_cycle(self.bite, self.clamp, self.watch)
+        self.cycle = self._new_cycle(self.bite, self.external, self.clamp, self.watch)
         self.answer: Answer | None = None
         self.errors = 0  # cycles that failed
         self._node = node
@@ -68,7 +68,9 @@ class Runtime:
             settings.rate, self.now, self._run_cycle, self._clock_jumped, self._stalled,
             self._cycle_failed,
         )  # fmt: skip
-        self.bite_input = BiteForceInput(node, self.bite, self.now, settings.frame_prefix)
+        prefix = settings.frame_prefix
+        self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
+        self.external_input = WrenchInput(node, 'external_wrench', self.external, self.now, prefix)
         self.trajectory_input = TrajectoryInput(
             node,
             Mechanism(mechanism.description),
@@ -89,7 +91,7 @@ class Runtime:
         """
         self.check(settings)
         self.bite.point_frame = settings.bite_force_point_frame
-        self.bite.timeout = settings.bite_force_timeout
+        self.bite.timeout = self.external.timeout = settings.bite_force_timeout
         self.clamp.scale = settings.effort_limit_scale
         if self.watch is not None:
             self.watch.limits = scaled_limits(self.mechanism, settings.effort_limit_scale)
@@ -122,6 +124,7 @@ class Runtime:
         self.scheduler.stop()
         self.trajectory_input.destroy()
         self.bite_input.destroy()
+        self.external_input.destroy()
         self._publishers.destroy(self._node)
 
     def now(self) -> int:
@@ -135,13 +138,18 @@ class Runtime:
         return self.trajectory_input.active
 
     def _new_cycle(
-        self, bite: BiteForce, clamp: EffortClamp, watch: LoadWatch | None
+        self,
+        bite: BiteForce,
+        external: MeasuredWrenches,
+        clamp: EffortClamp,
+        watch: LoadWatch | None,
     ) -> FeedforwardCycle:
         return FeedforwardCycle(
             self.mechanism,
             self.motion,
             bite,
             clamp,
+            external=external,
             goal=self._settings.goal,
             friction=self._settings.friction,
             watch=watch,
@@ -152,6 +160,7 @@ class Runtime:
 
     def _run_cycle(self, due: int) -> None:
         self.bite_input.poll()
+        self.external_input.poll()
         answer = self.cycle(due)
         self._publishers.cycle(due, answer)
         self.answer = answer
@@ -193,10 +202,11 @@ class Runtime:
     def _warm_up(self) -> None:
         """Run once what runs later: code is compiled or loaded, caches are filled."""
         home = self.mechanism.home
-        measured = BiteForce(self.mechanism)
-        measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
+        bite, external = BiteForce(self.mechanism), MeasuredWrenches(self.mechanism)
+        for measured in (bite, external):
+            measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
         clamp, watch = EffortClamp(self.mechanism), self._warm_watch()
-        cycle = self._new_cycle(measured, clamp, watch)
+        cycle = self._new_cycle(bite, external, clamp, watch)
         effort = cycle(1).effort
         cycle.contact_forces(effort)
         cycle.joint_forces(effort)

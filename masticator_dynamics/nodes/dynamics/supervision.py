@@ -12,9 +12,11 @@ from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN, Rejections
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
+from masticator_dynamics.nodes.dynamics.bite_force import MeasuredWrenches
 from masticator_dynamics.nodes.dynamics.cycle import Answer
 from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.nodes.dynamics.runtime import Runtime
+from masticator_dynamics.nodes.dynamics.wrench_input import WrenchInput
 
 _LATE_PART = 0.001  # of the cycles, above which there is a warning
 
@@ -32,7 +34,7 @@ class Supervision:
         self._node, self._runtime = node, runtime
         self._efforts_logged = -10.0
         self._effort_news = ''  # what happened to efforts in the second before, or nothing
-        self._bite_state = 'none'
+        self._stale: dict[str, set[str]] = {'bite_force': set(), 'external_wrench': set()}
         self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect)
         self._status = self._reporter.status
 
@@ -45,8 +47,16 @@ class Supervision:
         if now - self._efforts_logged > 1.0:
             self._efforts_logged = now
             self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
-        self._log_stale()
-        return [self._cycle(), self._trajectory(), self._bite_force(), self._efforts()]
+        runtime = self._runtime
+        self._log_stale('bite_force', runtime.bite)
+        self._log_stale('external_wrench', runtime.external)
+        return [
+            self._cycle(),
+            self._trajectory(),
+            self._wrench('bite force', runtime.bite, runtime.bite_input),
+            self._wrench('external wrench', runtime.external, runtime.external_input),
+            self._efforts(),
+        ]
 
     def _cycle(self) -> DiagnosticStatus:
         runtime = self._runtime
@@ -73,20 +83,20 @@ class Supervision:
             return self._status('trajectory', ERROR, message, values)
         return self._input_status('trajectory', rejections, OK, mode, values)
 
-    def _bite_force(self) -> DiagnosticStatus:
-        runtime, rejections = self._runtime, self._runtime.bite_input.rejections
-        now = runtime.now()
-        state, age = runtime.bite.state(now), runtime.bite.age(now)
+    def _wrench(self, what: str, kept: MeasuredWrenches, given: WrenchInput) -> DiagnosticStatus:
+        now = self._runtime.now()
+        state, age, stale = kept.state(now), kept.age(now), kept.stale(now)
         values = {
             'state': state,
             'age (s)': 'none' if age is None else age,
-            'timeout (s)': runtime.bite.timeout,
-            **rejections.values(),
+            'timeout (s)': kept.timeout,
+            'stale frames': ', '.join(stale) or 'none',
+            **given.rejections.values(),
         }
         level, message = OK, state
         if state == 'stale':
-            level, message = ERROR, f'stale: older than {runtime.bite.timeout:g} s, counts as zero'
-        return self._input_status('bite force', rejections, level, message, values)
+            level, message = ERROR, f'stale: older than {kept.timeout:g} s, counts as zero'
+        return self._input_status(what, given.rejections, level, message, values)
 
     def _input_status(
         self,
@@ -155,14 +165,14 @@ class Supervision:
             logger.warning(f'limits cannot be kept: {news.unmet}')
         return short
 
-    def _log_stale(self) -> None:
-        runtime = self._runtime
-        now = runtime.now()
-        before, self._bite_state = self._bite_state, runtime.bite.state(now)
-        if self._bite_state == 'stale' and before != 'stale':
+    def _log_stale(self, topic: str, kept: MeasuredWrenches) -> None:
+        """One line when a frame begins to be stale."""
+        now = self._runtime.now()
+        before, self._stale[topic] = self._stale[topic], set(kept.stale(now))
+        if new := self._stale[topic] - before:
             self._node.get_logger().error(
-                f'bite_force is stale: {runtime.bite.age(now):.3g} s old, timeout is '
-                f'{runtime.bite.timeout:g} s; it counts as zero'
+                f'{topic} is stale ({", ".join(sorted(new))}): {kept.age(now):.3g} s old, timeout '
+                f'is {kept.timeout:g} s; it counts as zero'
             )
 
 

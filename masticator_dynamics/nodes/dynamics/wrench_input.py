@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Incoming bite forces: kept while they are fresh, or refused with a reason."""
+"""Incoming wrenches: kept while they are fresh, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.nodes.common.diagnostics import Rejections
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
-from masticator_dynamics.nodes.dynamics.bite_force import BiteForce
+from masticator_dynamics.nodes.dynamics.bite_force import MeasuredWrenches
 
 _LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
-# Only the newest force counts; best effort takes it from reliable and other publishers alike.
+# Only the newest wrench counts; best effort takes it from reliable and other publishers alike.
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-class BiteForceInput:
-    """Topic ``bite_force``; the control cycle itself takes the messages, right before it.
+class WrenchInput:
+    """A topic of wrenches; the control cycle itself takes the messages, right before it.
 
     Parameters
     ----------
     node : LifecycleNode
-    bite : BiteForce
+    topic : str
+    kept : MeasuredWrenches
         Gets what passes the checks.
     now : callable
         The node's clock, ns.
@@ -36,14 +37,17 @@ class BiteForceInput:
     """
 
     def __init__(
-        self, node: LifecycleNode, bite: BiteForce, now: Callable[[], int], frame_prefix: str
+        self,
+        node: LifecycleNode,
+        topic: str,
+        kept: MeasuredWrenches,
+        now: Callable[[], int],
+        frame_prefix: str,
     ):
         self._prefix = frame_prefix
         self.rejections = Rejections()
-        self._node, self._bite, self._now = node, bite, now
-        self._subscription = DirectSubscription(
-            node, WrenchStamped, 'bite_force', _NEWEST, _LARGEST
-        )
+        self._node, self._topic, self._kept, self._now = node, topic, kept, now
+        self._subscription = DirectSubscription(node, WrenchStamped, topic, _NEWEST, _LARGEST)
 
     def destroy(self) -> None:
         """Give the topic back."""
@@ -60,10 +64,10 @@ class BiteForceInput:
         measured = stamp.sec * 1_000_000_000 + stamp.nanosec
         frame = message.header.frame_id.removeprefix(self._prefix)
         try:
-            self._bite.take(frame, measured, self._now(), wrench)
+            self._kept.take(frame, measured, self._now(), wrench)
         except MasticatorError as error:
             line = self.rejections.reject(str(error))
             if line:
-                self._node.get_logger().error(f'bite_force rejected: {line}')
+                self._node.get_logger().error(f'{self._topic} rejected: {line}')
         else:
             self.rejections.accept()
