@@ -86,7 +86,8 @@ def test_machine_code_and_engine_agree_row_by_row():
 def test_wrenches_on_the_base_change_nothing():
     mechanism = samples.mechanism('masticator')
     effort = mechanism.feedforward(mechanism.home.y, link_wrenches={'maxilla': np.ones(6)})
-    assert (effort.actuated == mechanism.feedforward(mechanism.home.y).actuated).all()
+    free = mechanism.feedforward(mechanism.home.y).actuated
+    assert samples.relative_error(effort.actuated, free) < 1e-12
 
 
 def test_bad_wrenches_are_refused_by_name():

@@ -262,7 +262,7 @@ def test_wrenches_on_links_add_up_along_the_axes_asked_for(inverse, write, read,
 def test_wrenches_on_links_must_be_whole_and_of_links_that_there_are(inverse, write) -> None:
     for names, words in (
         ([f'{part}@molar' for part in WRENCH], "column 'fx@molar': no frame 'molar'"),
-        (['fz@incisor'], "missing 'fx@incisor'"),
+        (['fz@incisor'], 'missing columns fx@incisor, fy@incisor'),
     ):
         rows = np.hstack([states(2), np.zeros((2, len(names)))])
         answer, out = inverse(write([*FULL, *names], rows))
@@ -331,9 +331,9 @@ def test_goals_and_friction_reach_the_core(inverse, write, monkeypatch) -> None:
     asked = []
     original = Mechanism.feedforward_batch
 
-    def feedforward_batch(self, *arguments, goal, friction, limits, nearest):
+    def feedforward_batch(self, *arguments, link_wrenches, goal, friction, limits, nearest):
         asked.append((goal, friction))
-        assert not limits and not nearest
+        assert not link_wrenches and not limits and not nearest
         return original(self, *arguments)
 
     monkeypatch.setattr(Mechanism, 'feedforward_batch', feedforward_batch)
