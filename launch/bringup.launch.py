@@ -16,17 +16,18 @@ from masticator_dynamics.ros import launching
 # Handed on to dynamics.launch.py as they are.
 DYNAMICS_ARGUMENTS = (
     ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),
-    ('rate', '', 'Control cycles per second, Hz; empty: as in config/dynamics.yaml'),
-    ('goal', '', 'How redundant actuators share the load; empty: as in config/dynamics.yaml'),
-    ('friction', '', 'Take friction into account (true or false); empty: as in the file'),
-    ('limits', '', 'Keep loads within limits (true or false); empty: as in the file'),
+    ('rate', '', 'Control cycles per second, Hz; empty: as in params_file'),
+    ('goal', '', 'How redundant actuators share the load; empty: as in params_file'),
+    ('friction', '', 'Take friction into account (true or false); empty: as in params_file'),
+    ('limits', '', 'Keep loads within limits (true or false); empty: as in params_file'),
+    ('params_file', '', 'Parameters of node dynamics; empty: config/dynamics.yaml'),
     ('namespace', '', 'Namespace of all nodes and topics'),
     ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
     ('use_sim_time', 'false', 'Follow the time on /clock'),
+    ('gui', 'auto', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
 )
 ARGUMENTS = (
     *DYNAMICS_ARGUMENTS,
-    ('gui', 'true', 'Show the mechanism and the forces on it in RViz'),
     ('record', 'false', 'Record the topics of this robot to a bag in the present folder'),
     ('measured', 'false', 'A robot is there: complete its measured joint_states_in'),
     ('use_fake_planner', 'false', 'Start examples/chewing_planner.py (masticator only)'),
@@ -52,7 +53,6 @@ def start_nodes(context: LaunchContext) -> list:
     description = load_description(value['mechanism'])
     frame = 'incisor' if 'incisor' in description.tree.links else description.platform
     passed = {name: value[name] for name, _, _ in DYNAMICS_ARGUMENTS}
-    passed['rviz'] = value['gui']
     # What the robot measures takes the place of what it is told to do.
     passed['publish_joint_states'] = 'false' if measured else ''
     source = PythonLaunchDescriptionSource(str(share_directory() / 'launch/dynamics.launch.py'))
@@ -65,11 +65,13 @@ def start_nodes(context: LaunchContext) -> list:
     ]
     if measured:
         started.append(launching.own_node('joint_state_completion', value))
+    needed = []
     if launching.is_true(value['record']):
         started.append(record(value['namespace']))
+        needed.append('ros2bag')
     if launching.is_true(value['use_fake_planner']):
         started.append(planner(value['namespace']))
-    return started
+    return launching.checked(context, started, needed)
 
 
 def record(namespace: str) -> ExecuteProcess:

@@ -21,7 +21,7 @@ ARGUMENTS = (
     ('use_sim_time', 'false', 'Follow the time on /clock'),
     ('params_file', '', 'Parameters of node dynamics; empty: config/dynamics.yaml'),
     ('robot_state_publisher', 'true', 'Publish the links on TF, and robot_description'),
-    ('rviz', 'false', 'Show the mechanism and the forces on it in RViz'),
+    ('gui', 'false', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
 )
 
 
@@ -34,9 +34,9 @@ def start_nodes(context: LaunchContext) -> list[Node]:
     """Nodes for the values that the arguments have at launch."""
     value = launching.values(context, ARGUMENTS)
     description = load_description(value['mechanism'])
-    nodes = [launching.dynamics_node(value, value['params_file'])]
+    nodes = [launching.dynamics_node(value)]
     if launching.is_true(value['robot_state_publisher']):
         nodes.append(launching.robot_state_publisher(description, value))
-    if launching.is_true(value['rviz']):
+    if launching.wants_gui(value):
         nodes.append(launching.rviz(description, value))
-    return nodes
+    return launching.checked(context, nodes)

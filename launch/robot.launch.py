@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The robot itself, or its twin: drives, ros2_control, feedforward, and its measured states."""
 
-from launch.actions import OpaqueFunction, RegisterEventHandler
+from launch.actions import LogInfo, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
 from launch_ros.actions import Node
-from launch_ros.event_handlers import OnStateTransition
 
 from launch import LaunchContext, LaunchDescription
-from masticator_dynamics.drives.simulated_bus import free_port, on_simulated_bus
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.simulated_bus import at_rate, free_port, on_simulated_bus
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.ros import launching, ros2_control
@@ -19,18 +20,21 @@ ARGUMENTS = (
     ('controllers', '', 'Parameters of the controllers; empty: config/controllers.yaml'),
     ('active', '', 'Activate the controller at once; empty: not on a robot, which is homed first'),
     ('drives', 'drives.yaml', 'Drives of the robot: a path, or a file in config/; topic only'),
+    ('on_exit', 'shutdown', 'If servo_drives ends: shutdown of all, or respawn, not enabled'),
     ('simulate', 'false', 'Start the twin instead of a robot; topic only'),
     ('food', '', 'What the twin has between its teeth; empty: as in config/twin.yaml'),
     ('bus_config', '', "Path of ros2_canopen's bus.yml; canopen only"),
     ('master_config', '', "Path of ros2_canopen's master.dcf; canopen only"),
     ('can_interface', 'can0', 'CAN device; canopen only, the others have it in drives'),
-    ('rate', '', 'Control cycles per second, Hz; empty: as in the files in config/'),
-    ('goal', '', 'How redundant actuators share the load; empty: as in config/dynamics.yaml'),
-    ('friction', '', 'Take friction into account (true or false); empty: as in the file'),
-    ('limits', '', 'Keep loads within limits (true or false); empty: as in the file'),
+    ('rate', '', 'Of controllers, dynamics and drives, Hz; empty: of their files, simulated 250'),
+    ('goal', '', 'How redundant actuators share the load; empty: as in params_file'),
+    ('friction', '', 'Take friction into account (true or false); empty: as in params_file'),
+    ('limits', '', 'Keep loads within limits (true or false); empty: as in params_file'),
+    ('params_file', '', 'Parameters of node dynamics; empty: config/dynamics.yaml'),
     ('namespace', '', 'Namespace of all nodes and topics'),
     ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
-    ('gui', 'true', 'Show the measured mechanism and the forces on it in RViz'),
+    ('use_sim_time', 'false', 'Follow the time on /clock; mock only, drives keep real time'),
+    ('gui', 'auto', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
 )
 CANOPEN_ARGUMENTS = ('bus_config', 'master_config', 'can_interface')
 # What node dynamics publishes, and where the controller takes it from.
@@ -38,6 +42,16 @@ FEEDFORWARD = {
     'trajectory': ('feedforward_trajectory', 'joint_trajectory_controller/joint_trajectory'),
     'effort': ('feedforward_effort', 'effort_forward_controller/commands'),
 }
+MEASURED = ('joint_states_in', 'joint_state_broadcaster/joint_states')
+# Packages of which only plugins are used.
+PLUGINS = {
+    'topic': 'joint_state_topic_hardware_interface',
+    'mock': 'hardware_interface',
+    'canopen': 'canopen_ros2_control',
+    'trajectory': 'joint_trajectory_controller',
+    'effort': 'effort_controllers',
+}
+COMPILING = 900.0  # s for the twin to be there: its first start compiles
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -45,31 +59,41 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([*launching.declare(ARGUMENTS), OpaqueFunction(function=start_nodes)])
 
 
-def start_nodes(context: LaunchContext) -> list[Node | RegisterEventHandler]:
+def start_nodes(context: LaunchContext) -> list:
     """Nodes for the values that the arguments have at launch."""
     value = launching.values(context, ARGUMENTS)
-    # Drives keep real time, and so does the twin; joint states are the measured ones.
-    value |= {'use_sim_time': 'false', 'publish_joint_states': 'false'}
+    # Joint states are the measured ones.
+    value |= {'publish_joint_states': 'false'}
     hardware, simulate = value['hardware'], launching.is_true(value['simulate'])
     if simulate and hardware != 'topic':
         raise InputError(f'simulate needs hardware topic; {hardware} has no drives to simulate')
+    if launching.is_true(value['use_sim_time']) and hardware != 'mock':
+        raise InputError('use_sim_time needs hardware mock: drives and the twin keep real time')
     files = {name: value[name] for name in CANOPEN_ARGUMENTS if value[name]}
     description = ros2_control.description_for(value['mechanism'], hardware, files)
+    controllers = value['controllers'] or str(share_directory() / 'config/controllers.yaml')
+    rate = ros2_control.common_rate(
+        value['rate'],
+        simulated=simulate or hardware == 'mock',
+        controllers=controllers,
+        drives=value['drives'] if hardware == 'topic' else '',
+    )
+    value |= {'controllers': controllers, 'rate': str(rate)}
+    if hardware == 'topic':
+        ros2_control.require_mode(value['drives'], value['controller'])
+        value['drives'] = drives_file(value['drives'], rate, simulate)
     started = [
         launching.robot_state_publisher(description, value),
         *control(description, value, simulate),
         launching.dynamics_node(value, remappings=feedforward(value)),
-        launching.own_node(
-            'joint_state_completion',
-            value,
-            remappings=[('joint_states_in', 'joint_state_broadcaster/joint_states')],
-        ),
+        launching.own_node('joint_state_completion', value, remappings=[MEASURED]),
     ]
     if hardware == 'topic':
         started += drives(value, simulate)
-    if launching.is_true(value['gui']):
+    if launching.wants_gui(value):
         started.append(launching.rviz(description, value))
-    return started
+    plugins = (PLUGINS[hardware], PLUGINS[value['controller']], 'joint_state_broadcaster')
+    return launching.checked(context, started, plugins)
 
 
 def feedforward(value: launching.Values) -> list[tuple[str, str]]:
@@ -80,14 +104,18 @@ def feedforward(value: launching.Values) -> list[tuple[str, str]]:
     return [] if value['hardware'] == 'canopen' else [FEEDFORWARD[value['controller']]]
 
 
-def control(description, value: launching.Values, simulate: bool) -> list[Node]:
-    """The controller manager, the broadcaster, and the one controller that claims the efforts."""
+def control(description, value: launching.Values, simulate: bool) -> list:
+    """The controller manager, the broadcaster, and the one controller that claims the efforts.
+
+    That controller comes when there are measured states: without any, it holds nothing, and says
+    that it has reached every goal.
+    """
     parameters = ros2_control.controllers_for(
-        value['controllers'] or share_directory() / 'config/controllers.yaml',
+        value['controllers'],
         description,
         hardware=value['hardware'],
         controller=value['controller'],
-        rate=float(value['rate']) if value['rate'] else None,
+        rate=float(value['rate']),
     )
     # No name: it would be given to every controller in the process.
     manager = Node(
@@ -100,10 +128,12 @@ def control(description, value: launching.Values, simulate: bool) -> list[Node]:
     unattended = simulate or value['hardware'] == 'mock'
     active = launching.is_true(value['active']) if value['active'] else unattended
     controller = ros2_control.CONTROLLERS[value['controller']]
+    states = launching.wait_for_joint_states(value, description.actuated, [MEASURED])
+    own = spawner(value, controller, *([] if active else ['--inactive']))
     return [
         manager,
         spawner(value, 'joint_state_broadcaster'),
-        spawner(value, controller, *([] if active else ['--inactive'])),
+        *launching.then(states, own),
     ]
 
 
@@ -118,24 +148,50 @@ def spawner(value: launching.Values, controller: str, *options: str) -> Node:
     )
 
 
-def drives(value: launching.Values, simulate: bool) -> list[Node | RegisterEventHandler]:
-    """Node servo_drives on the robot's bus, or with the twin on a bus of this machine."""
-    file = value['drives']
-    ros2_control.require_mode(file, value['controller'])
+def drives_file(file: str, rate: float, simulate: bool) -> str:
+    """The drives at the common rate, with the twin on a bus of this machine."""
     if simulate:
-        file = str(launching.temporary_file(on_simulated_bus(file, free_port()), '.yaml'))
+        return str(launching.temporary_file(on_simulated_bus(file, free_port(), rate), '.yaml'))
+    if load_drives(file).cycle_rate == rate:
+        return file
+    return str(launching.temporary_file(at_rate(file, rate), '.yaml'))
+
+
+def drives(value: launching.Values, simulate: bool) -> list:
+    """Node servo_drives on the robot's bus, or with the twin on a bus of this machine."""
     # A trajectory's efforts know nothing of the bite force; on top of them comes what it adds.
-    given = {'drives': file, 'add_bite_effort': value['controller'] == 'trajectory'}
-    given['auto_enable'] = simulate  # nobody can get hurt
-    servo_drives = launching.own_node('servo_drives', value, given, remappings=feedforward(value))
-    if not simulate:
-        return [servo_drives]
-    given = {'drives': file, 'frame_prefix': value['frame_prefix']}
-    if value['food']:
-        given['food'] = value['food']
-    twin = launching.own_node('twin', value, given)
-    # Drives that do not answer are a fault: first the twin.
-    then = OnStateTransition(
-        target_lifecycle_node=twin, goal_state='active', entities=[servo_drives]
+    given = {'drives': value['drives'], 'add_bite_effort': value['controller'] == 'trajectory'}
+    if simulate:  # nobody can get hurt
+        given |= {'auto_enable': True, 'wait_for_drives': COMPILING}
+    started = servo_drives(value, given)
+    if simulate:
+        twin = {'drives': value['drives'], 'frame_prefix': value['frame_prefix']}
+        twin['rate'] = float(value['rate'])
+        if value['food']:
+            twin['food'] = value['food']
+        started.append(launching.own_node('twin', value, twin))
+    return started
+
+
+def servo_drives(value: launching.Values, given: dict[str, object]) -> list:
+    """The node, and what follows its end: drives without it stop, and nobody else speaks for them.
+
+    Once it has ended it never enables by itself again.
+    """
+    remappings = feedforward(value)
+    if value['on_exit'] == 'shutdown':
+        node = launching.own_node('servo_drives', value, given, '', remappings)
+        return launching.needs(node, 'servo_drives')
+    first = launching.own_node('servo_drives', value, given, '', remappings)
+    again = launching.own_node(
+        'servo_drives',
+        value,
+        given | {'auto_enable': False},
+        '',
+        remappings,
+        respawn=True,
+        respawn_delay=1.0,
     )
-    return [RegisterEventHandler(then), twin]
+    text = 'servo_drives has ended and is started again: reset and enable the drives by hand'
+    event = OnProcessExit(target_action=first, on_exit=[LogInfo(msg=text), again])
+    return [first, RegisterEventHandler(event)]

@@ -16,13 +16,16 @@ ARGUMENTS = (
     ('controllers', '', 'Parameters of the controllers; empty: config/controllers.yaml'),
     ('drives', 'drives.yaml', 'Drives as on the robot, moved to a bus of this machine'),
     ('food', '', 'What the twin has between its teeth; empty: as in config/twin.yaml'),
-    ('rate', '', 'Control cycles per second, Hz; empty: as in the files in config/'),
-    ('goal', '', 'How redundant actuators share the load; empty: as in config/dynamics.yaml'),
-    ('friction', '', 'Take friction into account (true or false); empty: as in the file'),
-    ('limits', '', 'Keep loads within limits (true or false); empty: as in the file'),
+    ('on_exit', 'shutdown', 'If servo_drives ends: shutdown of all, or respawn, not enabled'),
+    ('rate', '250', 'Of controllers, dynamics and drives, Hz'),
+    ('goal', '', 'How redundant actuators share the load; empty: as in params_file'),
+    ('friction', '', 'Take friction into account (true or false); empty: as in params_file'),
+    ('limits', '', 'Keep loads within limits (true or false); empty: as in params_file'),
+    ('params_file', '', 'Parameters of node dynamics; empty: config/dynamics.yaml'),
     ('namespace', '', 'Namespace of all nodes and topics'),
     ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
-    ('gui', 'true', 'Show the simulated mechanism and the forces on it in RViz'),
+    ('use_sim_time', 'false', 'Refused when true: the twin keeps real time'),
+    ('gui', 'auto', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
 )
 
 

@@ -12,7 +12,11 @@ from masticator_dynamics.ros.sliders import slider_urdf
 
 ARGUMENTS = (
     ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),
-    ('gui', 'true', 'Sliders and RViz; false: joint_states_in comes from elsewhere'),
+    (
+        'gui',
+        'auto',
+        'Sliders and RViz; without, joint_states_in comes from elsewhere',
+    ),
     ('namespace', '', 'Namespace of all nodes and topics'),
     ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
     ('use_sim_time', 'false', 'Follow the time on /clock'),
@@ -35,9 +39,9 @@ def start_nodes(context: LaunchContext) -> list[Node]:
         launching.own_node('frame_path', value, {'frame': frame, **prefix}),
         launching.robot_state_publisher(description, value),
     ]
-    if launching.is_true(value['gui']):
+    if launching.wants_gui(value):
         nodes += [sliders(description, value), launching.rviz(description, value)]
-    return nodes
+    return launching.checked(context, nodes)
 
 
 def sliders(description, value) -> Node:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A robot's drives file, turned to a bus on which only simulated drives can answer."""
+"""A robot's drives file with another rate, or on a bus where only simulated drives can answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masticator_dynamics.drives.configuration import find_file, load_drives
 GROUP = '239.74.163.2'  # python-can's own multicast group; frames do not leave the machine
 
 
-def on_simulated_bus(path: str | pathlib.Path, port: int) -> str:
+def on_simulated_bus(path: str | pathlib.Path, port: int, rate: float | None = None) -> str:
     """Text of a drives file whose bus joins processes of this machine and no robot.
 
     A file that names such a bus already (``udp_multicast``, or a virtual CAN device ``vcan...``)
@@ -28,6 +28,8 @@ def on_simulated_bus(path: str | pathlib.Path, port: int) -> str:
         As for `load_drives`.
     port : int
         UDP port of the bus, one for each robot.
+    rate : float, optional
+        Hz, in place of ``cycle_rate``.
 
     Raises
     ------
@@ -35,17 +37,32 @@ def on_simulated_bus(path: str | pathlib.Path, port: int) -> str:
         As `load_drives`.
     """
     bus = load_drives(path).bus
-    file = find_file(path)
-    content: dict[str, Any] = yaml.safe_load(file.read_text(encoding='utf-8'))
+    content = _content(path, rate)
     virtual_device = bus.interface == 'socketcan' and bus.channel.startswith('vcan')
     if bus.interface != 'udp_multicast' and not virtual_device:
         content['bus'] = {'interface': 'udp_multicast', 'channel': GROUP, 'port': port}
     for drive in content['drives'].values():
         drive['motor']['absolute'] = True  # simulated encoders know where they are
-        beside = file.parent / str(drive.get('eds', ''))
-        if beside.is_file():  # the text may end up in another folder
-            drive['eds'] = str(beside.absolute())
     return yaml.safe_dump(content, sort_keys=False)
+
+
+def at_rate(path: str | pathlib.Path, rate: float) -> str:
+    """Text of a drives file with another ``cycle_rate`` (Hz); raises as `load_drives`."""
+    load_drives(path)
+    return yaml.safe_dump(_content(path, rate), sort_keys=False)
+
+
+def _content(path: str | pathlib.Path, rate: float | None) -> dict[str, Any]:
+    """What is in a drives file, for another folder, and at another rate."""
+    file = find_file(path)
+    content: dict[str, Any] = yaml.safe_load(file.read_text(encoding='utf-8'))
+    if rate is not None:
+        content['cycle_rate'] = rate
+    for drive in content['drives'].values():
+        beside = file.parent / str(drive.get('eds', ''))
+        if beside.is_file():
+            drive['eds'] = str(beside.absolute())
+    return content
 
 
 def free_port() -> int:

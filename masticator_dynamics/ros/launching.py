@@ -11,19 +11,36 @@ from __future__ import annotations
 import os
 import pathlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from launch.actions import DeclareLaunchArgument
+from ament_index_python.packages import get_package_prefix
+from launch.action import Action
+from launch.actions import DeclareLaunchArgument, LogInfo, RegisterEventHandler, Shutdown
+from launch.event_handlers import OnProcessExit
+from launch.events.process import ProcessExited
 from launch.launch_context import LaunchContext
+from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
+from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from launch_ros.actions import LifecycleNode, Node
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.ros import middleware
+from masticator_dynamics.ros.ros2_control import CONTROLLERS, HARDWARE
 
 Arguments = Sequence[tuple[str, str, str]]  # name, default, description
 Values = dict[str, str]
+
+CHOICES = {
+    'goal': ('', 'torque', 'joint-force', 'contact-force', 'power'),
+    'hardware': HARDWARE,
+    'controller': tuple(CONTROLLERS),
+    'gui': ('auto', 'true', 'false'),
+    'on_exit': ('shutdown', 'respawn'),
+}
 
 
 def declare(arguments: Arguments) -> list[DeclareLaunchArgument]:
@@ -34,7 +51,12 @@ def declare(arguments: Arguments) -> list[DeclareLaunchArgument]:
     """
     middleware.prepare()
     return [
-        DeclareLaunchArgument(name, default_value=default, description=description)
+        DeclareLaunchArgument(
+            name,
+            default_value=default,
+            description=description,
+            choices=list(CHOICES[name]) if name in CHOICES else None,
+        )
         for name, default, description in arguments
     ]
 
@@ -49,12 +71,71 @@ def is_true(text: str) -> bool:
 
     Raises
     ------
-    ValueError
+    InputError
         For neither true nor false.
     """
     if text.lower() not in ('true', 'false', '1', '0'):
-        raise ValueError(f'{text!r} is neither true nor false')
+        raise InputError(f'{text!r} is neither true nor false')
     return text.lower() in ('true', '1')
+
+
+def installed(package: str) -> bool:
+    """Whether ROS 2 finds a package."""
+    try:
+        get_package_prefix(package)
+    except (LookupError, OSError):  # OSError: there is no index at all
+        return False
+    return True
+
+
+def wants_gui(value: Values) -> bool:
+    """What argument ``gui`` says; ``auto``: whether there are a display and RViz."""
+    if value['gui'] != 'auto':
+        return is_true(value['gui'])
+    lacking = ''
+    if not (os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY')):
+        lacking = 'there is no display'
+    elif not installed('rviz2'):
+        lacking = 'rviz2 is not installed'
+    if lacking:
+        get_logger('masticator_dynamics').info(f'without RViz: {lacking} (gui:=true insists)')
+    return not lacking
+
+
+def checked(
+    context: LaunchContext, actions: Sequence[Action], needed: Iterable[str] = ()
+) -> list[Any]:
+    """The same actions, when all packages that they start something of are installed.
+
+    `launch` finds out one by one, when others run already, and leaves those behind.
+
+    Parameters
+    ----------
+    context : LaunchContext
+    actions : sequence of Action
+    needed : iterable of str
+        Packages that are needed besides: plugins, for instance.
+
+    Raises
+    ------
+    InputError
+        Naming all that are missing, and how they are installed.
+    """
+    packages = dict.fromkeys(needed)
+    for action in actions:
+        if isinstance(action, Node):
+            name = normalize_to_list_of_substitutions(action.node_package)
+            packages[perform_substitutions(context, name)] = None
+    missing = [package for package in packages if not installed(package)]
+    if missing:
+        distribution = os.environ.get('ROS_DISTRO', 'jazzy')
+        names = ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in missing)
+        without = '; gui:=false goes without RViz' if 'rviz2' in missing else ''
+        raise InputError(
+            f'not installed: {", ".join(missing)} (sudo apt install {names}{without}); '
+            'nothing has been started'
+        )
+    return list(actions)
 
 
 def own_node(
@@ -63,6 +144,7 @@ def own_node(
     parameters: dict[str, object] | None = None,
     file: str = '',
     remappings: Sequence[tuple[str, str]] = (),
+    **process: Any,
 ) -> Node:
     """Start a node of this package with its file in config/, or another, and more parameters."""
     common = {'mechanism': value['mechanism'], 'use_sim_time': is_true(value['use_sim_time'])}
@@ -78,12 +160,11 @@ def own_node(
         ],
         remappings=list(remappings),
         output='screen',
+        **process,
     )
 
 
-def dynamics_node(
-    value: Values, file: str = '', remappings: Sequence[tuple[str, str]] = ()
-) -> Node:
+def dynamics_node(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> Node:
     """Start node dynamics; of its parameters only those arguments count that are not empty."""
     given: dict[str, object] = {'frame_prefix': value['frame_prefix']}
     if value.get('drives'):
@@ -95,7 +176,7 @@ def dynamics_node(
     for switch in ('friction', 'limits', 'publish_joint_states'):
         if value[switch]:
             given[switch] = is_true(value[switch])
-    return own_node('dynamics', value, given, file, remappings)
+    return own_node('dynamics', value, given, value['params_file'], remappings)
 
 
 def robot_state_publisher(description: MechanismDescription, value: Values) -> Node:
@@ -130,6 +211,41 @@ def rviz(description: MechanismDescription, value: Values) -> Node:
         parameters=[{'use_sim_time': is_true(value['use_sim_time'])}],
         output='screen',
     )
+
+
+def wait_for_joint_states(
+    value: Values, joints: Sequence[str], remappings: Sequence[tuple[str, str]]
+) -> Node:
+    """A process that ends when all these joints have measured positions."""
+    return Node(
+        package='masticator_dynamics',
+        executable='wait_for_joint_states',
+        namespace=value['namespace'],
+        parameters=[{'joints': list(joints)}],
+        remappings=list(remappings),
+        output='screen',
+    )
+
+
+def then(first: Node, second: Node) -> list[Action]:
+    """Two processes, the second when the first has ended well."""
+
+    def follow(event: ProcessExited, _: LaunchContext) -> list[Action]:
+        return [second] if event.returncode == 0 else []
+
+    return [RegisterEventHandler(OnProcessExit(target_action=first, on_exit=follow)), first]
+
+
+def needs(node: Node, name: str) -> list[Action]:
+    """A process, at whose end everything else ends."""
+
+    def follow(event: ProcessExited, context: LaunchContext) -> list[Action]:
+        if context.is_shutdown:
+            return []
+        reason = f'{name} has ended with exit code {event.returncode}: on_exit is shutdown'
+        return [LogInfo(msg=reason), Shutdown(reason=reason)]
+
+    return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=follow)), node]
 
 
 def temporary_file(content: str, suffix: str) -> pathlib.Path:

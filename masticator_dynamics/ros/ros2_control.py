@@ -24,6 +24,7 @@ CONTROLLERS = {
     'trajectory': 'joint_trajectory_controller',
     'effort': 'effort_forward_controller',
 }
+SIMULATED_RATE = 250.0  # Hz, that two processor cores hold with drives and mechanism simulated
 _MODES = {'trajectory': 'position', 'effort': 'effort'}  # of the drives, by controller
 
 
@@ -130,6 +131,48 @@ def controllers_for(
             )
         _parameters(content, 'controller_manager', file)['update_rate'] = int(rate)
     return yaml.safe_dump(content, sort_keys=False)
+
+
+def common_rate(
+    given: str, *, simulated: bool, controllers: str | pathlib.Path, drives: str = ''
+) -> float:
+    """The one rate, Hz, of the controller manager, node dynamics and the drives.
+
+    Parameters
+    ----------
+    given : str
+        Launch argument ``rate``; empty: as in the files, or `SIMULATED_RATE`.
+    simulated : bool
+        There is no robot.
+    controllers : str or pathlib.Path
+        A file such as ``config/controllers.yaml``.
+    drives : str
+        The drives file; empty: none.
+
+    Raises
+    ------
+    InputError
+        For what is no number, or when the two files disagree and nobody has decided.
+    DescriptionError
+        As `load_drives`, or when ``controllers`` has no ``update_rate``.
+    """
+    if given:
+        try:
+            return float(given)
+        except ValueError:
+            raise InputError(f'rate {given!r} is not a number') from None
+    if simulated:
+        return SIMULATED_RATE
+    manager = _parameters(read_mapping(controllers), 'controller_manager', controllers)
+    rate = float(manager.get('update_rate', 0.0))
+    if drives:
+        cycle_rate = load_drives(drives).cycle_rate
+        if cycle_rate != rate:
+            raise InputError(
+                f'{drives}: cycle_rate is {cycle_rate:g} Hz, but {controllers}: update_rate is '
+                f'{rate:g} Hz; rate:={cycle_rate:g} makes all of them one'
+            )
+    return rate
 
 
 def require_mode(drives: str | pathlib.Path, controller: str) -> None:

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch files executed without starting anything, and the command lines they lead to."""
 
+import contextlib
 import importlib.util
+import os
 import pathlib
+import tempfile
+import types
 
 import pytest
 import yaml
@@ -20,8 +24,42 @@ def launch_file(name):
     return ROOT / f'launch/{name}.launch.py'
 
 
-def executed(name, given):
-    """Declared arguments with their descriptions, and the actions they lead to, sooner or later."""
+PACKAGES = (
+    'masticator_dynamics', 'robot_state_publisher', 'controller_manager', 'rviz2', 'ros2bag',
+    'joint_state_publisher_gui', 'joint_state_broadcaster', 'joint_trajectory_controller',
+    'effort_controllers', 'hardware_interface', 'joint_state_topic_hardware_interface',
+    'canopen_ros2_control', 'rqt_gui', 'rqt_plot',
+)  # fmt: skip
+
+
+@contextlib.contextmanager
+def an_index_of(packages):
+    """The index of installed packages, with these in it."""
+    before = os.environ.get('AMENT_PREFIX_PATH')
+    with tempfile.TemporaryDirectory() as prefix:
+        index = pathlib.Path(prefix, 'share/ament_index/resource_index/packages')
+        index.mkdir(parents=True)
+        for package in packages:
+            (index / package).touch()
+        os.environ['AMENT_PREFIX_PATH'] = prefix
+        try:
+            yield
+        finally:
+            del os.environ['AMENT_PREFIX_PATH']
+            if before is not None:
+                os.environ['AMENT_PREFIX_PATH'] = before
+
+
+def executed(name, given, packages=PACKAGES, exit_code=0):
+    """Declared arguments with their descriptions, and the actions they lead to, sooner or later.
+
+    Processes end with the exit code; where others follow, those are among the actions.
+    """
+    with an_index_of(packages):
+        return _executed(name, given, exit_code)
+
+
+def _executed(name, given, exit_code):
     from launch.actions import DeclareLaunchArgument, OpaqueFunction
     from launch.launch_description_sources import PythonLaunchDescriptionSource
 
@@ -39,7 +77,8 @@ def executed(name, given):
             assert isinstance(entity, OpaqueFunction)
             for action in entity.execute(context):
                 later = getattr(action, 'event_handler', None)
-                actions += [action] if later is None else later.entities
+                event = types.SimpleNamespace(returncode=exit_code)
+                actions += [action] if later is None else later.handle(event, context)
     return declared, actions
 
 
@@ -55,12 +94,16 @@ def included(action):
     return pathlib.Path(action.launch_description_source.location).name
 
 
-def command_lines(name, given):
+def command_lines(name, given, **options):
     """For each node started: its executable, and the words that follow on its command line."""
+    from launch_ros.actions import Node
+
     from launch import LaunchContext
 
     lines = []
-    for action in executed(name, given)[1]:
+    for action in executed(name, given, **options)[1]:
+        if not isinstance(action, Node):
+            continue
         action._perform_substitutions(LaunchContext())
         # Without the executable, which would have to be installed, and names filled in at the end.
         words = [as_text(w) for w in action.cmd[1:] if all(hasattr(part, 'text') for part in w)]
@@ -82,7 +125,9 @@ def parameters(words, node):
     merged = {}
     for flag, path in zip(words, words[1:], strict=False):
         if flag == '--params-file':
-            for name, content in yaml.safe_load(pathlib.Path(path).read_text()).items():
+            # launch_ros writes arrays with a tag that rcl does not look at.
+            text = pathlib.Path(path).read_text().replace('!!python/tuple', '')
+            for name, content in yaml.safe_load(text).items():
                 if name.rsplit('/', 1)[-1] in (node, '**'):
                     merged |= content['ros__parameters']
     return merged
