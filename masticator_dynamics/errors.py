@@ -103,5 +103,9 @@ class DriveError(MasticatorError):
         super().__init__(f'{drive}: {reason}')
 
 
+class AbsentError(DriveError):
+    """A bus, or drives on it, that are not there; they may only be late."""
+
+
 class SimulationError(MasticatorError):
     """A simulated mechanism got where its equations of motion cannot be evaluated."""

@@ -13,7 +13,7 @@ import can
 
 from masticator_dynamics.drives.configuration import Bus
 from masticator_dynamics.drives.group_bus import GroupBus
-from masticator_dynamics.errors import DriveError
+from masticator_dynamics.errors import AbsentError, DriveError
 
 _INTERFACE_UP = 1  # IFF_UP
 # Classes of error frames (linux/can/error.h)
@@ -25,8 +25,10 @@ def open_bus(bus: Bus) -> can.BusABC:
 
     Raises
     ------
+    AbsentError
+        The device is not there, or down.
     DriveError
-        The device is not there or down, the kernel has no SocketCAN, no multicast route.
+        The kernel has no SocketCAN, no multicast route, or the bus cannot be opened.
     """
     if bus.interface == 'socketcan':
         _check_device(bus)
@@ -71,9 +73,9 @@ def _check_device(bus: Bus) -> None:
         ) from None
     device = pathlib.Path('/sys/class/net') / bus.channel
     if not device.exists():
-        raise DriveError(bus_title(bus), f'there is no device {bus.channel}')
+        raise AbsentError(bus_title(bus), f'there is no device {bus.channel}')
     if not int((device / 'flags').read_text(encoding='ascii'), 16) & _INTERFACE_UP:
-        raise DriveError(
+        raise AbsentError(
             bus_title(bus),
             f'is down: ip link set {bus.channel} up type can bitrate {bus.bitrate}',
         )

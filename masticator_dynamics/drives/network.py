@@ -29,10 +29,11 @@ from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.sdo import SdoChannel
 from masticator_dynamics.drives.status import is_powered
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import DriveError
+from masticator_dynamics.errors import AbsentError, DriveError
 
 _START = 5.0  # s for a drive to become operational
 _LISTEN, _LISTEN_PERIODS = 0.25, 3.0  # s, and heartbeats, in which another master would be heard
+_GONE = 0.5  # s without a heartbeat, after which an answer is not waited for
 
 # What goes wrong is raised with the drive's name; canopen would print it once more.
 logging.getLogger('canopen').addHandler(logging.NullHandler())
@@ -91,6 +92,8 @@ class DriveNetwork:
 
         Raises
         ------
+        AbsentError
+            The bus is not there, or drives do not answer, which are named.
         DriveError
             Naming drive, node id and object. The bus is closed again.
         """
@@ -118,6 +121,13 @@ class DriveNetwork:
             or index in self._booted
         )
 
+    def gone(self) -> tuple[str, ...]:
+        """Drives that have fallen silent: to ask them would only take time."""
+        return tuple(name for name in self.names if self._is_gone(name))
+
+    def _is_gone(self, name: str) -> bool:
+        return time.monotonic() - float(self.heard[self.names.index(name)]) > _GONE
+
     def restore(self, names: Sequence[str]) -> None:
         """Set drives up again that are `lost`, after a loss of power or bus.
 
@@ -128,18 +138,18 @@ class DriveNetwork:
         self._set_up(lost)
 
     def close(self) -> None:
-        """Leave the drives pre-operational and torque-free, and close the bus."""
+        """Leave the drives that are there pre-operational and torque-free, and close the bus."""
         if self._network is None:
             return
-        for (name, drive), channel in zip(
-            self.drives.drives.items(), self._channels.values(), strict=True
-        ):
+        for name, channel in self._channels.items():
+            if self._is_gone(name):
+                continue
             with contextlib.suppress(DriveError, *BUS_ERRORS):  # it may have gone, or its bus
                 channel.command(objects.CONTROL_WORD, 0)
                 if self._may_give_torque(name):  # its watch for a heartbeat must act
                     continue
                 channel.command(objects.CONSUMER_HEARTBEAT, 0)
-                self._manage(Nmt.PRE_OPERATIONAL, drive.node_id)
+                self._manage(Nmt.PRE_OPERATIONAL, self.drives.drives[name].node_id)
         self._disconnect()
 
     def read(self, drive: str, entry: Object) -> int | float:
@@ -252,10 +262,15 @@ class DriveNetwork:
         self._ask_all(lambda channel: bring_up.watch(channel, self.drives, on))
 
     def powered(self) -> tuple[str, ...]:
-        """Drives that give torque, or do not say that they give none (blocks)."""
+        """Drives that give torque, or do not say that they give none (blocks).
+
+        Drives that are `gone` are not asked.
+        """
         return tuple(name for name in self.names if self._may_give_torque(name))
 
     def _may_give_torque(self, name: str) -> bool:
+        if self._is_gone(name):
+            return True
         try:
             return is_powered(int(self.read(name, objects.STATUS_WORD)))
         except DriveError:
@@ -341,7 +356,7 @@ class DriveNetwork:
                 absent.append(channels[i].title)
         if absent:
             verb = 'does' if len(absent) == 1 else 'do'
-            raise DriveError(
+            raise AbsentError(
                 ', '.join(absent), f'{verb} not answer on {bus_title(self.drives.bus)}'
             )
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 import dataclasses
 import sys
 
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.declarations import AUTOSTART, MECHANISM, Declaration
-from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.servo_drives.drive_runtime import DriveRuntime
+from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
+from masticator_dynamics.optional import remedy
 
 DECLARATIONS = (
     MECHANISM,
@@ -25,6 +26,12 @@ DECLARATIONS = (
         'bus.channel', '', "Device or address instead of the drives file's; empty: as it says."
     ),
     Declaration('bus.port', 0, "Of udp_multicast instead of the drives file's; 0: as it says."),
+    Declaration(
+        'wait_for_drives',
+        10.0,
+        'How long to wait for a bus and drives that are not there when the node is configured, s.',
+        interval=(0.0, 3600.0),
+    ),
     Declaration(
         'auto_enable', False, 'Enable the drives when the node becomes active, without a service.'
     ),
@@ -73,6 +80,7 @@ class Settings:
     bus_interface: str
     bus_channel: str
     bus_port: int
+    wait_for_drives: float
     auto_enable: bool
     forward_effort: bool
     add_bite_effort: bool
@@ -82,9 +90,18 @@ class Settings:
     autostart: bool
 
 
+def create(node: ManagedNode, settings: Settings) -> Runtime:
+    """Make the runtime, if what it needs is installed (`InputError`)."""
+    try:
+        from masticator_dynamics.nodes.drive_runtime import DriveRuntime
+    except ModuleNotFoundError as error:
+        raise InputError(remedy(error) or str(error)) from error
+    return DriveRuntime(node, settings)
+
+
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('servo_drives', DECLARATIONS, Settings, DriveRuntime))
+    return process.run(lambda: ManagedNode('servo_drives', DECLARATIONS, Settings, create))
 
 
 if __name__ == '__main__':

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+import time
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
@@ -15,6 +16,7 @@ from std_msgs.msg import String
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.nodes.common import process
@@ -30,6 +32,10 @@ from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIA
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 from masticator_dynamics.nodes.common.wire_message import WireMessage
 from masticator_dynamics.nodes.twin_simulation import TwinSimulation
+
+_FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
+_LEAVE = 3.0  # s at the end, for whoever works with the drives
+_POLL = 0.02  # s
 
 DECLARATIONS = (
     MECHANISM,
@@ -140,6 +146,15 @@ class Twin:
         """Switch the drives off; the mechanism stays as it is until they are on again."""
         self._simulation.stop()
 
+    def outlast(self) -> None:
+        """Go on until nobody works with the drives: who ends last has nobody to wait for in vain.
+
+        Ctrl-C reaches all processes of a launch at once.
+        """
+        end = time.monotonic() + _LEAVE
+        while self._simulation.in_use and time.monotonic() < end:
+            time.sleep(_POLL)
+
     def destroy(self) -> None:
         """Give bus, topics and thread back."""
         self._simulation.close()
@@ -158,14 +173,29 @@ class Twin:
         """Nothing that moves is real."""
 
     def collect(self) -> list[DiagnosticStatus]:
-        """One status: whether the simulation goes on, and as fast as the clock."""
+        """Whether the simulation goes on, and as fast as the clock; what the drives are in."""
         simulation = self._simulation
         level, text = OK, 'running' if simulation.running else 'off'
         if simulation.error:
             level, text = ERROR, simulation.error
         elif simulation.slow:
             level, text = WARN, 'slower than the clock'
-        return [self._reporter.status('simulation', level, text, simulation.figures())]
+        return [
+            self._reporter.status('simulation', level, text, simulation.figures()),
+            self._drives(),
+        ]
+
+    def _drives(self) -> DiagnosticStatus:
+        """All drives, also when nobody speaks for them any more."""
+        states = self._simulation.drive_states
+        faults = [joint for joint, state in states.items() if state in _FAULTS]
+        words: dict[str, object] = {joint: state.words for joint, state in states.items()}
+        level, text = OK, 'in use' if self._simulation.in_use else 'nobody works with them'
+        if self._simulation.abandoned:
+            level, text = ERROR, 'servo_drives has gone: nothing comes from it any more'
+        if faults:
+            level, text = ERROR, f'{text}; in fault: {", ".join(faults)}'
+        return self._reporter.status('drives', level, text, words)
 
     def _inject(self, message: String) -> None:
         if len(message.data) > _LONGEST:
@@ -185,9 +215,22 @@ class Twin:
             self._bites.publish(self._bite_bytes.filled(time, force))
 
 
+class TwinNode(ManagedNode):
+    """Ends after node ``servo_drives``."""
+
+    def __init__(self) -> None:
+        super().__init__('twin', DECLARATIONS, Settings, Twin)
+
+    def stop(self) -> None:
+        """End all threads, when the drives have been left."""
+        if isinstance(self._runtime, Twin):
+            self._runtime.outlast()
+        super().stop()
+
+
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('twin', DECLARATIONS, Settings, Twin))
+    return process.run(TwinNode)
 
 
 if __name__ == '__main__':

@@ -12,6 +12,7 @@ from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator.simulation import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
+from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.twin import MechanismPlant, load_food
 from masticator_dynamics.twin.fixture import Fixture
@@ -102,6 +103,21 @@ class TwinSimulation:
     def running(self) -> bool:
         """Whether time goes on."""
         return self._on.is_set()
+
+    @property
+    def in_use(self) -> bool:
+        """Whether it is running and somebody works with the drives."""
+        return self.running and self._simulator.in_use
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether it is running, and whoever worked with the drives has gone without a word."""
+        return self.running and self._simulator.abandoned
+
+    @property
+    def drive_states(self) -> dict[str, State]:
+        """What each simulated drive is in, by joint."""
+        return {joint: slave.device.state for joint, slave in self._simulator.slaves.items()}
 
     @property
     def age(self) -> float:

@@ -78,6 +78,7 @@ READY = {
     'frame_path': 'path of',
     'inertia_estimator': 'load inertia of',
     'servo_drives': 'drives of',
+    'twin': 'simulating',
 }
 
 

@@ -83,6 +83,17 @@ def coupling(processes):
     sender.close()
 
 
+def test_states_that_are_not_measured_yet_are_no_error(completions, processes):
+    """ros2_control tells NaN until its hardware is there; later NaN is a fault."""
+    sender, node = completions['rss6'], processes['rss6']
+    sender.send(CRANKS, [NAN] * 6)
+    level, text, values = sender.wait_for_status('joint_states_in', 'WARN', 'all are NaN')
+    assert values['rejected'] == '0' and not node.log('rejected')
+    sender.ask(CRANKS, [0.0] * 6)
+    sender.wait_for_status('joint_states_in', 'OK')
+    assert 'all are NaN' in sender.refused(CRANKS, [NAN] * 6)
+
+
 @pytest.mark.parametrize('name', MECHANISMS)
 def test_completed_states_close_every_loop_of_the_urdf(completions, name):
     """What robot_state_publisher makes of them: every link has a place, every loop is closed."""

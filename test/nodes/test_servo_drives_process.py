@@ -233,7 +233,9 @@ def test_what_cannot_be_used_ends_the_node_with_a_sentence(ros_domain, tmp_path)
         ({'drives': file, 'bus__interface': 'lin'}, 'bus'),
     )
     for parameters, reason in cases:
-        process = NodeProcess('servo_drives', wait=False, namespace='refused', **parameters)
+        process = NodeProcess(
+            'servo_drives', wait=False, namespace='refused', wait_for_drives=0.0, **parameters
+        )
         try:
             assert process.process.wait(START) == 1, parameters
         finally:

@@ -16,7 +16,7 @@ import can
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.can_bus import bus_title
 from masticator_dynamics.drives.configuration import Drives, find_file
-from masticator_dynamics.drives.objects import SYNC_COB
+from masticator_dynamics.drives.objects import SYNC_COB, NmtState
 from masticator_dynamics.drives.simulator import faults
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.dictionary import load_eds
@@ -34,6 +34,7 @@ _PULL = 0.05
 # Frames taken at a time before the plant has its turn.
 _BURST = 200
 _PUNCTUAL = 0.002  # s; more behind than this, frames do not wait for their step
+_SILENT = 0.5  # s without a frame, after which the master has gone
 _BURST_TIME = 0.0002  # s, after a frame, in which no other is looked for
 
 
@@ -100,7 +101,7 @@ class DriveSimulator:
         self._answer, self._report = answer, report
         self.axes = Axes(drives, simulation, plant)
         self.real_time = RealTime()
-        self._reported = -math.inf
+        self._reported = self._heard = -math.inf
         self._start = math.nan  # of the plant's time, on the clock; none when stepped
         self._next: can.Message | None = None  # of a later step
         self.slaves: dict[str, Slave] = {}
@@ -128,6 +129,20 @@ class DriveSimulator:
     def behind(self) -> float:
         """How long ago (s) it was the plant's time, in :meth:`run`."""
         return time.monotonic() - (self._start + self.time)
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a master works with the drives: some are operational, and frames come."""
+        return self._operational and not self.abandoned
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether drives are operational, but nothing comes from a master any more."""
+        return self._operational and time.monotonic() - self._heard > _SILENT
+
+    @property
+    def _operational(self) -> bool:
+        return any(slave.nmt is NmtState.OPERATIONAL for slave in self.slaves.values())
 
     @property
     def age(self) -> float:
@@ -245,6 +260,7 @@ class DriveSimulator:
             self._receive(message)
 
     def _receive(self, message: can.Message) -> None:
+        self._heard = time.monotonic()
         if message.arbitration_id == SYNC_COB:
             self._follow_sync(_arrival(message))
         self._take(message)

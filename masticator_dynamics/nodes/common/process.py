@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 
@@ -18,6 +21,7 @@ from masticator_dynamics.nodes.common.guard import GuardedExecutor
 from masticator_dynamics.ros import middleware
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_STUCK = 2.0  # s; a compiler lets no signal through for longer
 _SIGNAL_POLL = 0.1  # s; Python sees a signal only between two waits of the executor
 
 
@@ -29,14 +33,29 @@ class _Termination:
         self.starting = True
         for number in _SIGNALS:
             signal.signal(number, self._handle)
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        threading.Thread(target=self._insist, args=(reader,), name='signals', daemon=True).start()
 
     def release(self) -> None:
-        """Let signals in.
-
-        The executables in scripts/ hold them back while Python starts and imports, where they
-        would print a stack trace; one that came meanwhile arrives here.
-        """
+        """Let signals in, where whoever started this process held them back."""
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+    def end(self) -> None:
+        """Let no more signals in: Ctrl-C in a terminal comes twice to what a launch file started.
+
+        The second would kill Python while it tears itself down.
+        """
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _insist(self, reader: int) -> None:
+        """End a process whose main thread compiles: nobody need wait for that to be told to end."""
+        os.read(reader, 1)
+        time.sleep(_STUCK)
+        if self.starting:
+            os._exit(0)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         first, self.requested = not self.requested, True
@@ -90,4 +109,5 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None) -> i
         if node is not None:
             node.destroy_node()
         rclpy.utilities.try_shutdown()
+        termination.end()
     return code

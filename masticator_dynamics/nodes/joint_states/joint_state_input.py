@@ -70,6 +70,10 @@ class JointReading:
         return self.motion.y
 
 
+class UnmeasuredError(InputError):
+    """None of the needed joints has a position: nothing has been measured yet."""
+
+
 def select_joints(mechanism: Mechanism, names: Sequence[str]) -> JointSelection:
     """Find the joints that give the configuration: all independent ones, else all actuated ones.
 
@@ -126,6 +130,8 @@ class JointStateReader:
 
         Raises
         ------
+        UnmeasuredError
+            When all needed positions are NaN, as ros2_control has them before the first state.
         InputError
             For what is missing, doubled, not finite or of a wrong length.
         ReachError, ClosureError, SingularityError
@@ -137,6 +143,9 @@ class JointStateReader:
             raise InputError(f'there are {len(positions)} positions for {len(names)} joints')
         if len(velocities) not in (0, len(names)):
             raise InputError(f'there are {len(velocities)} velocities for {len(names)} joints')
+        if all(positions[c] != positions[c] for c in selection.columns):
+            joints = ', '.join(selection.joints)
+            raise UnmeasuredError(f'no position of {joints} has been measured: all are NaN')
         position = _numbers(selection, positions, 'position')
         velocity = None
         if len(velocities) and not all(velocities[c] != velocities[c] for c in selection.columns):

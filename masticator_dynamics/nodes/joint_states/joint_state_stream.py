@@ -20,7 +20,11 @@ from masticator_dynamics.nodes.common.declarations import Declaration
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN, Rejections
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
-from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading, JointStateReader
+from masticator_dynamics.nodes.joint_states.joint_state_input import (
+    JointReading,
+    JointStateReader,
+    UnmeasuredError,
+)
 
 # Messages wait while the process is not scheduled for a moment: a second of them at 1 kHz.
 _QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -75,7 +79,7 @@ class JointStateStream:
         self._ended = threading.Event()
         self._received = self._started = 0.0
         self._residual = 0.0
-        self._kind = 'none'
+        self._kind, self._unmeasured = 'none', ''
         # Once what is always right: caches are filled, code is loaded.
         home = mechanism.home
         self._reader.read(mechanism.actuated, home.position.tolist(), home.velocity.tolist())
@@ -131,6 +135,8 @@ class JointStateStream:
         if self.rejections.alarming:
             level = ERROR
             message = f'rejected ({self.rejections.rejected}): {self.rejections.last}'
+        elif self.active and self._unmeasured:
+            level, message = WARN, self._unmeasured
         elif self.silent:
             level, message = WARN, f'nothing comes on {self._topic}'
         values = {
@@ -166,12 +172,19 @@ class JointStateStream:
             if not (message.header.stamp.sec or message.header.stamp.nanosec):
                 message.header.stamp = self._node.get_clock().now().to_msg()
             self._answer(message.header, reading)
+        except UnmeasuredError as error:
+            # Before the first state that is how things are; later it is an error.
+            if self.rejections.accepted:
+                self._reject(str(error))
+            else:
+                self._unmeasured = str(error)
         except MasticatorError as error:
             self._reject(str(error))
         except Exception as error:  # the node survives whatever a message does
             self._reject(f'{type(error).__name__}: {error}')
         else:
             self._kind, self._residual = reading.kind, reading.closure_residual
+            self._unmeasured = ''
             self.rejections.accept()
 
     def _reject(self, reason: str) -> None:

@@ -20,12 +20,13 @@ from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.safety import Finding, in_order
 from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
-from masticator_dynamics.errors import DescriptionError, DriveError
+from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError
 from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffortInput
 from masticator_dynamics.nodes.servo_drives.drive_diagnostics import DriveDiagnostics
 from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests, log_outcome
 from masticator_dynamics.nodes.servo_drives.drive_topics import CommandInput, StateOutput
 
+_AGAIN = 0.2  # s between two looks for drives that are not there
 _HEARD = 5.0  # s to wait for the first feedback before drives are enabled by themselves
 
 
@@ -64,7 +65,7 @@ class DriveRuntime:
             self._supervisor, mechanism, drives.closure_tolerance, settings.loop_check_rate
         )
         self._network = DriveNetwork(drives, find_file(settings.drives))
-        self._network.connect()
+        self._connect()
         self._reading = SlowReading(self._network, self._supervisor)
         self._exchange = CyclicExchange(
             self._network, self._cycle, self._supervisor.exchange_failed
@@ -87,6 +88,22 @@ class DriveRuntime:
             memory_locked=real_time.lock_memory(),
         )  # fmt: skip
         self._watched = True  # the drives watch this side's heartbeat
+
+    def _connect(self) -> None:
+        """Wait for bus and drives, which may be switched on after this node has started."""
+        limit, told = self._settings.wait_for_drives, ''
+        end = time.monotonic() + limit
+        while True:
+            try:
+                self._network.connect()
+                return
+            except AbsentError as error:
+                if time.monotonic() >= end:
+                    raise
+                if str(error) != told:
+                    told = str(error)
+                    self._node.get_logger().warning(f'waiting up to {limit:g} s: {told}')
+            time.sleep(_AGAIN)
 
     def activate(self) -> str:
         """Begin the cyclic exchange; `DriveError` for drives that have gone meanwhile."""
@@ -178,10 +195,16 @@ class DriveRuntime:
         One that may still give torque goes on: the fault is what makes it torque-free.
         """
         logger = self._node.get_logger()
-        powered = self._network.powered()
-        if powered:
-            names = ', '.join(powered)
-            logger.error(f'{names} may still give torque: left to fault for want of a heartbeat')
+        powered, gone = self._network.powered(), self._network.gone()
+        powered = tuple(name for name in powered if name not in gone)
+        for names, what in (
+            (gone, 'did not answer: whether they give torque is not known'),
+            (powered, 'may still give torque'),
+        ):
+            if names:
+                left = 'left to fault for want of a heartbeat'
+                logger.error(f'{", ".join(names)} {what}; {left}')
+        if powered or gone:
             return
         self._watched = False
         try:
