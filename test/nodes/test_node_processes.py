@@ -79,7 +79,7 @@ def test_unusable_parameters_end_the_node_with_one_line(ros_domain):
 def holds_back_interrupts(process: subprocess.Popen) -> bool:
     """Whether SIGINT waits or is caught: on a busy computer that takes longer than a typist."""
     folder = pathlib.Path(f'/proc/{process.pid}')
-    if b'masticator_dynamics.nodes' not in (folder / 'cmdline').read_bytes():
+    if b'nodes.executable' not in (folder / 'cmdline').read_bytes():
         return False  # the shell, which holds signals back for moments of its own
     status = (folder / 'status').read_text(encoding='utf-8')
     masks = re.findall(r'^Sig(?:Blk|Cgt):\s*(\w+)', status, re.MULTILINE)

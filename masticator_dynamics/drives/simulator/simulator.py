@@ -260,7 +260,6 @@ class DriveSimulator:
             self._receive(message)
 
     def _receive(self, message: can.Message) -> None:
-        self._heard = time.monotonic()
         if message.arbitration_id == SYNC_COB:
             self._follow_sync(_arrival(message))
         self._take(message)
@@ -270,7 +269,10 @@ class DriveSimulator:
             return
         if self._routes is None:
             self._routes = self._find_routes()
-        for link, handler in self._routes.get(message.arbitration_id, ()):
+        routes = self._routes.get(message.arbitration_id, ())
+        if routes:  # not what the drives themselves have sent
+            self._heard = time.monotonic()
+        for link, handler in routes:
             if not link.off:
                 handler(bytes(message.data))
 
