@@ -55,7 +55,8 @@ def main() -> int:
         nodes.append(WaitForJointStates())
         return nodes[0]
 
-    return process.run(create) or int(not nodes[0].done)
+    code = process.run(create)  # without a node, when it was told to end before
+    return code or int(not (nodes and nodes[0].done))
 
 
 if __name__ == '__main__':

@@ -102,12 +102,16 @@ def test_ctrl_c_while_python_starts_is_no_stack_trace(ros_domain):
         )
         for script in scripts
     ]
-    for process in started:
-        wait_for(lambda p=process: holds_back_interrupts(p), 'signals held back', START)
-    begin = time.monotonic()
-    for process, delay in zip(started, delays, strict=True):
-        time.sleep(max(begin + delay - time.monotonic(), 0.0))
-        process.send_signal(signal.SIGINT)
-    for process in started:
-        output, _ = process.communicate(timeout=START)
-        assert (process.returncode, output) == (0, ''), process.args
+    try:
+        for process in started:
+            wait_for(lambda p=process: holds_back_interrupts(p), 'signals held back', START)
+        begin = time.monotonic()
+        for process, delay in zip(started, delays, strict=True):
+            time.sleep(max(begin + delay - time.monotonic(), 0.0))
+            process.send_signal(signal.SIGINT)
+        for process in started:
+            output, _ = process.communicate(timeout=START)
+            assert (process.returncode, output) == (0, ''), process.args
+    finally:
+        for process in started:
+            process.kill()
