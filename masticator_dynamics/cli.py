@@ -14,7 +14,7 @@ from typing import TextIO
 import click
 
 from masticator_dynamics.commands.interrupt import ending_at_once
-from masticator_dynamics.commands.optional import remedy
+from masticator_dynamics.drives.optional import remedy
 from masticator_dynamics.errors import MasticatorError
 
 PROGRAM = 'masticator'

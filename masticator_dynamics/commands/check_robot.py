@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import click
 
-from masticator_dynamics.commands.optional import remedy
 from masticator_dynamics.commands.sections import section
 from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.optional import remedy
 
 _LISTEN = 2.0  # s, for nodes to be discovered
 _PRIORITY = 40  # of the exchange with the drives

@@ -7,11 +7,11 @@ from __future__ import annotations
 import dataclasses
 import sys
 
+from masticator_dynamics.drives.optional import remedy
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.declarations import AUTOSTART, MECHANISM, Declaration
 from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
-from masticator_dynamics.optional import remedy
 
 DECLARATIONS = (
     MECHANISM,
@@ -93,7 +93,7 @@ class Settings:
 def create(node: ManagedNode, settings: Settings) -> Runtime:
     """Make the runtime, if what it needs is installed (`InputError`)."""
     try:
-        from masticator_dynamics.nodes.drive_runtime import DriveRuntime
+        from masticator_dynamics.nodes.servo_drives.drive_runtime import DriveRuntime
     except ModuleNotFoundError as error:
         raise InputError(remedy(error) or str(error)) from error
     return DriveRuntime(node, settings)

@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from masticator_dynamics.nodes import process
+from masticator_dynamics.nodes.common import process
 
 _REMIND = 10.0  # s between two sentences
 
