@@ -21,21 +21,24 @@ from collections.abc import Callable
 
 import numpy as np
 
+from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives, Gains
-from masticator_dynamics.drives.following import ahead
+from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.following import Following
+from masticator_dynamics.drives.safety import Guard
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.servo import Control, Servo
 from masticator_dynamics.drives.simulator.simulation import Simulation
-from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.twin.feedforward import Feedforward
 from masticator_dynamics.twin.plant import MechanismPlant
 
+# Efforts (n_u,) at the joints, N m, for a cycle and the food's force (3,), N; None: none are sent.
+Feedforward = Callable[[int, FloatArray], FloatArray | None]
 # Is told the plant and the drives' efforts in every cycle; the run ends where it says so.
 Watch = Callable[[MechanismPlant, FloatArray], bool]
 
@@ -43,33 +46,19 @@ DYNAMICS_PERIOD = 0.002  # s, of the dynamics node
 
 
 @dataclasses.dataclass(frozen=True)
-class Timing:
-    """When things happen.
+class Delays:
+    """What is late in the chain.
 
     Attributes
     ----------
-    rate : float
-        Hz, cycles of the drives.
-    delay : int
+    command : int
         Cycles until a command is taken by the drives.
-    lead : float
-        s by which positions are led with their velocity.
-    effort_lead : float
-        s by which efforts are led with their rate.
-    bite_age : float
-        s, of the food's force when it is used.
+    bite : float
+        s, age of the food's force when it is used.
     """
 
-    rate: float
-    delay: int
-    lead: float
-    effort_lead: float = 0.0
-    bite_age: float = DYNAMICS_PERIOD
-
-    @classmethod
-    def of_chain(cls, drives: Drives) -> Timing:
-        """One cycle to the drives, one to approach the target; the age of the dynamics node."""
-        return cls(drives.cycle_rate, 1, drives.lead, drives.lead_of_effort)
+    command: int = 1
+    bite: float = DYNAMICS_PERIOD
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,49 +128,54 @@ class Record:
 
 
 class Master:
-    """What the drive layer does with a motion and efforts: units, limits, one cycle at a time.
+    """The drive layer, one cycle at a time: commands followed as on the robot, in drives' units.
 
     Parameters
     ----------
     drives : Drives
-    timing : Timing
-    rubs : bool
-        Whether efforts are raised by the friction of motor and gear that the drives file tells.
+    mechanism : Mechanism
+    position : array, shape (n_u,)
+        Of the joints, which are held until the first command, rad.
     """
 
-    def __init__(self, drives: Drives, timing: Timing, rubs: bool):
-        given = list(drives.drives.values())
-        self._scaling = Scaling([drive.motor for drive in given])
-        self._largest = np.array([drive.limits.effort for drive in given])
-        self._change = np.array([drive.limits.effort_rate for drive in given]) / timing.rate
-        self._timing, self._period, self._rubs = timing, 1.0 / timing.rate, rubs
-        self._loaded: Trend | None = None
-        self._effort = np.zeros(len(given))
-        self._velocity: FloatArray | None = None
+    def __init__(self, drives: Drives, mechanism: Mechanism, position: FloatArray):
+        self._following = Following(Guard(drives, mechanism), drives)
+        self._following.begin(position)
+        self._scaling = Scaling([drive.motor for drive in drives.drives.values()])
+        self._period = 1.0 / drives.cycle_rate
 
     def measure(self, counts: FloatArray) -> FloatArray:
         """Joint positions of encoder counts."""
         return self._scaling.position_from_counts(counts)
 
-    def counts(self, position: FloatArray, velocity: FloatArray) -> FloatArray:
-        """Target of a commanded position and velocity, counts."""
-        before = velocity if self._velocity is None else self._velocity
-        self._velocity = velocity
-        acceleration = (velocity - before) / self._period
-        led = ahead(position, velocity, acceleration, self._timing.lead)
-        return self._scaling.counts_from_position(led)
+    def command(self, command: Command, measured: FloatArray) -> None:
+        """Follow a command, with drives at measured positions (n_u,), rad.
 
-    def per_mille(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
-        """Torque offset of a commanded effort and velocity."""
-        before = self._loaded or Trend.begin(0.0, effort)
-        self._loaded = before.then(before.stamp + self._period, effort, np.inf)
-        led = self._loaded.ahead(self._timing.effort_lead)
-        wanted = np.clip(led, -self._largest, self._largest)
-        self._effort = np.clip(wanted, self._effort - self._change, self._effort + self._change)
-        torque = self._scaling.per_mille_from_effort(self._effort, velocity)
-        if self._rubs:
-            torque = torque + self._scaling.per_mille_of_friction(velocity)
-        return np.rint(torque)
+        Raises
+        ------
+        InputError
+            When the drive layer refuses it.
+        """
+        self._following.consider(command, _feedback(command.time, measured))
+        if self._following.refused:
+            raise InputError(f'at {command.time:.6g} s: {self._following.refusal}')
+
+    def setpoint(self) -> tuple[FloatArray, FloatArray]:
+        """Targets (n_u,), counts, and torque offsets (n_u,), per mille, of the next cycle."""
+        following = self._following
+        effort = following.next_effort(self._period)
+        velocity = np.zeros(len(effort)) if following.velocity is None else following.velocity
+        torque = self._scaling.per_mille_from_effort(effort, velocity)
+        torque = torque + self._scaling.per_mille_of_friction(velocity)
+        return self._scaling.counts_from_position(following.sent), np.rint(torque)
+
+
+def _feedback(time: float, position: FloatArray) -> Feedback:
+    """Drives in order, at positions (n_u,)."""
+    none, counts = np.zeros(len(position)), np.zeros(len(position), dtype=np.int64)
+    return Feedback(
+        time, counts, position, none, none, none == 0.0, counts, counts, none, (), '', 0.0
+    )
 
 
 def follow(
@@ -191,8 +185,7 @@ def follow(
     drives: Drives,
     simulation: Simulation,
     gains: Gains,
-    timing: Timing,
-    rubs: bool = True,
+    delays: Delays,
     watch: Watch | None = None,
 ) -> Record:
     """Run a reference through master, drives and plant.
@@ -203,36 +196,34 @@ def follow(
         At the start of the reference; its step is that of the simulation.
     gains : Gains
         Of all drives.
-    rubs : bool
-        Whether the drive layer overcomes the friction of motors and gears that it knows of.
     watch : callable, optional
         Looks on in every cycle; the run ends when it returns True.
 
     Raises
     ------
     InputError
-        When a cycle is no whole number of the simulation's steps.
+        When a cycle is no whole number of the simulation's steps, or the drive layer refuses a
+        command.
     SimulationError
         When the mechanism gets where it cannot be.
     """
-    axes, servos = _servos(drives, simulation, plant, gains, timing)
-    steps = _steps_per_cycle(timing, simulation)
-    master = Master(drives, timing, rubs)
-    none = np.zeros(len(servos))
-    waiting = deque([(master.counts(plant.position, none), none)] * timing.delay)
-    forces = deque([np.zeros(3)], maxlen=round(timing.bite_age / simulation.step) + 1)
+    axes, servos = _servos(drives, simulation, plant, gains)
+    steps = _steps_per_cycle(drives.cycle_rate, simulation)
+    master = Master(drives, plant.mechanism, plant.position)
+    waiting = deque([master.setpoint()] * delays.command)
+    forces = deque([np.zeros(3)], maxlen=round(delays.bite / simulation.step) + 1)
     forces.append(plant.food_force)
     q, rows, limited = np.empty_like(reference.q), [], 0
-    for k in range(len(reference.time)):
+    for k, time in enumerate(reference.time.tolist()):
         measured = master.measure(np.array([float(servo.position) for servo in servos]))
         q[k] = plant.tree_positions
         rows.append((plant.position, measured, _efforts(servos, drives), plant.food_force))
         if watch is not None and watch(plant, rows[-1][2]):
             break
+        effort = feedforward(k, forces[0])
         position, velocity = reference.position[k], reference.velocity[k]
-        offset = feedforward(k, forces[0])
-        per_mille = none if offset is None else master.per_mille(offset, velocity)
-        waiting.append((master.counts(position, velocity), per_mille))
+        master.command(Command(position, velocity, effort, time, time), measured)
+        waiting.append(master.setpoint())
         for servo, target, torque in zip(servos, *waiting.popleft(), strict=True):
             servo.command(target)
             servo.torque_offset = float(torque)
@@ -249,7 +240,7 @@ def follow(
 
 
 def _servos(
-    drives: Drives, simulation: Simulation, plant: MechanismPlant, gains: Gains, timing: Timing
+    drives: Drives, simulation: Simulation, plant: MechanismPlant, gains: Gains
 ) -> tuple[Axes, list[Servo]]:
     """Drives on the plant, in operation."""
     if tuple(drives.drives) != plant.joints:
@@ -261,17 +252,16 @@ def _servos(
     servos = list(axes.servos.values())
     for servo in servos:
         servo.position_gain, servo.velocity_gain = gains.position, gains.velocity
-        servo.period = 1.0 / timing.rate
+        servo.period = 1.0 / drives.cycle_rate
         servo.control = Control.POSITION
     return axes, servos
 
 
-def _steps_per_cycle(timing: Timing, simulation: Simulation) -> int:
-    steps = 1.0 / (timing.rate * simulation.step)
+def _steps_per_cycle(rate: float, simulation: Simulation) -> int:
+    steps = 1.0 / (rate * simulation.step)
     if round(steps) < 1 or abs(steps - round(steps)) > 1e-6:
         raise InputError(
-            f'a cycle of {1.0 / timing.rate:g} s is no whole number of steps of '
-            f'{simulation.step:g} s'
+            f'a cycle of {1.0 / rate:g} s is no whole number of steps of {simulation.step:g} s'
         )
     return round(steps)
 

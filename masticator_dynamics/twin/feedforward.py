@@ -5,19 +5,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.mechanism import Mechanism
-
-if TYPE_CHECKING:
-    from masticator_dynamics.twin.chain import Reference
-
-Feedforward = Callable[[int, FloatArray], FloatArray | None]
+from masticator_dynamics.twin.chain import Feedforward, Reference
 
 
 class Kind(enum.Enum):
@@ -50,11 +44,11 @@ def feedforward(kind: Kind, mechanism: Mechanism, reference: Reference, bitten: 
         return lambda cycle, force: gravity[cycle]
     tooth, _ = frame_poses(mechanism, reference.q, bitten)
     origin, _ = frame_poses(mechanism, reference.q, mechanism.description.platform)
-    rubs = kind is Kind.FRICTION
+    friction = kind is Kind.FRICTION
 
     def full(cycle: int, force: FloatArray) -> FloatArray:
         wrench = np.concatenate([force, np.cross(tooth[cycle] - origin[cycle], force)])
         y, y_dot, y_ddot = reference.y[cycle], reference.y_dot[cycle], reference.y_ddot[cycle]
-        return mechanism.feedforward(y, y_dot, y_ddot, wrench, friction=rubs).actuated
+        return mechanism.feedforward(y, y_dot, y_ddot, wrench, friction=friction).actuated
 
     return full

@@ -24,7 +24,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.twin.chain import Record, Reference, Timing, Watch, follow
+from masticator_dynamics.twin.chain import Delays, Record, Reference, Watch, follow
 from masticator_dynamics.twin.feedforward import Kind, feedforward
 from masticator_dynamics.twin.food import Food, load_food
 from masticator_dynamics.twin.plant import MechanismPlant
@@ -45,23 +45,23 @@ class Setting:
     food : Food or None
     drives : Drives
     simulation : Simulation
-    timing : Timing
     model : Mechanism
         That is moved and that efforts are computed with: with the rotors of the drives.
     known_friction : float
         Part of the drives' friction that the drive layer knows of.
     friction : bool
-        Whether contacts and cranks rub.
+        Whether contacts and cranks have friction.
+    delays : Delays
     """
 
     path: MotionPath
     food: Food | None
     drives: Drives
     simulation: Simulation
-    timing: Timing
     model: Mechanism
     known_friction: float = 1.0
     friction: bool = True
+    delays: Delays = Delays()
 
     @classmethod
     def shipped(
@@ -74,10 +74,11 @@ class Setting:
     ) -> Setting:
         """The masticator with drives of ``config/``; the rate (Hz) is theirs unless told."""
         drives = load_drives(drives_file)
+        if rate:
+            drives = changed(drives, cycle_rate=rate)
         simulation = load_simulation('simulated_drives.yaml', drives)
-        timing = Timing.of_chain(changed(drives, cycle_rate=rate) if rate else drives)
         model = Mechanism(with_rotors('masticator', drives))
-        return cls(path, load_food(food), drives, simulation, timing, model, known_friction)
+        return cls(path, load_food(food), drives, simulation, model, known_friction)
 
     @property
     def gains(self) -> Gains:
@@ -97,22 +98,20 @@ class Setting:
 
     def run(self, kind: Kind, gains: Gains, watch: Watch | None = None) -> Record:
         """One run with a kind of feedforward; `watch` looks on, see :func:`follow`."""
-        reference = Reference.of(self.model, self.path, self.timing.rate)
+        reference = Reference.of(self.model, self.path, self.drives.cycle_rate)
         bitten = self.model.description.platform if self.food is None else self.food.frame
         sent = feedforward(kind, self.model, reference, bitten)
         plant = MechanismPlant(
             self.model, step=self.simulation.step, friction=self.friction, food=self.food
         )
-        told, rubs = self._told(), kind is not Kind.BARE
-        return follow(
-            reference, sent, plant, told, self.simulation, gains, self.timing, rubs, watch
-        )
+        told = self._told(0.0 if kind is Kind.BARE else self.known_friction)
+        return follow(reference, sent, plant, told, self.simulation, gains, self.delays, watch)
 
-    def _told(self) -> Drives:
-        """The drives as far as their friction is known."""
+    def _told(self, known_friction: float) -> Drives:
+        """The drives with the part of their friction that is known."""
         found = {}
         for name, drive in self.drives.drives.items():
-            known = {k: self.known_friction * v for k, v in dict(drive.motor.friction).items()}
+            known = {k: known_friction * v for k, v in dict(drive.motor.friction).items()}
             motor = Motor(**{**dict(drive.motor), 'friction': MotorFriction(**known)})
             found[name] = Drive(**{**dict(drive), 'motor': motor})
         return changed(self.drives, drives=found)
@@ -149,7 +148,7 @@ class Run:
     def of(cls, kind: Kind, record: Record, setting: Setting, reference: Reference) -> Run:
         """Figures of a record."""
         distance = np.linalg.norm(record.error, axis=1)
-        every = max(1, round(_CLOSURE_STEP * setting.timing.rate))
+        every = max(1, round(_CLOSURE_STEP * setting.drives.cycle_rate))
         fitted = setting.model.forward_kinematics_batch(record.measured[::every], np.inf)
         return cls(
             kind,
@@ -190,11 +189,11 @@ class Study:
 
     def text(self) -> str:
         """The table, for people."""
-        timing = self.setting.timing
+        drives = self.setting.drives
         lines = [
             f'Gains {self.gains.position:.3g} N m/rad and {self.gains.velocity:.3g} N m s/rad; '
-            f'drives at {timing.rate:g} Hz, positions led by {1e3 * timing.lead:g} ms, '
-            f'efforts by {1e3 * timing.effort_lead:g}; '
+            f'drives at {drives.cycle_rate:g} Hz, positions led by {1e3 * drives.lead:g} ms, '
+            f'efforts by {1e3 * drives.lead_of_effort:g}; '
             f'up to {max(run.record.bite.max() for run in self.runs):.0f} N of food',
             '',
             f'{"":<40}{"incisor, mm":^20}{"joints":>9}{"torque, N m":^18}{"loops":>8}',
@@ -244,7 +243,7 @@ def study_feedforward(
         Is told the share that is done.
     """
     chosen = gains or setting.gains
-    reference = Reference.of(setting.model, setting.path, setting.timing.rate)
+    reference = Reference.of(setting.model, setting.path, setting.drives.cycle_rate)
     runs = []
     for kind in kinds:
         runs.append(Run.of(kind, setting.run(kind, chosen), setting, reference))

@@ -32,10 +32,10 @@ def plot_study(file: IO[bytes], study: Study) -> None:
         _plot_errors(errors, study)
         _plot_bite(bite, study)
         _plot_bars(bars, study)
-        gains, timing = study.gains, study.setting.timing
+        gains, drives = study.gains, study.setting.drives
         figure.suptitle(
-            f'Chewing with simulated drives at {timing.rate:g} Hz, the same gains in all runs: '
-            f'{gains.position:.3g} N m/rad, {gains.velocity:.3g} N m s/rad',
+            f'Chewing with simulated drives at {drives.cycle_rate:g} Hz, the same gains '
+            f'in all runs: {gains.position:.3g} N m/rad, {gains.velocity:.3g} N m s/rad',
             fontsize=13,
         )
         figure.savefig(file, dpi=_RESOLUTION, format='png', pil_kwargs={'optimize': True})

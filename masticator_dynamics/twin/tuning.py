@@ -128,7 +128,7 @@ def _try(setting: Setting, gains: Gains, found: Margins) -> Trial:
         record = setting.run(Kind.NONE, gains)
     except SimulationError:
         return Trial(gains, found, math.inf, math.inf)
-    rest = round(_RIPPLE_TIME * setting.timing.rate)
+    rest = round(_RIPPLE_TIME * setting.drives.cycle_rate)
     return Trial(
         gains,
         found,

@@ -37,7 +37,7 @@ def changed(model: Any, **values: Any) -> Any:
     return type(model)(**{**dict(model), **values})
 
 
-def ideal_drives(drives: Drives) -> Drives:
+def ideal_drives(drives: Drives, **values: Any) -> Drives:
     """No loss in the gear, encoders of 2^40 counts, torques of 15 bits."""
     found = {}
     for name, drive in drives.drives.items():
@@ -49,7 +49,7 @@ def ideal_drives(drives: Drives) -> Drives:
             rated_torque=drive.motor.peak_torque / 32.0,
         )
         found[name] = changed(drive, motor=motor)
-    return Drives(schema=1, drives=found)
+    return Drives(schema=1, drives=found, **values)
 
 
 def simulated(setting: study.Setting, step: float, **values: Any) -> Simulation:
@@ -70,11 +70,14 @@ def test_ideal_drives_leave_what_holding_efforts_costs(setting: study.Setting) -
         setting,
         food=None,
         friction=False,
-        drives=ideal_drives(setting.drives),
+        # A step to approach a target.
+        drives=ideal_drives(
+            setting.drives, cycle_rate=1.0 / step, command_lead=step, effort_lead=0.0
+        ),
         simulation=simulated(setting, step, current_bandwidth=1e6, velocity_filter=1e6),
-        timing=chain.Timing(1.0 / step, 0, step, bite_age=0.0),  # a step to approach a target
+        delays=chain.Delays(command=0, bite=0.0),
     )
-    reference = chain.Reference.of(perfect.model, perfect.path, perfect.timing.rate)
+    reference = chain.Reference.of(perfect.model, perfect.path, perfect.drives.cycle_rate)
     sent = perfect.model.feedforward_batch(reference.y, reference.y_dot, reference.y_ddot).actuated
     change = np.linalg.norm(np.diff(sent, axis=0), axis=1).max()
     motor = perfect.drives.drives['crank_1'].motor

@@ -90,7 +90,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
         _frequencies(load_description('rrr4')),
         _drive_modes(figures),
         *courses(by_mode),
-        against_pieces(pieces, models),
+        against_pieces(pieces, {name: course.joints for name, course in models.items()}),
         _claims(figures),
     ]
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +16,6 @@ from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
 from masticator_dynamics.flexible.run import rigid_coordinates
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
-
-if TYPE_CHECKING:
-    from masticator_dynamics.papers.comparison.flexible_course import Course
 
 PIECES, DRIVEN = 9, 4
 RTOL = 3e-4
@@ -55,13 +51,13 @@ class JointMotion:
         return cls(time, q[:, point], v[:, point], v[:, motors])
 
 
-def against_pieces(pieces: JointMotion, models: Mapping[str, Course]) -> ComparisonTable:
+def against_pieces(pieces: JointMotion, models: Mapping[str, JointMotion]) -> ComparisonTable:
     """Deviations of models with assumed modes, by name, from rods in pieces."""
     rows: list[tuple[Cell, ...]] = [('S3 Figs. 15 to 17', '"good"', '"minor"', '15')]
-    for name, course in models.items():
-        every = (len(course.time) - 1) // (len(pieces.time) - 1)
+    for name, motion in models.items():
+        every = (len(motion.time) - 1) // (len(pieces.time) - 1)
         deviations = [
-            100.0 * _off(getattr(course.joints, field)[::every], getattr(pieces, field))
+            100.0 * _off(getattr(motion, field)[::every], getattr(pieces, field))
             for field in ('point', 'point_rate', 'motor_rate')
         ]
         rows.append((name, *deviations))

@@ -67,7 +67,7 @@ def test_deviations_are_those_of_the_worst_curve() -> None:
     pieces = JointMotion(
         *(getattr(other, field.name)[every] for field in dataclasses.fields(other))
     )
-    table = rows(against_pieces(pieces, {'model': one}))
+    table = rows(against_pieces(pieces, {'model': one.joints}))
     assert table['model'] == pytest.approx([0.0, 0.0, 100.0 * 0.1 / 1.1], abs=1e-9)
 
 
