@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,14 +19,12 @@ from masticator_dynamics.errors import (
     SingularityError,
 )
 from masticator_dynamics.loops.loop_block import CLOSED, LoopBlock, smallest_gaps
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.model import Model
 
 _Error = TypeVar('_Error', bound=MasticatorError)
 
 
-def failure(mechanism: Mechanism, table: FloatArray, given: FloatArray) -> MasticatorError:
+def failure(mechanism: Model, table: FloatArray, given: FloatArray) -> MasticatorError:
     """The exception for the first failed row of a table of answers; ``row`` is its index."""
     table = table.reshape(-1, table.shape[-1])
     row = int(np.flatnonzero(table[:, 0])[0])
@@ -44,7 +42,7 @@ def in_row(error: _Error, row: int | None, many: bool) -> _Error:
 
 
 def _error(
-    mechanism: Mechanism, status: int, block: int, amount: float, values: FloatArray
+    mechanism: Model, status: int, block: int, amount: float, values: FloatArray
 ) -> MasticatorError:
     if status == evaluate.NOT_FINITE:
         return InputError(f'{_input_name(mechanism, block)} is {amount}, not a finite number')
@@ -53,7 +51,7 @@ def _error(
     )
     if status == evaluate.NOT_ACTUATED:
         names = ', '.join(mechanism.driving) or 'none'
-        rank, needed = mechanism.actuation_rank(), len(mechanism.independent)
+        rank, needed = mechanism.home_rank(), len(mechanism.independent)
         if rank < needed:
             return ActuationError(
                 f'actuators {names} control {rank} of {needed} degrees of freedom'
@@ -73,7 +71,7 @@ def _error(
 
 
 def _why_open(
-    mechanism: Mechanism, status: int, block: int, amount: float, y: FloatArray, pose: str
+    mechanism: Model, status: int, block: int, amount: float, y: FloatArray, pose: str
 ) -> str:
     """What keeps loops from closing at a pose (n_y,)."""
     statuses, blocks, amounts = diagnose(
@@ -89,7 +87,7 @@ def _why_open(
 
 
 def diagnose(
-    mechanism: Mechanism, status: IntArray, block: IntArray, amount: FloatArray, y: FloatArray
+    mechanism: Model, status: IntArray, block: IntArray, amount: FloatArray, y: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Status, block and amount (N,) of rows, where loops did not close told apart by cause.
 
@@ -114,12 +112,12 @@ def diagnose(
     return status, block, amount
 
 
-def _exact(mechanism: Mechanism, block: int) -> bool:
+def _exact(mechanism: Model, block: int) -> bool:
     """Whether the engine closes a block by a formula, so that it never misses a closure."""
     return LoopBlock(mechanism, block).by_formula
 
 
-def _input_name(mechanism: Mechanism, index: int) -> str:
+def _input_name(mechanism: Model, index: int) -> str:
     count = len(mechanism.independent)
     if index >= 3 * count:
         place, component = divmod(index - 3 * count, 6)

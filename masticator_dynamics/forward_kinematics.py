@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +18,7 @@ from masticator_dynamics.errors import (
     ReachError,
     SingularityError,
 )
-from masticator_dynamics.results import Motion
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.results import Evaluator, Motion
 
 ITERATIONS = 100
 LARGEST_CHANGE = 0.3  # of an actuated joint in one step, rad; of its home travel when sliding
@@ -39,7 +35,7 @@ class ForwardKinematics:
 
 
 def forward_kinematics(
-    mechanism: Mechanism, u: npt.ArrayLike, tolerance: float
+    mechanism: Evaluator, u: npt.ArrayLike, tolerance: float
 ) -> ForwardKinematics:
     """Independent positions from actuated ones; see :func:`closest_motion`."""
     motion, residual = closest_motion(mechanism, u, tolerance)
@@ -47,7 +43,7 @@ def forward_kinematics(
 
 
 def closest_motion(
-    mechanism: Mechanism, u: npt.ArrayLike, tolerance: float
+    mechanism: Evaluator, u: npt.ArrayLike, tolerance: float
 ) -> tuple[Motion, float]:
     """Closed motion, at rest, whose actuated positions fit ``u`` best, and its residual.
 
@@ -67,7 +63,7 @@ def closest_motion(
     if not np.isfinite(target).all():
         bad = int(np.flatnonzero(~np.isfinite(target))[0])
         raise InputError(f'{mechanism.actuated[bad]} is {target[bad]}, not a finite number')
-    motion = mechanism.actuated_fit.closest(target)
+    motion = mechanism.made(ActuatedFit).closest(target)
     residual = gap(mechanism, motion, target)
     if residual > tolerance:
         worst = int(np.argmax(np.abs(motion.position - target)))
@@ -80,7 +76,7 @@ def closest_motion(
 
 
 def forward_kinematics_batch(
-    mechanism: Mechanism, U: npt.ArrayLike, tolerance: float
+    mechanism: Evaluator, U: npt.ArrayLike, tolerance: float
 ) -> ForwardKinematics:
     """:func:`forward_kinematics` of rows (N, n_u); errors name the row."""
     rows = as_floats(U, 'U')
@@ -98,7 +94,7 @@ def forward_kinematics_batch(
     return ForwardKinematics(y, residual)
 
 
-def independent_velocity(mechanism: Mechanism, motion: Motion, u_dot: npt.ArrayLike) -> FloatArray:
+def independent_velocity(mechanism: Evaluator, motion: Motion, u_dot: npt.ArrayLike) -> FloatArray:
     """Independent velocities (n_y,) that fit actuated velocities (n_u,) best at a closed motion.
 
     Least squares of the actuated Jacobian, joints weighted as for positions.
@@ -108,7 +104,7 @@ def independent_velocity(mechanism: Mechanism, motion: Motion, u_dot: npt.ArrayL
     SingularityError
         When the actuated velocities do not determine the independent ones at this pose.
     """
-    answer = mechanism.actuated_fit.independent(motion, as_floats(u_dot, 'u_dot'))
+    answer = mechanism.made(ActuatedFit).independent(motion, as_floats(u_dot, 'u_dot'))
     if answer is None:
         pose = zip(mechanism.independent, motion.y, strict=True)
         raise SingularityError(
@@ -129,7 +125,7 @@ class ActuatedFit:
         The actuated joints that count; all of them unless told.
     """
 
-    def __init__(self, mechanism: Mechanism, used: npt.NDArray[np.bool_] | None = None):
+    def __init__(self, mechanism: Evaluator, used: npt.NDArray[np.bool_] | None = None):
         self._mechanism = mechanism
         self._used = np.ones(len(mechanism.actuated), bool) if used is None else used
         self._actuated = mechanism.actuated_rows[self._used]
@@ -220,14 +216,14 @@ class ActuatedFit:
         return given, row
 
 
-def gap(mechanism: Mechanism, motion: Motion, target: FloatArray) -> float:
+def gap(mechanism: Evaluator, motion: Motion, target: FloatArray) -> float:
     """Largest gap when the actuated joints of a closed motion are moved to a target (n_u,), m."""
     q = motion.q.copy()
     q[mechanism.actuated_rows] = target
     return mechanism.largest_gap(q)
 
 
-def _scales(mechanism: Mechanism) -> FloatArray:
+def _scales(mechanism: Evaluator) -> FloatArray:
     """One rad for turning, a tenth of the travel for sliding actuators: comparable steps."""
     scales = []
     for j in mechanism.tree_indices(mechanism.actuated):
@@ -238,7 +234,7 @@ def _scales(mechanism: Mechanism) -> FloatArray:
     return np.array(scales)
 
 
-def _unit(mechanism: Mechanism, index: int) -> str:
+def _unit(mechanism: Evaluator, index: int) -> str:
     return mechanism.structure.tree.joints[
         mechanism.tree_indices(mechanism.actuated[index : index + 1])[0]
     ].unit

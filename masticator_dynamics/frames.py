@@ -9,17 +9,15 @@ of the mechanism for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.chain import walk
+from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import InputError
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.model import Model
 
 
 class FrameChain:
@@ -37,10 +35,8 @@ class FrameChain:
         For an unknown frame, naming the known ones.
     """
 
-    def __init__(self, mechanism: Mechanism, frame: str):
-        check_frame(mechanism, frame)
-        tree = mechanism.structure.tree
-        end = tree.frames[frame]
+    def __init__(self, mechanism: Model, frame: str):
+        end, tree = check_frame(mechanism, frame), mechanism.structure.tree
         joints = sorted(tree.supports(end.body))  # parents stand before children
         placements = [*(tree.placements[j] for j in joints), end]
         self._joints = np.array(joints, dtype=np.int64)
@@ -113,13 +109,30 @@ class FrameChain:
         return position, rotation, origins, axes
 
 
-def frame_poses(mechanism: Mechanism, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:
+class _Chains(dict[str, FrameChain]):
+    """Chains of a model by frame."""
+
+    def __init__(self, mechanism: Model):
+        super().__init__()
+        self._mechanism = mechanism
+
+    def __missing__(self, frame: str) -> FrameChain:
+        self[frame] = FrameChain(self._mechanism, frame)
+        return self[frame]
+
+
+def frame_chain(mechanism: Model, frame: str) -> FrameChain:
+    """The chain to a URDF link's frame, made once; raises as :class:`FrameChain` does."""
+    return mechanism.made(_Chains)[frame]
+
+
+def frame_poses(mechanism: Model, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:
     """Poses of a URDF link's frame in the base; see :meth:`FrameChain.poses`."""
-    return mechanism.frame_chain(frame).poses(q)
+    return frame_chain(mechanism, frame).poses(q)
 
 
 def wrenches_on_platform(
-    mechanism: Mechanism,
+    mechanism: Model,
     q: FloatArray,
     wrenches: FloatArray,
     axes: str | None = None,
@@ -157,7 +170,7 @@ def wrenches_on_platform(
 
 
 def wrenches_on_bodies(
-    mechanism: Mechanism, q: FloatArray, wrenches: Mapping[str, npt.ArrayLike]
+    mechanism: Model, q: FloatArray, wrenches: Mapping[str, npt.ArrayLike]
 ) -> FloatArray:
     """Wrenches about the origins of all bodies, as the engine takes them, from those on links.
 
@@ -181,12 +194,11 @@ def wrenches_on_bodies(
     rows = q.shape[:-1]
     bodies = np.zeros((*rows, q.shape[-1], 6))
     for link, given in wrenches.items():
-        check_frame(mechanism, link)
         wrench = as_floats(given, f'the wrench on {link}')
         if wrench.shape not in ((6,), (*rows, 6)):
             needed = ' or '.join(str(shape) for shape in {(6,), (*rows, 6)})
             raise InputError(f'the wrench on {link} has shape {wrench.shape}, needed is {needed}')
-        place = mechanism.structure.tree.frames[link]
+        place = check_frame(mechanism, link)
         if place.body < 0:
             continue  # the base bears it
         bodies[..., place.body, :] += wrench
@@ -197,10 +209,11 @@ def wrenches_on_bodies(
     return bodies.reshape(*rows, -1)
 
 
-def check_frame(mechanism: Mechanism, frame: str) -> None:
-    """Refuse a frame that the mechanism does not have, naming those it has."""
+def check_frame(mechanism: Model, frame: str) -> Placement:
+    """Where a URDF link's frame sits on its body; refuses others, naming those there are."""
     if frame not in mechanism.frames:
         raise InputError(f'no frame {frame!r}; there are: {", ".join(mechanism.frames)}')
+    return mechanism.structure.tree.frames[frame]
 
 
 def _rotated(rotations: FloatArray, vectors: FloatArray) -> FloatArray:

@@ -15,28 +15,29 @@ import numpy.typing as npt
 from masticator_dynamics import forward_kinematics as forward
 from masticator_dynamics.actuation.packing import Distribution, pack_distribution
 from masticator_dynamics.analysis.inertia_coupling import (
-    ActuatedInertia,
     actuated_inertia,
     inertia_coupling,
 )
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine import evaluate as engine
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.packing import pack, transmission_ratios
 from masticator_dynamics.engine.reactions import joint_reactions
-from masticator_dynamics.engine.structure import Structure, analyse
-from masticator_dynamics.engine.tree import Placement
-from masticator_dynamics.errors import ActuationError, InputError, LimitError
+from masticator_dynamics.errors import InputError, LimitError
 from masticator_dynamics.failures import failure, in_row
-from masticator_dynamics.frames import FrameChain, wrenches_on_bodies
+from masticator_dynamics.frames import (
+    FrameChain,
+    check_frame,
+    frame_chain,
+    wrenches_on_bodies,
+)
 from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
 from masticator_dynamics.limits.load_limits import LoadLimits, binding_loads, limits_for
-from masticator_dynamics.limits.ranges import Limits, RangeViolation, find_violations
+from masticator_dynamics.limits.ranges import RangeViolation, find_violations
 from masticator_dynamics.limits.within_limits import keep_limits
-from masticator_dynamics.loops.loop_forces import LoopForces
 from masticator_dynamics.results import (
     Attempts,
     Effort,
+    Evaluator,
     Motion,
     QuickEffort,
     SolvedMotion,
@@ -60,7 +61,7 @@ class FramePose:
     rotation: FloatArray
 
 
-class Mechanism:
+class Mechanism(Evaluator):
     """A mechanism ready for evaluation.
 
     Three spaces: *tree* coordinates q (all joints), *independent* coordinates y (the degrees of
@@ -89,26 +90,7 @@ class Mechanism:
     """
 
     def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
-        self.description = description
-        self.driving = tuple(actuators) if actuators is not None else description.actuated
-        for name in self.driving:
-            if name not in description.actuated:
-                known = ', '.join(description.actuated)
-                raise ActuationError(f'no actuator {name!r}; there are: {known}')
-        self._structure = analyse(description)
-        self.packed = pack(description, self._structure, self.driving)
-        self.name = description.name
-        self.independent = description.independent
-        self.actuated = description.actuated
-        self.tree_joints = tuple(joint.name for joint in self._structure.tree.joints)
-        self.actuated_rows = np.array(self.tree_indices(self.actuated))
-        self.closures = tuple(closure.name for closure in description.closures)
-        self.contacts = tuple(contact.name for contact in description.contacts)
-        self.frames = tuple(self._structure.tree.frames)
-        self.slices = self.packed.sizes.answer_slices()
-        self.contact_rows: IntArray = np.array(self._rows_of(self.contacts), dtype=np.int64)
-        self.limits = Limits.of(self._structure.tree.joints)
-        self.transmission_ratios = transmission_ratios(description)
+        super().__init__(description, actuators)
         self._run: Callable[..., None] = functools.partial(
             engine.evaluate, self.packed.memory, self.packed.scratch
         )
@@ -116,7 +98,6 @@ class Mechanism:
         self._width = self.slices['tangent'].stop
         self._freedoms = len(self.independent)
         self.kernels = kernels.Kernels(description, self._structure, self.driving)
-        self._chains: dict[str, FrameChain] = {}
 
     @classmethod
     def load(
@@ -141,38 +122,10 @@ class Mechanism:
         """The mechanism at home, at rest."""
         return self.solve(self._structure.home[self.tree_indices(self.independent)])
 
-    def tree_indices(self, joints: Sequence[str]) -> list[int]:
-        """Positions of joints in tree vectors."""
-        return [self.tree_joints.index(name) for name in joints]
-
-    @property
-    def effort_units(self) -> tuple[str, ...]:
-        """Unit of each actuator's effort: of the motor where there is a transmission."""
-        joints = self._structure.tree.joints
-        slides = [joints[j].unit == 'm' for j in self.tree_indices(self.actuated)]
-        geared = [self.description.actuators[n].transmission is not None for n in self.actuated]
-        return tuple('N' if s and not g else 'N m' for s, g in zip(slides, geared, strict=True))
-
-    @property
-    def effort_limits(self) -> FloatArray:
-        """Largest effort (n_u,) of each actuator, from the URDF; infinite where it has none."""
-        bound = self.limits.effort[self.tree_indices(self.actuated)]
-        return np.asarray(bound / np.abs(self.transmission_ratios))
-
     @property
     def memory_size(self) -> int:
         """Bytes that the engine keeps for this mechanism, its scratch memory included."""
         return int(self.packed.memory.nbytes + self.packed.scratch.nbytes)
-
-    @property
-    def structure(self) -> Structure:
-        """Tree, constraints and the order in which loops are closed."""
-        return self._structure
-
-    def block_names(self, block: int) -> tuple[str, ...]:
-        """Closures and contacts of one of the engine's blocks; the first has none."""
-        constraints = self._structure.blocks[block - 1].constraints
-        return tuple(dict.fromkeys(self._structure.constraints[c].name for c in constraints))
 
     # Evaluation
 
@@ -404,40 +357,29 @@ class Mechanism:
         """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
         return forward.forward_kinematics_batch(self, U, tolerance)
 
-    @functools.cached_property
-    def actuated_fit(self) -> forward.ActuatedFit:
-        """What actuated positions and velocities are fitted with; made when first needed."""
-        return forward.ActuatedFit(self)
-
     # Frames and Jacobians
 
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
         """Pose of a URDF link's frame in the base."""
-        placement = self._placement(frame)
+        placement = check_frame(self, frame)
         poses = self._structure.tree.poses(motion.q)
         rotation = poses.rotations[placement.body] @ placement.rotation
         return FramePose(poses.point(placement.body, placement.position), rotation)
 
     def frame_chain(self, frame: str) -> FrameChain:
         """What poses of a URDF link's frame are computed with; made once."""
-        if frame not in self._chains:
-            self._chains[frame] = FrameChain(self, frame)
-        return self._chains[frame]
+        return frame_chain(self, frame)
 
     def frame_jacobian(self, motion: Motion, frame: str) -> FloatArray:
         """Twist of a frame per independent velocity (6, n_y): linear over angular.
 
         Linear velocity of the frame's origin and angular velocity, both in base axes.
         """
-        placement = self._placement(frame)
+        placement = check_frame(self, frame)
         poses = self._structure.tree.poses(motion.q)
         point = poses.point(placement.body, placement.position)
         linear = poses.point_jacobian(placement.body, point)
         return np.vstack([linear, poses.angular_jacobian(placement.body)]) @ motion.tangent
-
-    def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
-        """Actuated velocities per independent velocity (n_u, n_y)."""
-        return motion.tangent[self.actuated_rows]
 
     def wrench_on_platform(
         self,
@@ -468,11 +410,6 @@ class Mechanism:
         torque_in_base = rotation @ three_numbers(torque, 'torque')
         return np.concatenate([force_in_base, torque_in_base + np.cross(arm, force_in_base)])
 
-    @functools.cached_property
-    def inertia_model(self) -> ActuatedInertia:
-        """What inertia in actuated space is computed with; made when it is first needed."""
-        return ActuatedInertia(self)
-
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
         """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.
 
@@ -492,10 +429,10 @@ class Mechanism:
         """Ranges of joints, sockets and efforts that a motion leaves; empty when inside all."""
         return find_violations(self, motion, effort)
 
-    @functools.cached_property
+    @property
     def load_limits(self) -> LoadLimits:
         """What motors, bearings and contacts may carry, from the description."""
-        return LoadLimits.of(self)
+        return self.made(LoadLimits.of)
 
     def binding_loads(
         self, effort: Effort, limits: LoadLimits | None = None
@@ -505,11 +442,8 @@ class Mechanism:
 
     def actuation_rank(self, motion: Motion | None = None) -> int:
         """Directions of motion that the powered actuators control, at home unless told."""
-        jacobian = self.jacobian_actuated_from_independent(motion or self.home)
-        driving = [name in self.driving for name in self.actuated]
-        usual = np.linalg.norm(self.jacobian_actuated_from_independent(self.home), axis=0)
-        scale = np.where(usual > 0.0, usual, 1.0)
-        return int(np.linalg.matrix_rank(jacobian[driving] / scale, tol=1e-6))
+        here, home = (m.tangent[self.actuated_rows] for m in (motion or self.home, self.home))
+        return self.rank(here, home)
 
     def largest_gap(self, q: npt.ArrayLike) -> float:
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
@@ -518,19 +452,7 @@ class Mechanism:
         self._run(engine.EFFORT, np.zeros(3 * self._freedoms + 6), row)
         return float(row[self.slices['report']][3])
 
-    def condition_number_loops(self, motion: Motion) -> float:
-        """Condition number of the constraint Jacobian over the dependent joints."""
-        if not self._structure.constraints:
-            return 1.0
-        dependent = [i for i, j in enumerate(self.tree_joints) if j not in self.independent]
-        return float(np.linalg.cond(self._structure.jacobian(motion.q)[:, dependent]))
-
     # Forces
-
-    @functools.cached_property
-    def loops(self) -> LoopForces:
-        """What forces of closures are computed with; made when first needed."""
-        return LoopForces(self)
 
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
@@ -545,18 +467,6 @@ class Mechanism:
         return joint_reactions(self._structure, self.packed, effort.q, multipliers, friction)
 
     # Plumbing
-
-    def _rows_of(self, constraints: Sequence[str]) -> list[int]:
-        """Rows of constraints, by name, among the engine's multipliers."""
-        return [row for name in constraints for row in self._structure.rows(name)]
-
-    def _placement(self, frame: str) -> Placement:
-        """Where a frame sits on its body."""
-        try:
-            return self._structure.tree.frames[frame]
-        except KeyError:
-            known = ', '.join(self.frames)
-            raise InputError(f'no frame {frame!r}; there are: {known}') from None
 
     def _with_links(
         self, given: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None

@@ -8,8 +8,8 @@ proves that the engine computed it.
 
 from __future__ import annotations
 
+import abc
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,61 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.failures import failure
+from masticator_dynamics.loops.loop_forces import LoopForces
+from masticator_dynamics.model import Model
 from masticator_dynamics.traced import kernels
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
 
 
 def _read_only(array: FloatArray) -> FloatArray:
     array.setflags(write=False)
     return array
+
+
+class Evaluator(Model):
+    """A model that can be evaluated, as results and what is built on them ask for it: `Mechanism`.
+
+    Attributes
+    ----------
+    kernels : Kernels
+        Its machine code.
+    """
+
+    kernels: kernels.Kernels
+
+    @property
+    @abc.abstractmethod
+    def home(self) -> Motion:
+        """The mechanism at home, at rest."""
+
+    @abc.abstractmethod
+    def row_at(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the engine is asked and says for a pose (n_y,) at rest, for inner loops.
+
+        The first number says whether the loops close there: 0, or what keeps them open.
+        """
+
+    @abc.abstractmethod
+    def whole_rows(self, given: FloatArray) -> FloatArray:
+        """Rows of the engine's output (..., width) for what it is asked (..., 3 n_y + 6)."""
+
+    @abc.abstractmethod
+    def largest_gap(self, q: npt.ArrayLike) -> float:
+        """Largest gap of a loop or contact at any tree positions (n_q,), m."""
+
+    @abc.abstractmethod
+    def joint_reactions(self, effort: Effort) -> FloatArray:
+        """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
+
+    def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
+        """Actuated velocities per independent velocity (n_u, n_y)."""
+        return motion.tangent[self.actuated_rows]
+
+    def condition_number_loops(self, motion: Motion) -> float:
+        """Condition number of the constraint Jacobian over the dependent joints."""
+        if not self._structure.constraints:
+            return 1.0
+        dependent = [i for i, j in enumerate(self.tree_joints) if j not in self.independent]
+        return float(np.linalg.cond(self._structure.jacobian(motion.q)[:, dependent]))
 
 
 class _Answer:
@@ -35,7 +81,7 @@ class _Answer:
 
     def __init__(
         self,
-        mechanism: Mechanism,
+        mechanism: Evaluator,
         given: FloatArray,
         rows: FloatArray,
         slices: dict[str, slice],
@@ -160,7 +206,7 @@ class Attempts:
         Of what is wrong: m where a loop stays open, the sine where it is singular.
     """
 
-    def __init__(self, mechanism: Mechanism, given: FloatArray, rows: FloatArray):
+    def __init__(self, mechanism: Evaluator, given: FloatArray, rows: FloatArray):
         self.mechanism = mechanism
         self.y = _read_only(given[:, : len(mechanism.independent)])
         report = rows[:, mechanism.slices['report']]
@@ -197,6 +243,10 @@ class Effort(_Answer):
         if name not in self._slices:
             return np.zeros((*self._rows.shape[:-1], length))
         return self._field(name)
+
+    @property
+    def _loops(self) -> LoopForces:
+        return self.mechanism.made(LoopForces)
 
     @property
     def friction(self) -> FloatArray:
@@ -255,7 +305,7 @@ class Effort(_Answer):
     @property
     def contact_force(self) -> FloatArray:
         """Force (..., n_contacts, 3), N, base axes, of each plane or surface on the body."""
-        return _read_only(self.mechanism.loops.contact_forces(self.q, self.contact))
+        return _read_only(self._loops.contact_forces(self.q, self.contact))
 
     @property
     def loop_force(self) -> FloatArray:
@@ -263,7 +313,7 @@ class Effort(_Answer):
 
         Where :attr:`loop_force_unique` is false it is the one of least norm.
         """
-        return _read_only(self.mechanism.loops.forces(self.q, self._field('multipliers')))
+        return _read_only(self._loops.forces(self.q, self._field('multipliers')))
 
     @property
     def loop_torque(self) -> FloatArray:
@@ -271,7 +321,7 @@ class Effort(_Answer):
 
         Base axes, about the origin of the second frame.
         """
-        wrenches = self.mechanism.loops.wrenches(self.q, self._field('multipliers'))
+        wrenches = self._loops.wrenches(self.q, self._field('multipliers'))
         return _read_only(wrenches[..., 3:])
 
     @property
@@ -281,7 +331,7 @@ class Effort(_Answer):
         On the other joints of the coupling it acts with the slopes of their polynomials,
         negative. 0 for closures that are no couplings. Of least norm where not unique.
         """
-        efforts = self.mechanism.loops.coupling_efforts(self.q, self._field('multipliers'))
+        efforts = self._loops.coupling_efforts(self.q, self._field('multipliers'))
         return _read_only(efforts)
 
     @property
@@ -291,7 +341,7 @@ class Effort(_Answer):
         It does not where equations follow from others: a planar loop may be loaded sideways, and
         parallel rods share a load in whatever way they were made. The efforts are unique.
         """
-        return self.mechanism.loops.unique
+        return self._loops.unique
 
     @property
     def balance_residual(self) -> FloatArray:
@@ -330,7 +380,7 @@ class QuickEffort(Effort):
     _numbers: bytes | tuple[FloatArray, FloatArray]  # what was asked and told
     _whole: FloatArray
 
-    def __init__(self, mechanism: Mechanism, given: FloatArray, told: FloatArray):
+    def __init__(self, mechanism: Evaluator, given: FloatArray, told: FloatArray):
         self.mechanism = mechanism
         self._numbers = _read_only(given), _read_only(told)
         efforts = kernels.EFFORT + mechanism.kernels.actuators

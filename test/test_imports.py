@@ -3,6 +3,7 @@
 """Who imports whom in the package, read from the sources; imports for types alone count, too."""
 
 import ast
+import graphlib
 import pathlib
 from collections.abc import Iterator
 
@@ -49,3 +50,7 @@ def test_the_papers_are_read_by_their_command_alone() -> None:
         if not module.startswith(PAPERS) and any(name.startswith(PAPERS) for name in targets)
     }
     assert readers == {f'{PACKAGE}.commands.compare'}
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    graphlib.TopologicalSorter(graph()).prepare()  # CycleError names the circle

@@ -13,8 +13,6 @@ What is added up for each body is in :mod:`masticator_dynamics.analysis.actuated
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from masticator_dynamics.analysis import actuated_kernels as kernels
@@ -22,10 +20,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Block
 from masticator_dynamics.errors import ActuationError, SingularityError
 from masticator_dynamics.failures import in_row
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.results import Effort, Motion
+from masticator_dynamics.results import Effort, Evaluator, Motion
 
 
 class ActuatedInertia:
@@ -42,7 +37,7 @@ class ActuatedInertia:
         When a redundantly actuated mechanism has a limb that is not a driven link and a rod.
     """
 
-    def __init__(self, mechanism: Mechanism):
+    def __init__(self, mechanism: Evaluator):
         self._actuated = np.array(mechanism.tree_indices(mechanism.actuated))
         actuators = [mechanism.description.actuators[name] for name in mechanism.actuated]
         rotors = [actuator.rotor_inertia for actuator in actuators]
@@ -92,7 +87,7 @@ class ActuatedInertia:
         return inertia
 
 
-def _links(mechanism: Mechanism, limbs: list[Block]) -> np.ndarray:
+def _links(mechanism: Evaluator, limbs: list[Block]) -> np.ndarray:
     """Records of all bodies; those of limbs count by themselves or as rods."""
     tree = mechanism.structure.tree
     in_limbs = {j for block in limbs for j in block.joints}
@@ -111,7 +106,7 @@ def _links(mechanism: Mechanism, limbs: list[Block]) -> np.ndarray:
     return records
 
 
-def _rods(mechanism: Mechanism, limbs: list[Block]) -> tuple[np.ndarray, list[str]]:
+def _rods(mechanism: Evaluator, limbs: list[Block]) -> tuple[np.ndarray, list[str]]:
     """Records of the rods of limbs, and the names of the closures at their tips."""
     structure = mechanism.structure
     records, names = np.zeros(len(limbs), kernels.ROD), []
@@ -129,7 +124,7 @@ def _rods(mechanism: Mechanism, limbs: list[Block]) -> tuple[np.ndarray, list[st
     return records, names
 
 
-def actuated_inertia(mechanism: Mechanism, motion: Motion | Effort) -> FloatArray:
+def actuated_inertia(mechanism: Evaluator, motion: Motion | Effort) -> FloatArray:
     """Inertia matrix M_A (..., n_u, n_u) in actuated space, kg m^2 or kg (S0 Eq. 59).
 
     Its diagonal is the load inertia of each actuator, at the motor where there is a transmission
@@ -144,7 +139,7 @@ def actuated_inertia(mechanism: Mechanism, motion: Motion | Effort) -> FloatArra
     """
     q, tangent = motion.q, motion.tangent
     many = q.ndim > 1
-    inertia = mechanism.inertia_model(*((q, tangent) if many else (q[None], tangent[None])))
+    inertia = mechanism.made(ActuatedInertia)(*((q, tangent) if many else (q[None], tangent[None])))
     lost = np.flatnonzero(np.isnan(inertia[:, 0, 0]))
     if len(lost):
         row = int(lost[0])
@@ -163,7 +158,7 @@ def inertia_coupling(inertia: FloatArray) -> FloatArray:
     return np.log1p(others / ((own.shape[-1] - 1) * own))
 
 
-def _limb(mechanism: Mechanism, joint: int) -> Block:
+def _limb(mechanism: Evaluator, joint: int) -> Block:
     """The limb that an actuated joint drives: a driven link and a rod closed on the platform."""
     tree = mechanism.structure.tree
     for block in mechanism.structure.blocks:

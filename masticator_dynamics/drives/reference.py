@@ -120,7 +120,7 @@ def _residual(mechanism: Mechanism, position: FloatArray) -> float:
     if not np.isfinite(position).all():
         return np.inf
     try:
-        motion = mechanism.actuated_fit.closest(position, _POSES)
+        motion = mechanism.made(ActuatedFit).closest(position, _POSES)
     except MasticatorError:
         return np.inf
     return float(gap(mechanism, motion, position))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.analysis.inertia_coupling import ActuatedInertia
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.limits.ranges import range_room
@@ -55,7 +56,7 @@ def inertia_at(mechanism: Mechanism, poses: FloatArray) -> tuple[FloatArray, npt
     elements = np.full((len(poses), len(rows)), np.nan)
     attempts = mechanism.attempt(poses)
     motions = attempts.motions
-    matrices = mechanism.inertia_model(motions.q, motions.tangent)
+    matrices = mechanism.made(ActuatedInertia)(motions.q, motions.tangent)
     elements[attempts.closed] = matrices[:, rows, columns]
     return elements, np.isfinite(elements[:, 0])
 

@@ -196,7 +196,7 @@ def _settings(mouthful: Mouthful, protocol: Protocol) -> dict[str, Any]:
         'food': {'name': mouthful.food_name, **dict(mouthful.food)},
         'strokes': mouthful.strokes,
         'stop': dict(protocol.stop),
-        'rate': _setting().timing.rate,
+        'rate': _setting().drives.cycle_rate,
         'gains': dict(_setting().gains),
         'versions': {
             'python': platform.python_version(),

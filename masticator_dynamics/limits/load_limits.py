@@ -6,17 +6,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.limits.ranges import Ranged, RangeViolation
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.results import Effort
+from masticator_dynamics.model import Model
+from masticator_dynamics.results import Effort
 
 BINDING = 1e-6  # of a limit; closer than that it binds
 
@@ -55,7 +52,7 @@ class LoadLimits:
             raise InputError(f'contact_low {low} and contact_high {high} are no ranges')
 
     @classmethod
-    def of(cls, mechanism: Mechanism) -> LoadLimits:
+    def of(cls, mechanism: Model) -> LoadLimits:
         """From the description: ``actuators.<joint>.limits``, ``contacts[].force_range``, URDF."""
         limits = [mechanism.description.actuators[name].limits for name in mechanism.actuated]
         ranges = [contact.force_range for contact in mechanism.description.contacts]
@@ -79,7 +76,7 @@ class LoadLimits:
         return np.fmin(self.effort, by_power)
 
 
-def limits_for(mechanism: Mechanism, limits: LoadLimits | bool) -> LoadLimits:
+def limits_for(mechanism: Model, limits: LoadLimits | bool) -> LoadLimits:
     """Limits to keep: the description's for True, or others that fit the mechanism.
 
     Raises
@@ -88,7 +85,7 @@ def limits_for(mechanism: Mechanism, limits: LoadLimits | bool) -> LoadLimits:
         For anything else.
     """
     if limits is True:
-        return mechanism.load_limits
+        return mechanism.made(LoadLimits.of)
     if not isinstance(limits, LoadLimits):
         raise InputError(f'limits is {limits!r}; True, False or LoadLimits is needed')
     for field in dataclasses.fields(limits):
@@ -100,7 +97,7 @@ def limits_for(mechanism: Mechanism, limits: LoadLimits | bool) -> LoadLimits:
     return limits
 
 
-def load_ranges(mechanism: Mechanism, effort: Effort, limits: LoadLimits) -> Iterator[Ranged]:
+def load_ranges(mechanism: Model, effort: Effort, limits: LoadLimits) -> Iterator[Ranged]:
     """Loads of a result, or of each row of a batch, with their ranges.
 
     Forces of the joints are there only where the result was asked to keep limits.
@@ -123,7 +120,7 @@ def load_ranges(mechanism: Mechanism, effort: Effort, limits: LoadLimits) -> Ite
 
 
 def binding_loads(
-    mechanism: Mechanism, effort: Effort, limits: LoadLimits
+    mechanism: Model, effort: Effort, limits: LoadLimits
 ) -> tuple[RangeViolation, ...]:
     """Loads of one result that stand at a limit or beyond it."""
     return tuple(

@@ -6,40 +6,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import frame_poses
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.results import Effort, Motion
-
+from masticator_dynamics.model import Model
+from masticator_dynamics.results import Effort, Motion
 
 # A hair of tolerance: a limit written in decimal must not refuse the value it names.
 _SLACK = 1e-12
 # Efforts chosen within limits keep them to a part of this size.
 LIMITS_KEPT = 1e-8
-
-
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """Ranges of the tree joints (n_q,): rad or m, their rates, N m or N; infinite where none."""
-
-    lower: FloatArray
-    upper: FloatArray
-    velocity: FloatArray
-    effort: FloatArray
-
-    @classmethod
-    def of(cls, joints: Sequence[Joint]) -> Limits:
-        """From the URDF's ``<limit>`` elements."""
-        columns = ('lower', 'upper', 'velocity', 'effort')
-        return cls(*(np.array([getattr(j, c) for j in joints], dtype=float) for c in columns))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,7 +145,7 @@ def half_width(lower: FloatArray, upper: FloatArray) -> FloatArray:
 
 
 def find_violations(
-    mechanism: Mechanism, motion: Motion | Effort, effort: Effort | None
+    mechanism: Model, motion: Motion | Effort, effort: Effort | None
 ) -> tuple[RangeViolation, ...]:
     """Violations of one motion: joint positions and velocities, sockets, efforts."""
     return tuple(
@@ -176,7 +155,7 @@ def find_violations(
     )
 
 
-def survey_ranges(mechanism: Mechanism, batch: Effort) -> RangeSurvey:
+def survey_ranges(mechanism: Model, batch: Effort) -> RangeSurvey:
     """Violations of many motions at once; what :func:`find_violations` says row by row."""
     survey = RangeSurvey(np.zeros(len(batch.q), dtype=bool))
     for group in _ranged(mechanism, batch, batch):
@@ -194,7 +173,7 @@ def survey_ranges(mechanism: Mechanism, batch: Effort) -> RangeSurvey:
     return survey
 
 
-def range_room(mechanism: Mechanism, motion: Motion | Effort) -> RangeRoom:
+def range_room(mechanism: Model, motion: Motion | Effort) -> RangeRoom:
     """How much room the positions of joints and sockets have, for rows of motions."""
     names: list[str] = []
     room, beyond = [], []
@@ -213,9 +192,7 @@ def range_room(mechanism: Mechanism, motion: Motion | Effort) -> RangeRoom:
     return RangeRoom(tuple(names), all_room[rows, nearest], nearest, all_beyond[rows, nearest])
 
 
-def _ranged(
-    mechanism: Mechanism, motion: Motion | Effort, effort: Effort | None
-) -> Iterator[Ranged]:
+def _ranged(mechanism: Model, motion: Motion | Effort, effort: Effort | None) -> Iterator[Ranged]:
     """Everything that has a range, one kind after the other; for one motion or for rows."""
     limits, joints = mechanism.limits, mechanism.tree_joints
     units = [joint.unit for joint in mechanism.structure.tree.joints]
@@ -228,13 +205,13 @@ def _ranged(
         yield Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)
 
 
-def _joint_positions(mechanism: Mechanism, motion: Motion | Effort) -> Ranged:
+def _joint_positions(mechanism: Model, motion: Motion | Effort) -> Ranged:
     limits, joints = mechanism.limits, mechanism.tree_joints
     units = [joint.unit for joint in mechanism.structure.tree.joints]
     return Ranged(joints, 'position', units, motion.q, limits.lower, limits.upper)
 
 
-def _sockets(mechanism: Mechanism, motion: Motion | Effort) -> Iterator[Ranged]:
+def _sockets(mechanism: Model, motion: Motion | Effort) -> Iterator[Ranged]:
     """Where the contacts are."""
     for contact in mechanism.description.contacts:
         position, _ = frame_poses(mechanism, motion.q, contact.frame)

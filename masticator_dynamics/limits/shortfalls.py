@@ -5,14 +5,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.model import Model
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Shortfall:
         return f'{self.name} by {self.value:.3g} {self.unit}'
 
 
-def largest_shortfalls(mechanism: Mechanism, shortfall: FloatArray) -> tuple[Shortfall, ...]:
+def largest_shortfalls(mechanism: Model, shortfall: FloatArray) -> tuple[Shortfall, ...]:
     """The largest of rows (N, n_y), or of one (n_y,), for sliding and for turning coordinates.
 
     Metres and radians do not compare, so there is one for either that gives anything up.

@@ -8,8 +8,6 @@ are looked at again, one by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from masticator_dynamics.actuation.limited_pieces import (
@@ -24,10 +22,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.limits.load_limits import LoadLimits, load_ranges
 from masticator_dynamics.limits.ranges import half_width
-from masticator_dynamics.results import Effort
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.results import Effort, Evaluator
 
 TOLERANCE = 1e-9  # of a limit
 NEAR = 5e-9  # of a limit; the nearest motion alone keeps them, rounding must not shut it out
@@ -36,7 +31,7 @@ STEP_WEIGHT = 1e-8  # of steps in the free efforts beside the shortfall
 
 
 def keep_limits(
-    mechanism: Mechanism,
+    mechanism: Evaluator,
     distribution: Distribution,
     given: FloatArray,
     rows: FloatArray,
@@ -69,7 +64,7 @@ class _OneRow:
 
     def __init__(
         self,
-        mechanism: Mechanism,
+        mechanism: Evaluator,
         distribution: Distribution,
         given: FloatArray,
         row: FloatArray,

@@ -8,17 +8,13 @@ Here a block of constraints (``engine/structure.py``) is looked at on its own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint, jacobian, moving_joints, residual
 from masticator_dynamics.engine.universal_limb import limb_of
 from masticator_dynamics.frames import FrameChain
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.model import Model
 
 CLOSED = 1e-9  # m
 _STARTS, _ITERATIONS = 3, 40
@@ -38,7 +34,7 @@ class LoopBlock:
         Whether the engine closes it by a formula, so that it never misses a closure.
     """
 
-    def __init__(self, mechanism: Mechanism, index: int):
+    def __init__(self, mechanism: Model, index: int):
         structure = mechanism.structure
         block = structure.blocks[index]
         self.joints = block.joints
@@ -96,7 +92,7 @@ def _in_base(constraint: Constraint) -> bool:
     return constraint.kind == 'point' and not constraint.carried
 
 
-def smallest_gaps(mechanism: Mechanism, y: FloatArray) -> FloatArray:
+def smallest_gaps(mechanism: Model, y: FloatArray) -> FloatArray:
     """Smallest gaps (N, n_blocks) with which blocks can be closed, on whatever branch, m.
 
     A search from several starts, block after block; up to :data:`CLOSED` a block can close. The
@@ -119,9 +115,7 @@ def smallest_gaps(mechanism: Mechanism, y: FloatArray) -> FloatArray:
     return gaps
 
 
-def _closest(
-    mechanism: Mechanism, block: LoopBlock, q: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _closest(mechanism: Model, block: LoopBlock, q: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Positions (N, n_q) with the smallest gaps of a block found, and these gaps (N,)."""
     joints = list(block.joints)
     slides = [mechanism.structure.tree.joints[j].type == 'prismatic' for j in joints]

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
@@ -14,9 +12,7 @@ from masticator_dynamics.engine.constraint import Constraint, points, wrenches
 from masticator_dynamics.engine.descent import Loops
 from masticator_dynamics.engine.redundancy import ROUNDING
 from masticator_dynamics.engine.tree import TreePoses
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.model import Model
 
 
 class LoopForces:
@@ -28,7 +24,7 @@ class LoopForces:
         Whether the motion determines the force of each closure.
     """
 
-    def __init__(self, mechanism: Mechanism):
+    def __init__(self, mechanism: Model):
         self._structure = structure = mechanism.structure
         self._names, self._contacts = mechanism.closures, mechanism.contacts
         tree = structure.tree

@@ -16,6 +16,7 @@ from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.forward_kinematics import ActuatedFit
 
 COUNT = int(os.environ.get('GATE_COMMANDS', '10000'))
 VELOCITY, ACCELERATION = LIMITS.velocity, LIMITS.acceleration
@@ -215,7 +216,7 @@ def test_internal_load_stays_below_what_is_stated(mechanism):
         closure.begin(position)
         crooked = position + 0.03 * rng.normal(size=6)
         error = closure.error(crooked)
-        nearest = mechanism.actuated_fit.closest(crooked).position
+        nearest = mechanism.made(ActuatedFit).closest(crooked).position
         assert error == pytest.approx(crooked - nearest, abs=2e-3)  # the exact fit
 
 

@@ -1,0 +1,121 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a mechanism is, before anything is computed: structure, records, names and indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.packing import pack, transmission_ratios
+from masticator_dynamics.engine.structure import Structure, analyse
+from masticator_dynamics.errors import ActuationError
+from masticator_dynamics.limits.joint_limits import Limits
+
+_Made = TypeVar('_Made')
+
+
+class Model:
+    """A description, analysed and packed; `Mechanism` is one that can be evaluated.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+        What the files say.
+    actuators : sequence of str, optional
+        The powered subset of the actuated joints; the others idle with zero effort.
+
+    Raises
+    ------
+    DescriptionError
+        When loops do not close at home or do not determine the dependent joints.
+    ActuationError
+        For an unknown actuator.
+    """
+
+    def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
+        self.description = description
+        self.driving = tuple(actuators) if actuators is not None else description.actuated
+        for name in self.driving:
+            if name not in description.actuated:
+                known = ', '.join(description.actuated)
+                raise ActuationError(f'no actuator {name!r}; there are: {known}')
+        self._structure = analyse(description)
+        self.packed = pack(description, self._structure, self.driving)
+        self.name = description.name
+        self.independent = description.independent
+        self.actuated = description.actuated
+        self.tree_joints = tuple(joint.name for joint in self._structure.tree.joints)
+        self.actuated_rows = np.array(self.tree_indices(self.actuated))
+        self.closures = tuple(closure.name for closure in description.closures)
+        self.contacts = tuple(contact.name for contact in description.contacts)
+        self.frames = tuple(self._structure.tree.frames)
+        self.slices = self.packed.sizes.answer_slices()
+        self.contact_rows: IntArray = np.array(self._rows_of(self.contacts), dtype=np.int64)
+        self.limits = Limits.of(self._structure.tree.joints)
+        self.transmission_ratios = transmission_ratios(description)
+        self._made: dict[object, Any] = {}
+
+    def made(self, make: Callable[[Any], _Made]) -> _Made:
+        """What a class or function makes of this model, made when it is first asked for."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: _Made = self._made[make]
+        return found
+
+    def tree_indices(self, joints: Sequence[str]) -> list[int]:
+        """Positions of joints in tree vectors."""
+        return [self.tree_joints.index(name) for name in joints]
+
+    @property
+    def effort_units(self) -> tuple[str, ...]:
+        """Unit of each actuator's effort: of the motor where there is a transmission."""
+        joints = self._structure.tree.joints
+        slides = [joints[j].unit == 'm' for j in self.tree_indices(self.actuated)]
+        geared = [self.description.actuators[n].transmission is not None for n in self.actuated]
+        return tuple('N' if s and not g else 'N m' for s, g in zip(slides, geared, strict=True))
+
+    @property
+    def effort_limits(self) -> FloatArray:
+        """Largest effort (n_u,) of each actuator, from the URDF; infinite where it has none."""
+        bound = self.limits.effort[self.tree_indices(self.actuated)]
+        return np.asarray(bound / np.abs(self.transmission_ratios))
+
+    @property
+    def structure(self) -> Structure:
+        """Tree, constraints and the order in which loops are closed."""
+        return self._structure
+
+    def block_names(self, block: int) -> tuple[str, ...]:
+        """Closures and contacts of one of the engine's blocks; the first has none."""
+        constraints = self._structure.blocks[block - 1].constraints
+        return tuple(dict.fromkeys(self._structure.constraints[c].name for c in constraints))
+
+    def home_rank(self) -> int:
+        """Directions of motion that the powered actuators control at home."""
+        free = self.tree_indices(self.independent)
+        held = [j for j in range(len(self.tree_joints)) if j not in free]
+        tangent = np.zeros((len(self.tree_joints), len(free)))
+        tangent[free] = np.eye(len(free))
+        if held:
+            jacobian = self._structure.jacobian(self._structure.home)
+            tangent[held] = -np.linalg.lstsq(jacobian[:, held], jacobian[:, free], rcond=None)[0]
+        return self.rank(tangent[self.actuated_rows], tangent[self.actuated_rows])
+
+    def rank(self, jacobian: FloatArray, at_home: FloatArray) -> int:
+        """Directions that the powered actuators control, by Jacobians (n_u, n_y) here and at home.
+
+        Columns are measured by what they are at home.
+        """
+        driving = [name in self.driving for name in self.actuated]
+        usual = np.linalg.norm(at_home, axis=0)
+        scale = np.where(usual > 0.0, usual, 1.0)
+        return int(np.linalg.matrix_rank(jacobian[driving] / scale, tol=1e-6))
+
+    def _rows_of(self, constraints: Sequence[str]) -> list[int]:
+        """Rows of constraints, by name, among the engine's multipliers."""
+        return [row for name in constraints for row in self._structure.rows(name)]
