@@ -30,16 +30,14 @@ def imported(file: pathlib.Path) -> Iterator[str]:
 
 
 def graph() -> dict[str, set[str]]:
-    """Modules of the package that each of its modules imports."""
+    """Modules that each module imports, with the packages around them, which run first."""
     files = modules()
     edges = {}
     for module, file in files.items():
-        names = set(imported(file))
-        edges[module] = {
-            name if name in files else name.rpartition('.')[0]
-            for name in names
-            if name.startswith(f'{PACKAGE}.')
-        } & (files.keys() - {module})
+        names = [name.split('.') for name in imported(file) if name.startswith(f'{PACKAGE}.')]
+        whole = {'.'.join(name[:k]) for name in names for k in range(1, len(name) + 1)}
+        around = {'.'.join(module.split('.')[:k]) for k in range(1, module.count('.') + 2)}
+        edges[module] = whole & files.keys() - around
     return edges
 
 

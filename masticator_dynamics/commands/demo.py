@@ -70,7 +70,7 @@ def demo(
     if mechanism != 'masticator':
         raise InputError(f'--closed-loop chews with masticator, not with {mechanism}')
     # Only here: drives and twin are for nothing else in this command.
-    from masticator_dynamics.demo.closed_loop import run_closed_loop
+    from masticator_dynamics.demo.closed_loop.run import run_closed_loop
     from masticator_dynamics.demo.closed_loop.setting import Setting
 
     return run_closed_loop(output, incisor, setting=Setting(**given))

@@ -11,10 +11,11 @@ import pathlib
 import shutil
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from masticator_dynamics.demo.checks import Check
-from masticator_dynamics.demo.processes import load_in_words
+from masticator_dynamics.demo.processes import RunError, load_in_words
+from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.errors import InputError, MasticatorError
 
 
@@ -58,29 +59,54 @@ def results_in(output: pathlib.Path, names: Sequence[str]) -> Iterator[pathlib.P
             output.rmdir()
 
 
-def announce(
-    text: str,
-    checks: Sequence[Check],
-    timing: Collection[str],
+def leave_results(
     output: pathlib.Path,
     names: Sequence[str],
-) -> None:
-    """Print a summary and where the results are; what failed, to standard error.
+    timing: Collection[str],
+    progress: Progress,
+    produce: Callable[[pathlib.Path], tuple[str, Sequence[Check]]],
+) -> int:
+    """Produce results in a folder, print their summary and where they are.
+
+    What failed goes to standard error.
 
     Parameters
     ----------
+    output : pathlib.Path
+        See :func:`results_in`.
+    names : sequence of str
+        Files that are left.
     timing : collection of str
         Checks that a busy computer fails.
+    progress : Progress
+        Closed at the end.
+    produce : callable
+        Writes the files to the folder it is given; returns summary and checks.
+
+    Returns
+    -------
+    int
+        0 when all checks passed, else 1.
     """
+    try:
+        with results_in(output, names) as work:
+            text, checks = produce(work)
+    except RunError as failure:
+        progress.close()
+        print(f'demo: {failure}', file=sys.stderr)
+        return 1
+    finally:
+        progress.close()
     print(text)
     print(f'{output.resolve()}: {", ".join(names)}', flush=True)
     failed = [check.name for check in checks if not check.passed]
     if not failed:
-        return
+        return 0
     message = f'demo: {len(failed)} of {len(checks)} checks failed: {", ".join(failed)}'
     if set(failed) <= set(timing):
         message += f' (timing only: {load_in_words()}; is it busy?)'
     print(message, file=sys.stderr)
+    return 1
 
 
 def _make_folder(output: pathlib.Path) -> bool:

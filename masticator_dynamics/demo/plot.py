@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from masticator_dynamics.analysis.plot_style import (
     STYLE,
 )
 from masticator_dynamics.demo.evaluation import Evaluation
-from masticator_dynamics.demo.record import Record
+from masticator_dynamics.demo.record import ForceSeries, Record
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
@@ -40,6 +41,28 @@ def plot_run(
     evaluation: Evaluation,
 ) -> None:
     """Write the figure of a run as PNG."""
+    title = f'{mechanism.name}, {script.source}: received over ROS 2'
+    with png_of_run(file, title, script.duration, (1.0, 1.0, 0.8, 1.7, 1.1)) as (paths, axes):
+        _plot_paths(paths, mechanism, evaluation)
+        _plot_motion(axes[0], axes[1], mechanism, record)
+        plot_bite(axes[2], record.bite, 'Force')
+        _plot_torques(axes[3], mechanism, record)
+        _plot_contacts(axes[4], mechanism, record, evaluation)
+
+
+@contextlib.contextmanager
+def png_of_run(
+    file: pathlib.Path, title: str, duration: float, heights: Sequence[float]
+) -> Iterator[tuple[Sequence[Axes], Sequence[Axes]]]:
+    """Two panels of paths and, beside them, panels over time, written when the block ends.
+
+    Parameters
+    ----------
+    duration : float
+        s, shown of the time.
+    heights : sequence of float
+        Of the panels over time, relative.
+    """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -48,16 +71,15 @@ def plot_run(
         figure = Figure(figsize=SIZE, layout='constrained')
         FigureCanvasAgg(figure)
         left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
-        _plot_paths(left.subplots(2, 1), mechanism, evaluation)
-        axes = right.subplots(5, 1, sharex=True, height_ratios=(1.0, 1.0, 0.8, 1.7, 1.1))
-        _plot_motion(axes[0], axes[1], mechanism, record)
-        _plot_bite(axes[2], record)
-        _plot_torques(axes[3], mechanism, record)
-        _plot_contacts(axes[4], mechanism, record, evaluation)
-        axes[4].set_xlabel('time from the start of the motion (s)')
-        axes[4].set_xlim(0.0, script.duration)
+        axes = right.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+        paths = left.subplots(2, 1)
+        yield paths, axes
+        # As a dentist sees the patient: the patient's left is on the right.
+        paths[1].invert_xaxis()
+        axes[-1].set_xlabel('time from the start of the motion (s)')
+        axes[-1].set_xlim(0.0, duration)
         right.align_ylabels(axes)
-        figure.suptitle(f'{mechanism.name}, {script.source}: received over ROS 2', fontsize=13)
+        figure.suptitle(title, fontsize=13)
         figure.savefig(file, dpi=RESOLUTION, format='png', pil_kwargs={'optimize': True})
 
 
@@ -77,8 +99,6 @@ def _plot_paths(axes: Sequence[Axes], mechanism: Mechanism, evaluation: Evaluati
         panel.plot(0.0, 0.0, 'o', color=BLACK, markersize=5)
         panel.annotate(start, (0.0, 0.0), (6, 3), textcoords='offset points', fontsize=10)
         panel.set(title=title, xlabel=label, ylabel='up (mm)', aspect='equal', adjustable='datalim')
-    # As a dentist sees the patient: the patient's left is on the right.
-    axes[1].invert_xaxis()
 
 
 def _plot_motion(translation: Axes, rotation: Axes, mechanism: Mechanism, record: Record) -> None:
@@ -95,11 +115,12 @@ def _plot_motion(translation: Axes, rotation: Axes, mechanism: Mechanism, record
     rotation.set(ylabel='rotation\n(°)')
 
 
-def _plot_bite(panel: Axes, record: Record) -> None:
-    magnitude = np.linalg.norm(record.bite.force, axis=1)
-    panel.plot(record.bite.stamps, magnitude, color=BLACK)
-    panel.fill_between(record.bite.stamps, magnitude, color=BLACK, alpha=0.12, linewidth=0.0)
-    panel.set(title=f'Force at {record.bite.frame}', ylabel='force\n(N)')
+def plot_bite(panel: Axes, bite: ForceSeries, what: str) -> None:
+    """Magnitude of a force over time."""
+    magnitude = np.linalg.norm(bite.force, axis=1)
+    panel.plot(bite.stamps, magnitude, color=BLACK)
+    panel.fill_between(bite.stamps, magnitude, color=BLACK, alpha=0.12, linewidth=0.0)
+    panel.set(title=f'{what} at {bite.frame}', ylabel='force\n(N)')
     panel.set_ylim(bottom=0.0)
 
 

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import pathlib
-import sys
+from collections.abc import Sequence
 
-from masticator_dynamics.demo.checks import TIMING, run_checks
+from masticator_dynamics.demo.checks import TIMING, Check, run_checks
 from masticator_dynamics.demo.evaluation import evaluate
-from masticator_dynamics.demo.output import announce, check_packages, results_in
+from masticator_dynamics.demo.output import check_packages, leave_results
 from masticator_dynamics.demo.plot import plot_run
 from masticator_dynamics.demo.processes import RunError
 from masticator_dynamics.demo.progress import Progress
@@ -75,20 +75,15 @@ def run_demo(
     progress.stage('Loading the mechanism (the first time, compiling takes about half a minute)')
     model = Mechanism.load(mechanism)
     script = recorded_script(model, incisor) if incisor else built_in_script(model, strokes)
-    try:
-        with results_in(output, RESULTS) as work:
-            progress.stage('Starting the dynamics node')
-            record_session(work, model, script, rate, progress, node_module)
-            progress.stage('Checking and plotting')
-            summary = _judge(work, model, script, rate)
-    except RunError as failure:
-        progress.close()
-        print(f'demo: {failure}', file=sys.stderr)
-        return 1
-    finally:
-        progress.close()
-    announce(summary.as_text(), summary.checks, TIMING, output, RESULTS)
-    return 0 if summary.passed else 1
+
+    def produce(work: pathlib.Path) -> tuple[str, Sequence[Check]]:
+        progress.stage('Starting the dynamics node')
+        record_session(work, model, script, rate, progress, node_module)
+        progress.stage('Checking and plotting')
+        summary = _judge(work, model, script, rate)
+        return summary.as_text(), summary.checks
+
+    return leave_results(output, RESULTS, TIMING, progress, produce)
 
 
 def _judge(work: pathlib.Path, model: Mechanism, script: Script, rate: float) -> Summary:

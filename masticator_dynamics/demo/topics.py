@@ -12,6 +12,11 @@ ACTUATED_TRAJECTORY = '/feedforward_trajectory'
 JOINT_STATES = '/joint_states'
 CONTACTS = '/contact_multipliers'
 DIAGNOSTICS = '/diagnostics'
+# In closed loop:
+DRIVES = '/servo_drives/state'
+TRUTH = '/twin/joint_states'
+ENABLE = '/servo_drives/enable'
+RESET = '/servo_drives/reset'
 
 SENT = {
     TRAJECTORY: 'trajectory_msgs/msg/JointTrajectory',
@@ -35,3 +40,12 @@ def received_topics(contacts: Sequence[str]) -> dict[str, str]:
         DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
         **{contact_topic(name): 'geometry_msgs/msg/WrenchStamped' for name in contacts},
     }
+
+
+CLOSED_LOOP = {
+    STATE: 'sensor_msgs/msg/JointState',
+    DRIVES: 'sensor_msgs/msg/JointState',
+    TRUTH: 'sensor_msgs/msg/JointState',
+    BITE_FORCE: 'geometry_msgs/msg/WrenchStamped',
+    DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
+}

@@ -13,12 +13,11 @@ import yaml
 from by_the_clock import by_the_clock
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.demo.closed_loop import run_closed_loop
 from masticator_dynamics.demo.closed_loop.checks import TIMING, run_checks
 from masticator_dynamics.demo.closed_loop.evaluation import Pass, Tracking
 from masticator_dynamics.demo.closed_loop.health import Counts
 from masticator_dynamics.demo.closed_loop.record import ClosedLoopRecord
-from masticator_dynamics.demo.closed_loop.run import _NEEDED, COMPARISONS, RESULTS
+from masticator_dynamics.demo.closed_loop.run import _NEEDED, COMPARISONS, RESULTS, run_closed_loop
 from masticator_dynamics.demo.closed_loop.setting import Setting
 from masticator_dynamics.demo.mcap_file import read_mcap
 from masticator_dynamics.demo.record import ForceSeries, JointSeries

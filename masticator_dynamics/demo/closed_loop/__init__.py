@@ -1,7 +1,3 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """The loop closed: planner, dynamics, drives on a CAN bus, and the mechanism that they move."""
-
-from masticator_dynamics.demo.closed_loop.run import run_closed_loop
-
-__all__ = ['run_closed_loop']

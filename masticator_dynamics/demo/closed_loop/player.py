@@ -15,7 +15,7 @@ from rclpy.serialization import deserialize_message
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from masticator_dynamics.demo.closed_loop import topics
+from masticator_dynamics.demo import topics
 from masticator_dynamics.demo.closed_loop.health import Health
 from masticator_dynamics.demo.processes import load_in_words
 from masticator_dynamics.demo.recorder import (
@@ -49,7 +49,7 @@ class ClosedLoopPlayer(Recorder):
 
     def __init__(self, script: Script, report: Report):
         self._health = Health()
-        super().__init__('chewing_player', topics.RECEIVED, report)
+        super().__init__('chewing_player', topics.CLOSED_LOOP, report)
         self._script = script
         self._start: int | None = None  # of the motion, ns since 1970
         self._connected: float | None = None
@@ -164,7 +164,7 @@ def main() -> None:
     play(
         lambda: ClosedLoopPlayer(script, print_report),
         arguments.record,
-        topics.SENT | topics.RECEIVED,
+        topics.SENT | topics.CLOSED_LOOP,
     )
 
 

@@ -8,13 +8,11 @@ import pathlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from masticator_dynamics.analysis.plot_style import BLACK, BLUE, ORANGE, RED, STYLE
+from masticator_dynamics.analysis.plot_style import BLACK, BLUE, ORANGE, RED
 from masticator_dynamics.demo.closed_loop.evaluation import Pass, during
 from masticator_dynamics.demo.closed_loop.setting import Setting
 from masticator_dynamics.demo.closed_loop.summary import jitter
-from masticator_dynamics.demo.plot import RESOLUTION, SIZE, plot_lines
+from masticator_dynamics.demo.plot import plot_bite, plot_lines, png_of_run
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.mechanism import Mechanism
 
@@ -31,30 +29,17 @@ def plot_closed_loop(
     alone: Pass | None,
 ) -> None:
     """Write the figure of a run as PNG."""
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=SIZE, layout='constrained')
-        FigureCanvasAgg(figure)
-        left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
-        _plot_paths(left.subplots(2, 1), forward)
-        axes = right.subplots(5, 1, sharex=True, height_ratios=(1.3, 0.8, 1.5, 0.8, 0.9))
+    title = (
+        f'{mechanism.name}, {script.source}, food {setting.food}: simulated drives at '
+        f'{setting.rate:g} Hz, in real time'
+    )
+    with png_of_run(file, title, script.duration, (1.3, 0.8, 1.5, 0.8, 0.9)) as (paths, axes):
+        _plot_paths(paths, forward)
         _plot_errors(axes[0], forward, alone)
-        _plot_bite(axes[1], forward)
+        plot_bite(axes[1], forward.record.bite, 'Bite force')
         _plot_torques(axes[2], mechanism, script, forward)
         _plot_closure(axes[3], forward)
         _plot_jitter(axes[4], script, setting, forward)
-        axes[4].set_xlabel('time from the start of the motion (s)')
-        axes[4].set_xlim(0.0, script.duration)
-        right.align_ylabels(axes)
-        figure.suptitle(
-            f'{mechanism.name}, {script.source}, food {setting.food}: simulated drives at '
-            f'{setting.rate:g} Hz, in real time',
-            fontsize=13,
-        )
-        figure.savefig(file, dpi=RESOLUTION, format='png', pil_kwargs={'optimize': True})
 
 
 def _plot_paths(axes: Sequence[Axes], forward: Pass) -> None:
@@ -70,8 +55,6 @@ def _plot_paths(axes: Sequence[Axes], forward: Pass) -> None:
         panel.plot(commanded[:, across], commanded[:, 2], color=BLACK, label='commanded')
         panel.plot(actual[:, across], actual[:, 2], '--', color=ORANGE, label='true')
         panel.set(title=title, xlabel=label, ylabel='up (mm)', aspect='equal', adjustable='datalim')
-    # As a dentist sees the patient: the patient's left is on the right.
-    axes[1].invert_xaxis()
     axes[1].legend(loc='upper right')
 
 
@@ -83,15 +66,6 @@ def _plot_errors(panel: Axes, forward: Pass, alone: Pass | None) -> None:
         panel.plot(tracking.time, tracking.error * 1e3, color=colour, label=label)
     panel.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), handlelength=1.8)
     panel.set(title='Incisor off its commanded place', ylabel='error\n(mm)')
-    panel.set_ylim(bottom=0.0)
-
-
-def _plot_bite(panel: Axes, forward: Pass) -> None:
-    bite = forward.record.bite
-    magnitude = np.linalg.norm(bite.force, axis=1)
-    panel.plot(bite.stamps, magnitude, color=BLACK)
-    panel.fill_between(bite.stamps, magnitude, color=BLACK, alpha=0.12, linewidth=0.0)
-    panel.set(title=f'Bite force at {bite.frame}', ylabel='force\n(N)')
     panel.set_ylim(bottom=0.0)
 
 

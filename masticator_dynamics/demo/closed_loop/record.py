@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 
-from masticator_dynamics.demo.closed_loop import topics
+from masticator_dynamics.demo import topics
 from masticator_dynamics.demo.closed_loop.health import Counts, Health
 from masticator_dynamics.demo.mcap_file import read_mcap
 from masticator_dynamics.demo.record import (
@@ -62,7 +62,7 @@ def read_closed_loop(file: pathlib.Path) -> ClosedLoopRecord:
         When a topic has no message.
     """
     events = read_mcap(file)
-    silent = [topic for topic in topics.SENT | topics.RECEIVED if topic not in events]
+    silent = [topic for topic in (topics.TRAJECTORY, *topics.CLOSED_LOOP) if topic not in events]
     if silent:
         raise InputError(f'nothing was received on {", ".join(silent)}')
     start = stamp_of(events[topics.TRAJECTORY][0])

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import pathlib
-import sys
+from collections.abc import Sequence
 
+from masticator_dynamics.demo.checks import Check
 from masticator_dynamics.demo.closed_loop.checks import TIMING, run_checks
 from masticator_dynamics.demo.closed_loop.evaluation import Pass, track
 from masticator_dynamics.demo.closed_loop.in_process import STUDY_RESULTS, study_in_process
@@ -15,11 +16,11 @@ from masticator_dynamics.demo.closed_loop.record import read_closed_loop
 from masticator_dynamics.demo.closed_loop.session import logs, record_pass
 from masticator_dynamics.demo.closed_loop.setting import Setting
 from masticator_dynamics.demo.closed_loop.summary import Summary, summarise
-from masticator_dynamics.demo.closed_loop.table import closed_loop_table
-from masticator_dynamics.demo.output import announce, check_packages, results_in
+from masticator_dynamics.demo.output import check_packages, leave_results
 from masticator_dynamics.demo.processes import RunError
 from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.run import PACKAGES
+from masticator_dynamics.demo.run_table import closed_loop_table
 from masticator_dynamics.demo.script import Script, built_in_script, recorded_script
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.rotors import with_rotors
@@ -88,28 +89,23 @@ def run_closed_loop(
     _warm_up(model, food)
     passes = {FORWARD: True} | ({ALONE: False} if compare else {})
     results = (*RESULTS, *COMPARISONS) if compare else RESULTS
-    try:
-        with results_in(output, results) as work:
-            for name, forward in passes.items():
-                what = 'with feedforward' if forward else 'with PD alone, for comparison'
-                progress.stage(f'Starting dynamics, drives and twin: {what}')
-                record_pass(work, name, model, script, setting, progress, forward_effort=forward)
-            progress.stage('Checking and plotting')
-            (work / 'closed_loop.log').write_text(logs(work, tuple(passes)), encoding='utf-8')
-            summary = _judge(work, model, script, setting, compare)
-            text = summary.as_text()
-            if compare:
-                progress.stage('The same in simulated time, with ever more feedforward')
-                text += f'\n{_STUDY}\n{study_in_process(work, script, setting, progress)}\n'
-            (work / 'closed_loop.txt').write_text(text, encoding='utf-8')
-    except RunError as failure:
-        progress.close()
-        print(f'demo: {failure}', file=sys.stderr)
-        return 1
-    finally:
-        progress.close()
-    announce(text, summary.checks, TIMING, output, results)
-    return 0 if summary.passed else 1
+
+    def produce(work: pathlib.Path) -> tuple[str, Sequence[Check]]:
+        for name, forward in passes.items():
+            what = 'with feedforward' if forward else 'with PD alone, for comparison'
+            progress.stage(f'Starting dynamics, drives and twin: {what}')
+            record_pass(work, name, model, script, setting, progress, forward_effort=forward)
+        progress.stage('Checking and plotting')
+        (work / 'closed_loop.log').write_text(logs(work, tuple(passes)), encoding='utf-8')
+        summary = _judge(work, model, script, setting, compare)
+        text = summary.as_text()
+        if compare:
+            progress.stage('The same in simulated time, with ever more feedforward')
+            text += f'\n{_STUDY}\n{study_in_process(work, script, setting, progress)}\n'
+        (work / 'closed_loop.txt').write_text(text, encoding='utf-8')
+        return text, summary.checks
+
+    return leave_results(output, results, TIMING, progress, produce)
 
 
 def _warm_up(model: Mechanism, food: Food) -> None:
