@@ -28,7 +28,7 @@ def view(
     from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import write_text
     from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.view.player import Player, sliders, start_server
+    from masticator_dynamics.view.player import Player, page_of, sliders, start_server
     from masticator_dynamics.view.run import load_run
 
     files = [pathlib.Path(name) for name in what if pathlib.Path(name).suffix in ('.csv', '.mcap')]
@@ -39,14 +39,13 @@ def view(
     if html is not None and not files:
         raise InputError('--html writes recordings: name a CSV or MCAP file')
     runs = [load_run(file, mechanism) for file in files]
-    server = start_server(host, port if html is None else 0)
     if html is not None:
-        player = Player(server, runs)
-        for sentence in player.missing:
+        page, missing = page_of(runs)
+        for sentence in missing:
             click.echo(sentence, err=True)
-        write_text(html, player.html())
-        server.stop()
+        write_text(html, page)
         return
+    server = start_server(host, port)
     address = f'http://{host}:{server.get_port()}'
     if runs:
         player = Player(server, runs)

@@ -14,6 +14,7 @@ import numpy as np
 
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.frames import frame_poses
+from masticator_dynamics.view.page import PALETTE, with_curves
 from masticator_dynamics.view.run import FRAME_RATE, Run
 from masticator_dynamics.view.scene import LENGTH, TORQUE, Scene
 
@@ -73,7 +74,7 @@ class Player:
         for now in np.arange(0.0, self.end + 1e-9, 1.0 / FRAME_RATE):
             self.show(float(now))
             serializer.insert_sleep(1.0 / FRAME_RATE)
-        return serializer.as_html()
+        return with_curves(serializer.as_html(), self.runs)
 
     def controls(self) -> None:
         """Play button, scrub bar and curves in the browser's panel."""
@@ -174,6 +175,17 @@ def start_server(host: str, port: int) -> viser.ViserServer:
         return viser.ViserServer(host=host, port=port, verbose=False)
 
 
+def page_of(runs: Sequence[Run]) -> tuple[str, list[str]]:
+    """One page of runs side by side, and a sentence for each shape that is not shown in it."""
+    server = start_server('127.0.0.1', 0)
+    try:
+        player = Player(server, runs)
+        return player.html(), player.missing
+    finally:
+        with contextlib.redirect_stdout(io.StringIO()):  # its own farewell
+            server.stop()
+
+
 def look_at(server: viser.ViserServer, mechanism: Mechanism) -> None:
     """Let new browsers look at a mechanism from the front, a little from above."""
     poses = mechanism.structure.tree.poses(mechanism.home.q)
@@ -206,10 +218,9 @@ def _curves(gui, uplot, run, title, values, names):  # type: ignore[no-untyped-d
     """Curves over time in the panel, some thousand points each."""
     every = max(1, len(run.time) // 1000)
     data = (run.time[::every], *np.ascontiguousarray(values[::every].T))
-    palette = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2')
     series = [uplot.Series(label='s')]
     series += [
-        uplot.Series(label=name, stroke=palette[k % len(palette)], width=1)
+        uplot.Series(label=name, stroke=PALETTE[k % len(PALETTE)], width=1)
         for k, name in enumerate(names)
     ]
     # The abscissa is seconds of the run, no date.
