@@ -25,6 +25,7 @@ DYNAMICS_ARGUMENTS = (
     ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
     ('use_sim_time', 'false', 'Follow the time on /clock'),
     ('gui', 'auto', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
+    ('plots', 'false', 'rqt_plot with the efforts of node dynamics, one curve per actuated joint'),
 )
 ARGUMENTS = (
     *DYNAMICS_ARGUMENTS,

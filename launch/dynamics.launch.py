@@ -22,6 +22,7 @@ ARGUMENTS = (
     ('params_file', '', 'Parameters of node dynamics; empty: config/dynamics.yaml'),
     ('robot_state_publisher', 'true', 'Publish the links on TF, and robot_description'),
     ('gui', 'false', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
+    ('plots', 'false', 'rqt_plot with the efforts of node dynamics, one curve per actuated joint'),
 )
 
 
@@ -39,4 +40,6 @@ def start_nodes(context: LaunchContext) -> list[Node]:
         nodes.append(launching.robot_state_publisher(description, value))
     if launching.wants_gui(value):
         nodes.append(launching.rviz(description, value))
+    if launching.is_true(value['plots']):
+        nodes.append(launching.plots(description, value))
     return launching.checked(context, nodes)

@@ -35,6 +35,7 @@ ARGUMENTS = (
     ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
     ('use_sim_time', 'false', 'Follow the time on /clock; mock only, drives keep real time'),
     ('gui', 'auto', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
+    ('plots', 'false', 'rqt_plot with the efforts of node dynamics, one curve per actuated joint'),
 )
 CANOPEN_ARGUMENTS = ('bus_config', 'master_config', 'can_interface')
 # What node dynamics publishes, and where the controller takes it from.
@@ -92,6 +93,8 @@ def start_nodes(context: LaunchContext) -> list:
         started += drives(value, simulate)
     if launching.wants_gui(value):
         started.append(launching.rviz(description, value))
+    if launching.is_true(value['plots']):
+        started.append(launching.plots(description, value))
     plugins = (PLUGINS[hardware], PLUGINS[value['controller']], 'joint_state_broadcaster')
     return launching.checked(context, started, plugins)
 

@@ -213,6 +213,18 @@ def rviz(description: MechanismDescription, value: Values) -> Node:
     )
 
 
+def plots(description: MechanismDescription, value: Values) -> Node:
+    """Start rqt_plot on the efforts of node dynamics."""
+    topic = '/'.join(['', *filter(None, [value['namespace'].strip('/')]), 'feedforward_state'])
+    return Node(
+        package='rqt_plot',
+        executable='rqt_plot',
+        namespace=value['namespace'],
+        arguments=[f'{topic}/effort[{k}]' for k in range(len(description.actuated))],
+        output='screen',
+    )
+
+
 def wait_for_joint_states(
     value: Values, joints: Sequence[str], remappings: Sequence[tuple[str, str]]
 ) -> Node:

@@ -28,7 +28,7 @@ PACKAGES = (
     'masticator_dynamics', 'robot_state_publisher', 'controller_manager', 'rviz2', 'ros2bag',
     'joint_state_publisher_gui', 'joint_state_broadcaster', 'joint_trajectory_controller',
     'effort_controllers', 'hardware_interface', 'joint_state_topic_hardware_interface',
-    'canopen_ros2_control', 'rqt_gui', 'rqt_plot',
+    'canopen_ros2_control', 'rqt_plot',
 )  # fmt: skip
 
 

@@ -4,16 +4,27 @@
 
 import ast
 import importlib
+import json
 import py_compile
 import re
+from xml.etree import ElementTree
 
 import pytest
 import yaml
 
-from nodes.launch_files import ROOT, as_text, executed, included, launch_file, needs_launch
+from nodes.launch_files import (
+    ROOT,
+    as_text,
+    command_lines,
+    executed,
+    included,
+    launch_file,
+    needs_launch,
+    only,
+)
 
 COMMON = {'mechanism', 'namespace', 'frame_prefix', 'use_sim_time', 'gui'}
-CONTROL = {'rate', 'goal', 'friction', 'limits', 'params_file'}
+CONTROL = {'rate', 'goal', 'friction', 'limits', 'params_file', 'plots'}
 OWN = {'publish_joint_states', 'robot_state_publisher'}
 ROBOT = COMMON | CONTROL | {'controller', 'controllers', 'drives', 'food', 'on_exit'}
 WANTED = {
@@ -87,6 +98,22 @@ def test_parameter_file_names_every_parameter_with_its_default(name):
     assert {k: type(v) for k, v in flat.items()} == {p.name: type(p.default) for p in declared}
 
 
+def test_the_table_of_launch_arguments_is_that_of_the_files():
+    """Each argument is in the table of docs/topics.md, said to be where it is."""
+    page = (ROOT / 'docs/topics.md').read_text()
+    table = page.partition('## Launch arguments')[2].partition('\n## ')[0]
+    found = {}
+    for names, where in re.findall(r'^\| (`.*?) \|.*\| ([^|]*) \|$', table, re.MULTILINE):
+        listed = set(re.findall(r'`(\w+)`', where))
+        files = set(WANTED) - listed if where.startswith('all') else listed
+        found |= {name: files for name in re.findall(r'`(\w+)`', names)}
+    declared = {}
+    for file in WANTED:
+        for name in arguments_of(file):
+            declared.setdefault(name, set()).add(file)
+    assert found == declared
+
+
 def test_the_page_of_topics_is_complete():
     """Tables are those of the declarations; every executable has a section."""
     pytest.importorskip('rclpy', reason='rclpy is not installed')
@@ -119,6 +146,36 @@ def test_rviz_shows_what_is_published():
     }
 
 
+def topics_in_layouts():
+    """For each layout in config/layouts: the topics that its plots and displays name."""
+    tree = ElementTree.parse(ROOT / 'config/layouts/plotjuggler.xml')
+    curves = {curve.attrib['name'] for curve in tree.iter('curve')}
+    field = r'(/crank_[1-6]/(effort|position|velocity)|/wrench/force/[xyz])$'
+    layout = json.loads((ROOT / 'config/layouts/foxglove.json').read_text())
+    shown = set()
+    for panel in layout['configById'].values():
+        shown |= {path['value'].partition('.')[0] for path in panel.get('paths', ())}
+        shown |= set(panel.get('topics', ())) | {panel.get('topicToRender', '/diagnostics')}
+    return {re.sub(field, '', curve) for curve in curves}, shown
+
+
+def test_layouts_name_topics_that_are_published():
+    """Of the masticator, whose cranks and contacts they show, and with no namespace."""
+    pytest.importorskip('rclpy', reason='rclpy is not installed')
+    from masticator_dynamics.description import load_description
+    from masticator_dynamics.nodes.security_policy import access
+
+    published = {'/robot_description', '/bite_force'}  # of robot_state_publisher, of a sensor
+    for node in (*NODES, 'twin'):
+        names = (name.replace('~', f'/{node}') for name in access(node).publish)
+        published |= {f'/{name}'.replace('//', '/') for name in names}
+    published -= {'/contact_force/*'}
+    contacts = load_description('masticator').contacts
+    published |= {f'/contact_force/{contact.name}' for contact in contacts}
+    for topics in topics_in_layouts():
+        assert len(topics) >= 4 and topics <= published, topics - published
+
+
 def test_the_example_is_short_and_compiles(tmp_path):
     example = ROOT / 'examples/chewing_planner.py'
     py_compile.compile(str(example), cfile=str(tmp_path / 'x.pyc'), doraise=True)
@@ -132,7 +189,7 @@ ROBOT_NODES = {
 }  # fmt: skip
 CASES = [
     ('dynamics', {'gui': 'true'}, {'dynamics', 'robot_state_publisher', 'rviz2'}),
-    ('dynamics', {'robot_state_publisher': 'false'}, {'dynamics'}),
+    ('dynamics', {'robot_state_publisher': 'false', 'plots': 'true'}, {'dynamics', 'rqt_plot'}),
     ('view', {'mechanism': 'rcid', 'gui': 'true'}, {
         'joint_state_completion', 'frame_path', 'robot_state_publisher',
         'joint_state_publisher_gui', 'rviz2',
@@ -148,12 +205,20 @@ CASES = [
     }),
     ('robot', {'gui': 'true'}, ROBOT_NODES | {'servo_drives', 'rviz2'}),
     ('robot', {'simulate': 'true', 'gui': 'false'}, ROBOT_NODES | {'servo_drives', 'twin'}),
-    ('robot', {'hardware': 'mock', 'gui': 'false'}, ROBOT_NODES),
+    ('robot', {'hardware': 'mock', 'plots': 'true', 'gui': 'false'}, ROBOT_NODES | {'rqt_plot'}),
     ('robot', {
         'hardware': 'canopen', 'gui': 'false', 'bus_config': '/b.yml', 'master_config': '/m.dcf',
     }, ROBOT_NODES),
     ('twin', {}, {'robot.launch.py'}),
 ]  # fmt: skip
+
+
+@needs_launch
+@pytest.mark.parametrize('namespace', ['', '/left/'])
+def test_plots_are_of_the_efforts_of_this_robot(namespace):
+    words = only(command_lines('dynamics', {'plots': 'true', 'namespace': namespace}), 'rqt_plot')
+    topic = namespace.rstrip('/') + '/feedforward_state'
+    assert words[:6] == [f'{topic}/effort[{k}]' for k in range(6)]
 
 
 @needs_launch
