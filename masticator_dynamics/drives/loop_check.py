@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from masticator_dynamics.drives.cycle import Goal
 from masticator_dynamics.drives.reference import check_reference
-from masticator_dynamics.drives.report import Phase
+from masticator_dynamics.drives.report import MOVING
 from masticator_dynamics.drives.safety import Finding
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.drives.watches import Watcher
 from masticator_dynamics.mechanism import Mechanism
-
-_MOVING = (Phase.HOLDING, Phase.APPROACHING, Phase.FOLLOWING)
 
 
 class LoopCheck:
@@ -59,7 +57,7 @@ class LoopCheck:
         """
         report = self._supervisor.report()
         feedback = report.feedback
-        if report.phase not in _MOVING or feedback is None or not feedback.fresh.all():
+        if report.phase not in MOVING or feedback is None or not feedback.fresh.all():
             return
         reference = check_reference(
             self._mechanism, feedback.position, self._tolerance, report.following_error

@@ -26,6 +26,10 @@ class Phase(enum.Enum):
     LATCHED = 'stopped until reset'
 
 
+# Phases in which drives move, or hold, the mechanism.
+MOVING = (Phase.HOLDING, Phase.APPROACHING, Phase.FOLLOWING)
+
+
 @dataclasses.dataclass(frozen=True)
 class Report:
     """A snapshot; arrays are (n,), in actuated order.

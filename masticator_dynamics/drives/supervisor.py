@@ -23,7 +23,7 @@ from masticator_dynamics.drives.gate import Gate
 from masticator_dynamics.drives.homing import Homing
 from masticator_dynamics.drives.latch import Latch
 from masticator_dynamics.drives.reference import check_reference
-from masticator_dynamics.drives.report import Phase, Report
+from masticator_dynamics.drives.report import MOVING, Phase, Report
 from masticator_dynamics.drives.safety import Finding, Guard
 from masticator_dynamics.drives.status import BoolArray, faulted, follows, in_operation, powered
 from masticator_dynamics.drives.watches import Watches
@@ -46,8 +46,7 @@ _GOALS = {
     Phase.RESETTING: Goal.RESET,
     Phase.HOMING: Goal.HOMING,
 }
-_MOVING = (Phase.HOLDING, Phase.APPROACHING, Phase.FOLLOWING)
-_ON = (Phase.ENABLING, *_MOVING)
+_ON = (Phase.ENABLING, *MOVING)
 _PASSING = (
     Phase.ENABLING,
     Phase.APPROACHING,
@@ -164,7 +163,7 @@ class Supervisor:
         unwatched = self.watches.overdue(feedback.time)
         if self._phase in _ON:
             self._add(unwatched)
-        if self._phase in _MOVING:
+        if self._phase in MOVING:
             self._add(self.guard.motion(feedback, self._following.expected))
             self._add(self._following.overdue(feedback.time))
         self._add(self._escalation.look(feedback, self._goal))
@@ -222,7 +221,7 @@ class Supervisor:
             return
         if self._phase is Phase.APPROACHING:
             return
-        if self._phase not in _MOVING:
+        if self._phase not in MOVING:
             self._ignored += 1
             return
         self._add(self._following.consider(command, feedback))
@@ -429,7 +428,7 @@ class Supervisor:
         with self._lock:
             error = np.zeros(len(self.joints))
             feedback, expected = self._feedback, following.expected
-            if feedback is not None and expected is not None and self._phase in _MOVING:
+            if feedback is not None and expected is not None and self._phase in MOVING:
                 error = expected - feedback.position
             return Report(
                 self._phase,

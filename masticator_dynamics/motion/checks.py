@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
-FloatArray = npt.NDArray[np.float64]
 _UNIT = {'position': 'm or rad', 'velocity': 'm/s or rad/s', 'acceleration': 'm/s^2 or rad/s^2'}
 
 

@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion.path import MotionPath
 
-FloatArray = npt.NDArray[np.float64]
 Side = Literal['left', 'right']
 
 COORDINATES = ('x', 'y', 'alpha', 'beta')

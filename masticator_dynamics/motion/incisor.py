@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, LimitError
 from masticator_dynamics.limits.ranges import range_room
 from masticator_dynamics.motion.checks import checked_rows, checked_times
@@ -19,7 +20,6 @@ from masticator_dynamics.motion.smoothing import smooth_within
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
-FloatArray = npt.NDArray[np.float64]
 
 RECORDING_STEP = 1e-5  # m; jaw trackers resolve about a hundredth of a millimetre
 LARGEST_DEVIATION = 2e-4  # m; where joints would be too fast or ranges would be left otherwise

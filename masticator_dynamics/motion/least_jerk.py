@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solveh_banded
 
-FloatArray = npt.NDArray[np.float64]
+from masticator_dynamics.engine.arrays import FloatArray
+
 BoolArray = npt.NDArray[np.bool_]
 
 # The quintic over one segment, with s = (t - t_k) / h from 0 to 1, has the power coefficients

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import KroghInterpolator, make_interp_spline
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion.checks import checked_end, checked_rows, checked_times, shown
 from masticator_dynamics.motion.least_jerk import QUINTIC, least_jerk_derivatives
 
-FloatArray = npt.NDArray[np.float64]
 Derivatives = tuple[npt.ArrayLike, npt.ArrayLike]
 
 # d^k/ds^k of s^p as a factor: rows k = 0, 1, 2, columns p = 0 ... 5.

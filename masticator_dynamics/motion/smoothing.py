@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solveh_banded
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 _PADDING = 3  # samples that pin velocity and acceleration at an end that is at rest
 _SETTLING = 100  # iterations in which weights may fall again

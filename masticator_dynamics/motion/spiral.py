@@ -8,11 +8,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion.checks import shown
 from masticator_dynamics.motion.path import MotionPath
-
-FloatArray = npt.NDArray[np.float64]
 
 COORDINATES = ('x', 'y', 'phi')
 _KNOTS = 801  # quintics between them follow the default spiral to 1e-12 m

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion.checks import checked_rows, checked_times
 from masticator_dynamics.motion.path import MotionPath
 
-FloatArray = npt.NDArray[np.float64]
 State = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 
 _STOPPING_TIME = 0.1  # s; a stop is never asked to be gentler than speed / _STOPPING_TIME
