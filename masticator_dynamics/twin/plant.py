@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,17 @@ from masticator_dynamics.twin.forward_dynamics import (
     Regularisation,
     vector,
 )
+from masticator_dynamics.twin.sockets import SocketEvent, Sockets
 from masticator_dynamics.twin.stops import Stops, check_start, pack_stops
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
+MOST_REBOUNDS = 4  # in one Runge-Kutta step
+_TURNS = 30  # of a search for when a contact is met
+_TOUCH = 1e-11  # m, of its end
+_LEAST = 1e-9  # part of a step
+_REST = 1e-3  # m/s; what comes back more slowly stays
 LONGEST_SUBSTEP = 2.5e-4  # s; stops and regularised friction are stiff
 
 
@@ -45,6 +52,8 @@ class MechanismPlant:
         Independent positions, and velocities; home at rest unless told.
     longest_substep : float
         s, of a Runge-Kutta step.
+    restitution : float
+        Of contacts that only push, when they are landed on: part of the speed that comes back.
 
     Attributes
     ----------
@@ -54,6 +63,8 @@ class MechanismPlant:
         s.
     time : float
         s since the start.
+    events : list of SocketEvent
+        Contacts that were left and landed on.
 
     Raises
     ------
@@ -73,7 +84,10 @@ class MechanismPlant:
         stops: bool | Stops = True,
         start: npt.ArrayLike | None = None,
         longest_substep: float = LONGEST_SUBSTEP,
+        restitution: float = 0.0,
     ):
+        if not 0.0 <= restitution < 1.0:
+            raise InputError(f'restitution is {restitution}, expected 0 or more and less than 1')
         for name, value in (('step', step), ('longest_substep', longest_substep)):
             if not (value > 0.0 and math.isfinite(value)):
                 raise InputError(f'{name} is {value} s, expected a positive number')
@@ -82,9 +96,11 @@ class MechanismPlant:
         self.step = step
         self._steps_done = 0
         self.substeps = math.ceil(step / longest_substep - 1e-9)
-        self._dynamics = ForwardDynamics(mechanism, friction=friction)
+        self._sockets = Sockets(mechanism, friction)
+        self.events: list[SocketEvent] = []
+        self._restitution = restitution
         chosen = (Stops() if stops else None) if isinstance(stops, bool) else stops
-        mass = self._dynamics.mass_matrix(mechanism.home.y) if chosen else np.zeros(0)
+        mass = self._sockets.dynamics.mass_matrix(mechanism.home.y) if chosen else np.zeros(0)
         self._stops = pack_stops(chosen, mechanism, mass)
         self._food = pack_food(food, mechanism)
         self._state = _start(mechanism, start)
@@ -118,19 +134,79 @@ class MechanismPlant:
             )
         if not np.isfinite(rows).all():
             raise InputError(f'efforts are {rows}, not finite numbers')
-        self._run(rows, self.substeps)
+        if self._sockets.pushing:
+            for k in range(self.substeps):
+                part = rows if len(rows) == 1 else rows[2 * k : 2 * k + 3]
+                self._go_on(part, k * self.step / self.substeps, self.step / self.substeps)
+        else:
+            self._run(rows, self.substeps)
         self._steps_done += 1
 
-    def _run(self, efforts: FloatArray, steps: int) -> None:
+    def _go_on(self, efforts: FloatArray, since: float, length: float) -> None:
+        """One Runge-Kutta step, in parts where contacts are landed on; ``since`` the step began."""
+        done, sockets = 0.0, self._sockets
+        for landings in itertools.count():
+            before, food = self._state.copy(), self._food.copy()
+            heights = {name: sockets.gap(name) for name in sorted(sockets.left)}
+            self._run(_part(efforts, done), 1, (1.0 - done) * length)
+            met = {
+                name: heights[name] / (heights[name] - sockets.gap(name))
+                for name in heights
+                if sockets.gap(name) < 0.0
+            }
+            if not met:
+                break
+            contact = min(met, key=lambda name: met[name])
+            part, low, high = 0.0, 0.0, 1.0
+            below, above = sockets.gap(contact), heights[contact]
+            for _ in range(_TURNS):  # where it is met, by false position
+                part = low + (high - low) * max(above, 0.0) / (max(above, 0.0) - below)
+                self._state[:], self._food[:] = before, food
+                ahead = max(part, _LEAST) * (1.0 - done)
+                self._run(_part(efforts, done, done + ahead), 1, ahead * length)
+                gap = sockets.gap(contact)
+                if abs(gap) < _TOUCH:
+                    break
+                if gap > 0.0:
+                    low, above = part, gap
+                else:
+                    high, below = part, gap
+            done += part * (1.0 - done)
+            self._land(contact, self.time + since + done * length, landings < MOST_REBOUNDS)
+            self._run(_part(efforts, done)[:1], 0)
+        pulled = sockets.pulled()
+        if pulled:
+            now = self.time + since + length
+            self.events += [SocketEvent(now, name, landed=False) for name in sorted(pulled)]
+            self._state = sockets.change(sockets.left | pulled)
+            self._run(efforts[-1:], 0)
+
+    def _land(self, contact: str, time: float, rebounds: bool) -> None:
+        """The impact on a contact; where little speed would come back, none does."""
+        sockets = self._sockets
+        back = self._restitution if rebounds else 0.0
+        if back * sockets.speed(contact, self._state) < _REST:
+            back = 0.0
+        speed, energy = sockets.impact(contact, self._state, back)
+        self.events.append(SocketEvent(time, contact, True, speed, energy))
+        self._run(np.zeros((1, len(self.joints))), 0)  # velocities of all joints
+        if back == 0.0:
+            self._state = sockets.change(sockets.left - {contact})
+
+    def _run(self, efforts: FloatArray, steps: int, length: float | None = None) -> None:
         try:
             self._dynamics.run(
                 self._state, efforts, self._none, self._stops, self._food,
-                steps, self.step / self.substeps,
+                steps, self.step / self.substeps if length is None else length,
             )  # fmt: skip
         except MasticatorError as error:
             raise SimulationError(
                 f'the twin cannot go on after {self.time:.6g} s: {error}'
             ) from error
+
+    @property
+    def _dynamics(self) -> ForwardDynamics:
+        return self._sockets.dynamics
 
     @property
     def time(self) -> float:
@@ -150,13 +226,13 @@ class MechanismPlant:
     @property
     def state(self) -> tuple[FloatArray, FloatArray]:
         """Independent positions and velocities, (n_y,) each."""
-        count = len(self.mechanism.independent)
-        return self._state[:count].copy(), self._state[count:].copy()
+        rows = self.mechanism.tree_indices(self.mechanism.independent)
+        return self._dynamics.tree('q')[rows], self._dynamics.tree('v')[rows]
 
     @property
     def acceleration(self) -> FloatArray:
         """Independent accelerations (n_y,) under the last efforts."""
-        return self._dynamics.field('y_ddot').copy()
+        return self._dynamics.field('y_ddot')[: len(self.mechanism.independent)].copy()
 
     @property
     def tree_positions(self) -> FloatArray:
@@ -170,8 +246,8 @@ class MechanismPlant:
 
     @property
     def contact(self) -> FloatArray:
-        """Multipliers (n_c,) of the contacts under the last efforts, N."""
-        return self._dynamics.tree('multipliers')[self.mechanism.contact_rows]
+        """Multipliers (n_c,) of the contacts under the last efforts, N; 0 where one is left."""
+        return self._sockets.multipliers()
 
     @property
     def bite_wrench(self) -> FloatArray:
@@ -211,3 +287,13 @@ def _start(mechanism: Mechanism, start: npt.ArrayLike | None) -> FloatArray:
     if given.shape != (2, count):
         raise InputError(f'start has shape {given.shape}, needed is ({count},) or (2, {count})')
     return vector(given.reshape(-1), 'start', 2 * count)
+
+
+def _part(efforts: FloatArray, first: float, last: float = 1.0) -> FloatArray:
+    """Efforts between two parts of a step: held, or linear between start, middle and end."""
+    if len(efforts) == 1:
+        return efforts
+    times = np.array([0.0, 0.5, 1.0])
+    asked = first + (last - first) * times
+    columns = [np.interp(asked, times, column) for column in efforts.T]
+    return np.ascontiguousarray(np.stack(columns, axis=1))
