@@ -94,7 +94,7 @@ class Mechanism(Evaluator):
         self._run: Callable[..., None] = functools.partial(
             engine.evaluate, self.packed.memory, self.packed.scratch
         )
-        self._distributions: dict[object, Distribution] = {}
+        self._distributions: dict[object, tuple[Distribution, kernels.Code]] = {}
         self._width = self.slices['tangent'].stop
         self._freedoms = len(self.independent)
         self.kernels = kernels.Kernels(description, self._structure, self.driving)
@@ -493,8 +493,12 @@ class Mechanism(Evaluator):
             raise InputError('nearest=True needs limits')
         if goal == 'torque' and not friction and limits is False:
             return Effort(self, given, self._evaluate(task, given, motion=motion), self.slices)
-        chosen = self._distribution(goal, friction)
-        rows = self._evaluate(task, given, chosen.run, chosen.width, motion)
+        chosen, code = self._distribution(goal, friction)
+        # A solved motion is on home's branch; others may be on a branch of their own.
+        if code.covers(given) and (motion is None or isinstance(motion, SolvedMotion)):
+            rows = self._rows(code, given, chosen.run)
+        else:
+            rows = self._evaluate(task, given, chosen.run, chosen.width, motion)
         if limits is not False:
             kept = limits_for(self, limits)
             table = rows.reshape(-1, chosen.width)
@@ -510,7 +514,7 @@ class Mechanism(Evaluator):
         told = self.kernels.evaluate(given)
         left = np.flatnonzero(told[:, kernels.COUNTS] != 1.0)
         if len(left):
-            rows = self._engine_rows(engine.FEEDFORWARD, given, left)
+            rows = self._engine_rows(given, left, self._run, self._width)
             efforts = kernels.EFFORT + self.kernels.actuators
             told[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, self.slices['report']][:, 3:5]
             told[left, kernels.EFFORT : efforts] = rows[:, self.slices['effort']]
@@ -519,18 +523,28 @@ class Mechanism(Evaluator):
 
     def whole_rows(self, given: FloatArray) -> FloatArray:
         """Rows of the engine's output (..., width) for what it is asked (..., 3 n_y + 6)."""
-        told = self.kernels.everything(given)
+        return self._rows(self.kernels.everything, given, self._run)
+
+    def _rows(
+        self, code: kernels.Code, given: FloatArray, engine_run: Callable[..., None]
+    ) -> FloatArray:
+        """Rows by machine code, and by a function of the engine where that hands over."""
+        told, width = code(given), code.told - 1
         if given.ndim == 1:
-            return told[1:] if told[0] == 1.0 else self._evaluate(engine.FEEDFORWARD, given)
+            if told[0] == 1.0:
+                return told[1:]
+            return self._evaluate(engine.FEEDFORWARD, given, engine_run, width)
         left = np.flatnonzero(told[:, 0] != 1.0)
         if len(left):
-            told[left, 1:] = self._engine_rows(engine.FEEDFORWARD, given, left)
+            told[left, 1:] = self._engine_rows(given, left, engine_run, width)
         return told[:, 1:]
 
-    def _engine_rows(self, task: int, given: FloatArray, left: IntArray) -> FloatArray:
+    def _engine_rows(
+        self, given: FloatArray, left: IntArray, run: Callable[..., None], width: int
+    ) -> FloatArray:
         """The engine's answers (M, width) for some rows; refused with their number among all."""
-        rows, asked = np.empty((len(left), self._width)), given[left]
-        self._run(task, asked.reshape(-1), rows.reshape(-1))
+        rows, asked = np.empty((len(left), width)), given[left]
+        run(engine.FEEDFORWARD, asked.reshape(-1), rows.reshape(-1))
         failed = np.flatnonzero(rows[:, 0])
         if len(failed):
             first = failed[0]
@@ -538,16 +552,17 @@ class Mechanism(Evaluator):
             raise in_row(error, int(left[first]), True)
         return rows
 
-    def _distribution(self, goal: Goal, friction: bool) -> Distribution:
-        """Records for a goal, made once."""
+    def _distribution(self, goal: Goal, friction: bool) -> tuple[Distribution, kernels.Code]:
+        """Records and machine code for a goal, made once."""
         if not isinstance(goal, str | Mapping):
             raise InputError(f'goal is {goal!r}, neither a name nor weights by name')
         key = (goal if isinstance(goal, str) else repr(sorted(goal.items())), friction)
         if key not in self._distributions:
             weights = {goal: 1.0} if isinstance(goal, str) else dict(goal)
-            self._distributions[key] = pack_distribution(
+            packed = pack_distribution(
                 self.description, self._structure, self.packed, len(self.driving), weights, friction
             )
+            self._distributions[key] = packed, self.kernels.distribution(weights, friction)
         return self._distributions[key]
 
     def _evaluate(

@@ -56,17 +56,7 @@ def pack_distribution(
     ActuationError
         When a goal does not determine the efforts of this mechanism.
     """
-    _check_weights(goals)
-    if friction and driving < len(description.actuated):
-        raise ActuationError(
-            f'{description.name}: friction with {driving} of {len(description.actuated)} actuators '
-            'driving is not covered: idle joints would have to be dragged along'
-        )
-    if friction and len(description.contacts) > MOST_CONTACTS:
-        raise ActuationError(
-            f'{description.name}: friction of {len(description.contacts)} contacts is not covered, '
-            f'at most {MOST_CONTACTS} are: their signs make too many patterns'
-        )
+    check_goals(description, goals, driving, friction)
     observed = [*description.actuated]
     if goals.get('joint-force'):
         observed += description.force_joints
@@ -79,7 +69,6 @@ def pack_distribution(
         len(structure.tree.joints), len(description.actuated),
         sum(len(c.rows) for c in structure.constraints), len(contacts), len(slots), free,
     )  # fmt: skip
-    _check(description, goals, free, len(contacts))
     sections = {
         'contacts': contacts,
         'slots': slots,
@@ -109,6 +98,25 @@ def pack_distribution(
     )
 
 
+def check_goals(
+    description: MechanismDescription, goals: Mapping[str, float], driving: int, friction: bool
+) -> None:
+    """Refuse what :func:`pack_distribution` refuses."""
+    _check_weights(goals)
+    if friction and driving < len(description.actuated):
+        raise ActuationError(
+            f'{description.name}: friction with {driving} of {len(description.actuated)} actuators '
+            'driving is not covered: idle joints would have to be dragged along'
+        )
+    if friction and len(description.contacts) > MOST_CONTACTS:
+        raise ActuationError(
+            f'{description.name}: friction of {len(description.contacts)} contacts is not covered, '
+            f'at most {MOST_CONTACTS} are: their signs make too many patterns'
+        )
+    free = driving - len(description.independent)
+    _check_terms(description, goals, free)
+
+
 def _check_weights(goals: Mapping[str, float]) -> None:
     for name, weight in goals.items():
         if name not in GOALS:
@@ -122,14 +130,12 @@ def _check_weights(goals: Mapping[str, float]) -> None:
         raise InputError('a goal needs a weight above 0')
 
 
-def _check(
-    description: MechanismDescription, goals: Mapping[str, float], free: int, contacts: int
-) -> None:
+def _check_terms(description: MechanismDescription, goals: Mapping[str, float], free: int) -> None:
     """Refuse goals that leave efforts open."""
     if free <= 0 or goals.get('torque') or goals.get('power'):
         return
     terms = 3 * len(description.force_joints) * bool(goals.get('joint-force'))
-    terms += contacts * bool(goals.get('contact-force'))
+    terms += len(description.contacts) * bool(goals.get('contact-force'))
     if terms < free:
         names = ', '.join(goal for goal, weight in goals.items() if weight)
         raise ActuationError(

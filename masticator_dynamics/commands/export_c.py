@@ -8,6 +8,7 @@ import pathlib
 
 import click
 
+from masticator_dynamics.actuation.packing import GOALS, check_goals
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
@@ -17,14 +18,23 @@ from masticator_dynamics.traced.export_c import c_files
 @click.command('export-c')
 @mechanism_argument
 @click.option('--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
-def export_c(mechanism: str, folder: str) -> None:
+@click.option(
+    '--goal',
+    type=click.Choice(GOALS),
+    default='torque',
+    show_default=True,
+    help='What redundant actuators keep least.',
+)
+@click.option('--friction', is_flag=True, help='Include friction of joints and contacts.')
+def export_c(mechanism: str, folder: str, goal: str, friction: bool) -> None:
     """Write the inverse dynamics of a mechanism as C, for controllers without Python.
 
     FOLDER gets a header, a source file that needs math.h alone, and an example. The function
-    gives the frictionless efforts of least norm, and returns 0 where they count.
+    gives the efforts that are best for the goal, and returns 0 where they count.
     """
     loaded = Mechanism.load(mechanism)
-    files = c_files(loaded.description, loaded.structure)
+    check_goals(loaded.description, {goal: 1.0}, len(loaded.driving), friction)
+    files = c_files(loaded.description, loaded.structure, goal, friction)
     path = pathlib.Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():

@@ -63,7 +63,13 @@ class Balance:
 
 
 class Forces:
-    """Forces of one motion of a mechanism."""
+    """Forces of one motion of a mechanism.
+
+    Attributes
+    ----------
+    driving : collection of str
+        Actuated joints that are powered.
+    """
 
     def __init__(
         self,
@@ -75,7 +81,7 @@ class Forces:
     ):
         self._plan, self._closings, self._motions = plan, closings, motions
         self.conditions: list[Any] = []
-        self._wrench, self._driving = wrench, driving
+        self._wrench, self.driving = wrench, driving
         self.motors = [m for motion in motions for m in self._motors(motion)]
         self._factor()
 
@@ -232,7 +238,7 @@ class Forces:
         for joint in stage.joints:
             if joint.actuator:
                 ratio = stage.constant(lambda j: [actuators[names[j]].ratio], joint)[0]
-                drives = stage.constant(lambda j: [float(names[j] in self._driving)], joint)[0]
+                drives = stage.constant(lambda j: [float(names[j] in self.driving)], joint)[0]
                 rates = [rate * (ratio * drives) for rate in motion.tangent[id(joint)]]
                 found.append(Motors(joint, stage.lanes, ratio, rates))
         return found

@@ -12,7 +12,7 @@ from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.traced.bodies import Joint, Plan
+from masticator_dynamics.traced.bodies import Body, Joint, Plan
 from masticator_dynamics.traced.closing import Closing
 from masticator_dynamics.traced.constraints import understood
 from masticator_dynamics.traced.forces import Forces
@@ -71,22 +71,22 @@ class InverseDynamics:
         self.comments: dict[int, str] = {}  # what begins at which node of the recording
         for stage in self.plan.stages:
             names = [c.name for lanes in stage.constraints for c in lanes]
-            self._comment(f'Positions to accelerations: {", ".join(names) or "open joints"}')
+            self.comment(f'Positions to accelerations: {", ".join(names) or "open joints"}')
             closing = Closing(stage, self.plan.body, y, extent)
             self.closings.append(closing)
             self.motions.append(StageMotion(stage, closing, y_dot, y_ddot))
         self._y = y
-        self._comment('Forces that the motion needs, inwards')
+        self.comment('Forces that the motion needs, inwards')
         self.forces = Forces(self.plan, self.closings, self.motions, given[3 * count :], driving)
         self.forces.inertial()
         needed = self.forces.balance().freedoms
-        self._comment('Efforts of least norm')
+        self.comment('Efforts of least norm')
         self.motor_efforts = self.forces.least_norm(needed)
-        self._comment('Forces of the constraints with these efforts, and whether all this counts')
+        self.comment('Forces of the constraints with these efforts, and whether all this counts')
         self.forces.inertial()
         self.balance = self.forces.balance(self.forces.on_joints(self.motor_efforts))
 
-    def _comment(self, text: str) -> None:
+    def comment(self, text: str) -> None:
         """Note, for written-out code, what comes next."""
         if isinstance(self._given[0], Number):
             self.comments[len(self._given[0].graph.nodes)] = text
@@ -95,28 +95,34 @@ class InverseDynamics:
 
     def efforts(self) -> list[Any]:
         """Of the actuators, in their order."""
+        return self.per_actuator(self.motor_efforts)
+
+    def per_actuator(self, values: list[Any]) -> list[Any]:
+        """Numbers of the motors, in the order of the actuators."""
         found: dict[int, Any] = {}
-        for motors, effort in zip(self.forces.motors, self.motor_efforts, strict=True):
+        for motors, value in zip(self.forces.motors, values, strict=True):
             for lane, actuator in enumerate(motors.joint.actuator):
-                found[actuator] = lane_pick(effort, lane)
+                found[actuator] = lane_pick(value, lane)
         return [found[i] for i in sorted(found)]
 
-    def multipliers(self) -> list[Any]:
+    def multipliers(self, found: list[list[Any]] | None = None) -> list[Any]:
         """Of all constraint equations, in block order."""
         return [
             lane_pick(multiplier, lane)
-            for stage, of_stage in zip(self.plan.stages, self.balance.multipliers, strict=True)
+            for stage, of_stage in zip(
+                self.plan.stages, found or self.balance.multipliers, strict=True
+            )
             for lane in range(stage.lanes)
             for multiplier in of_stage
         ]
 
     def closure_residual(self) -> Any:
         """Largest gap, m."""
-        return _largest([e.gap for closing in self.closings for e in closing.equations])
+        return largest([e.gap for closing in self.closings for e in closing.equations])
 
     def balance_residual(self) -> Any:
         """Largest generalised force left unbalanced, N or N m."""
-        return _largest([rest for rest, _ in self.balance.rest])
+        return largest([rest for rest, _ in self.balance.rest])
 
     def positions(self) -> list[Any]:
         """Of all joints, in tree order."""
@@ -137,6 +143,12 @@ class InverseDynamics:
             for k in range(len(self.plan.independent))
         ]
         return [x for row in zip(*columns, strict=True) for x in row]
+
+    def joint_rate(self, body: Body) -> tuple[Joint, Any]:
+        """The joint that carries a body, and its velocity."""
+        assert body.stage is not None
+        joint = body.stage.joint_of(body)
+        return joint, self.motions[self.plan.stages.index(body.stage)].velocity[id(joint)]
 
     def counts(self) -> Any:
         """1 where the results are those of the engine, 0 where it has to look itself."""
@@ -187,7 +199,7 @@ class InverseDynamics:
         return [found[i] for i in sorted(found)]
 
 
-def _largest(numbers: list[Any]) -> Any:
+def largest(numbers: list[Any]) -> Any:
     """Largest amount over numbers and lanes; not a number where one is none."""
     wide: Any = 0.0
     for x in numbers:

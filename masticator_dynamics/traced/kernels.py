@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced import object_cache, python_entry
+from masticator_dynamics.traced.distribution import Distribution
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, covered
 from masticator_dynamics.traced.llvm_ir import row_function, rows_function
 from masticator_dynamics.traced.machine_code import (
@@ -26,6 +27,7 @@ from masticator_dynamics.traced.machine_code import (
 from masticator_dynamics.traced.numbers import Graph, Scalar, TooLargeError
 
 MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
+Outputs = Callable[[InverseDynamics], list[Scalar]]
 COUNTS, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of what is told
 
 
@@ -70,7 +72,7 @@ class Kernels:
             self.reason = 'it has constraints, or lacks freedoms or actuators, that code is made of'
             return False
         try:
-            _ = self._row
+            _ = self.evaluate.row
         except TooLargeError as error:
             self.reason = str(error)
             return False
@@ -85,7 +87,7 @@ class Kernels:
         """
         if not self.available or not python_entry.supported():
             return None
-        row, sizes = self._row, (self.freedoms, self.actuators)
+        row, sizes = self.evaluate.row, (self.freedoms, self.actuators)
         address = row.address('entry')
         return python_entry.callable_entry(address, row, result, mechanism, otherwise, sizes)
 
@@ -94,64 +96,36 @@ class Kernels:
         """The same with wrenches on all bodies."""
         return Kernels(self._description, self._structure, self._driving, True)
 
-    def evaluate(self, given: FloatArray) -> FloatArray:
+    @functools.cached_property
+    def evaluate(self) -> Code:
         """What is told (..., told) of what is asked, one row or many (..., asked)."""
-        if given.shape[-1] > self.asked:
-            return self.loaded.evaluate(given)
-        return self._run(given, self.told, lambda: self._row, lambda: self._rows)
+        return Code(self, 'row', told, self.told, self._entry_text)
 
-    def everything(self, given: FloatArray) -> FloatArray:
+    @functools.cached_property
+    def everything(self) -> Code:
         """Whether it counts, then a row of the engine (``engine/layout.py``)."""
-        if given.shape[-1] > self.asked:
-            return self.loaded.everything(given)
-        return self._run(
-            given, 1 + self._engine_width, lambda: self._whole_row, lambda: self._whole_rows
+        tree, freedoms = self.tree, self.freedoms
+        width = 5 + 3 * tree + 4 * self.actuators + self.rows + tree * freedoms
+        return Code(self, 'whole row', whole, 1 + width)
+
+    def distribution(self, goals: Mapping[str, float], friction: bool) -> Code:
+        """Likewise with the best efforts for a goal, and the numbers that ``Effort`` has of it."""
+        kind = f'{sorted(goals.items())}, friction {friction}'
+        width = 1 + 4 * self.actuators + 3 * len(self._description.contacts) + self.freedoms
+        outputs = functools.partial(distributed, goals, friction)
+        return Code(self, kind, outputs, self.everything.told + width)
+
+    # Machine code
+
+    def _entry_text(self) -> str:
+        if self._loads:
+            return ''
+        return python_entry.entry_function(
+            'entry', 'row', self.freedoms, self.actuators, self.told, EFFORT
         )
 
-    @staticmethod
-    def _run(
-        given: FloatArray, told: int, row: Callable[[], Library], rows: Callable[[], Library]
-    ) -> FloatArray:
-        """One row by itself; many side by side, a last group filled up with its last row."""
-        given = np.ascontiguousarray(given)
-        out = np.empty((*given.shape[:-1], told))
-        if given.ndim == 1:
-            row().row(_address(given), _address(out))
-            return out
-        width = this_processor().rows
-        function, rest = rows().rows, len(given) % width
-        function(len(given) - rest, _address(given), _address(out))
-        if rest:
-            group = np.repeat(given[-1:], width, axis=0)
-            group[:rest] = given[-rest:]
-            last = np.empty((width, told))
-            function(width, _address(group), _address(last))
-            out[-rest:] = last[:rest]
-        return out
-
-    @functools.cached_property
-    def _engine_width(self) -> int:
-        return 5 + 3 * self.tree + 4 * self.actuators + self.rows + self.tree * self.freedoms
-
-    # Machine code, made when it is first needed
-
-    @functools.cached_property
-    def _row(self) -> Library:
-        return self._library('row', self._row_text)
-
-    @functools.cached_property
-    def _rows(self) -> Library:
-        return self._library('rows', lambda: self._rows_text(told))
-
-    @functools.cached_property
-    def _whole_row(self) -> Library:
-        return self._library('whole row', lambda: self._record(not self._loads, whole, 'row'))
-
-    @functools.cached_property
-    def _whole_rows(self) -> Library:
-        return self._library('whole rows', lambda: self._rows_text(whole))
-
-    def _library(self, kind: str, text: Callable[[], str]) -> Library:
+    def library(self, kind: str, text: Callable[[], str]) -> Library:
+        """Machine code for a text, made where it is not in its file."""
         processor = this_processor()
         python_entry.declare_functions()
         key = object_cache.key_of(kind, generator_version(), processor, self._identity)
@@ -163,36 +137,108 @@ class Kernels:
         d, s = self._description, self._structure
         return [
             object_cache.SOURCES, s.tree, s.constraints, s.blocks, s.stages, s.home,
-            d.gravity, d.platform, d.independent, d.actuated, d.actuators, self._driving,
-            self._loads,
+            d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
+            d.force_joints, self._driving, self._loads,
         ]  # fmt: skip
 
-    def _row_text(self) -> str:
-        text = self._record(not self._loads, told, 'row')
-        if self._loads:
-            return text
-        entry = python_entry.entry_function(
-            'entry', 'row', self.freedoms, self.actuators, self.told, EFFORT
-        )
-        return text + entry
-
-    def _record(
-        self, share: bool, outputs: Callable[[InverseDynamics], list[Scalar]], name: str
-    ) -> str:
-        graph, told = self._graph(share, outputs)
-        return row_function(graph, told, name)
-
-    def _rows_text(self, outputs: Callable[[InverseDynamics], list[Scalar]]) -> str:
-        graph, told = self._graph(False, outputs)
-        return rows_function(graph, told, 'rows', this_processor().rows, self.asked)
-
-    def _graph(
-        self, share: bool, outputs: Callable[[InverseDynamics], list[Scalar]]
-    ) -> tuple[Graph, list[Scalar]]:
+    def graph(self, share: bool, outputs: Outputs) -> tuple[Graph, list[Scalar]]:
+        """A recording and what is wanted of it; ``share`` puts limbs alike into lanes."""
         graph = Graph(MOST_OPERATIONS)
         given = graph.inputs(self.asked)
-        run = InverseDynamics(self._description, self._structure, given, self._driving, share)
+        run = InverseDynamics(
+            self._description, self._structure, given, self._driving, share and not self._loads
+        )
         return graph, outputs(run)
+
+
+class Code:
+    """One function of a row, as machine code for one row and for many, made when first called.
+
+    Parameters
+    ----------
+    kind : str
+        Tells it apart from others of the mechanism.
+    outputs : callable
+        What is wanted of an evaluation: ``told`` numbers.
+    further : callable, optional
+        Functions that go with that of one row, in LLVM's language.
+    """
+
+    def __init__(
+        self,
+        kernels: Kernels,
+        kind: str,
+        outputs: Outputs,
+        told: int,
+        further: Callable[[], str] = str,
+    ):
+        self._kernels, self._kind, self._outputs = kernels, kind, outputs
+        self.told, self._further = told, further
+
+    @functools.cached_property
+    def row(self) -> Library:
+        """For one row, limbs alike in lanes."""
+
+        def text() -> str:
+            graph, outputs = self._kernels.graph(True, self._outputs)
+            return row_function(graph, outputs, 'row') + self._further()
+
+        return self._kernels.library(self._kind, text)
+
+    @functools.cached_property
+    def rows(self) -> Library | None:
+        """For many, rows in lanes; None where they are too large without limbs in lanes."""
+
+        def text() -> str:
+            graph, outputs = self._kernels.graph(False, self._outputs)
+            width = this_processor().rows
+            return rows_function(graph, outputs, 'rows', width, self._kernels.asked)
+
+        try:
+            return self._kernels.library(f'{self._kind}, many', text)
+        except TooLargeError:
+            return None
+
+    def covers(self, given: FloatArray) -> bool:
+        """Whether there is machine code for such rows."""
+        longer = given.shape[-1] > self._kernels.asked
+        return self.loaded.covers(given) if longer else self._available
+
+    @functools.cached_property
+    def _available(self) -> bool:
+        try:
+            return self._kernels.available and bool(self.row)
+        except TooLargeError:
+            return False
+
+    @functools.cached_property
+    def loaded(self) -> Code:
+        """The same with wrenches on all bodies."""
+        return Code(self._kernels.loaded, self._kind, self._outputs, self.told)
+
+    def __call__(self, given: FloatArray) -> FloatArray:
+        """One row by itself; many side by side, a last group filled up with its last row."""
+        if given.shape[-1] > self._kernels.asked:
+            return self.loaded(given)
+        given = np.ascontiguousarray(given)
+        out = np.empty((*given.shape[:-1], self.told))
+        if given.ndim == 1:
+            self.row.row(_address(given), _address(out))
+            return out
+        if self.rows is None:
+            for one, answer in zip(given, out, strict=True):
+                self.row.row(_address(one), _address(answer))
+            return out
+        width = this_processor().rows
+        function, rest = self.rows.rows, len(given) % width
+        function(len(given) - rest, _address(given), _address(out))
+        if rest:
+            group = np.repeat(given[-1:], width, axis=0)
+            group[:rest] = given[-rest:]
+            last = np.empty((width, self.told))
+            function(width, _address(group), _address(last))
+            out[-rest:] = last[:rest]
+        return out
 
 
 def _address(array: FloatArray) -> int:
@@ -204,19 +250,29 @@ def _address(array: FloatArray) -> int:
 
 
 def told(run: InverseDynamics) -> list[Scalar]:
-    """What :meth:`Kernels.evaluate` tells of a row."""
+    """What :attr:`Kernels.evaluate` tells of a row."""
     return [
         run.counts(), run.closure_residual(), run.balance_residual(),
         *run.efforts(), *run.multipliers(),
     ]  # fmt: skip
 
 
-def whole(run: InverseDynamics) -> list[Scalar]:
-    """What :meth:`Kernels.everything` tells: whether it counts, then ``engine.layout.Answer``."""
+def whole(run: InverseDynamics, best: Distribution | None = None) -> list[Scalar]:
+    """What :attr:`Kernels.everything` tells: whether it counts, then ``engine.layout.Answer``."""
     q, v, a = run.positions(), run.velocities(), run.accelerations()
-    report = [0.0, -1.0, 0.0, run.closure_residual(), run.balance_residual()]
+    forces = best or run
+    report = [0.0, -1.0, 0.0, run.closure_residual(), forces.balance_residual()]
     actuated = [[part[j] for j in run.plan.actuated] for part in (q, v, a)]
     return [
         run.counts(), *report, *q, *v, *a, *(x for part in actuated for x in part),
-        *run.efforts(), *run.multipliers(), *run.tangent(),
+        *forces.efforts(), *forces.multipliers(), *run.tangent(),
+    ]  # fmt: skip
+
+
+def distributed(goals: Mapping[str, float], friction: bool, run: InverseDynamics) -> list[Scalar]:
+    """What :meth:`Kernels.distribution` tells: as ``actuation/distribute.py`` has it."""
+    best = Distribution(run, goals, friction)
+    return [
+        *whole(run, best), best.optimality, *best.joint_friction(), *best.contact_friction(),
+        *best.bearing_force(), *[0.0] * len(run.plan.independent),
     ]  # fmt: skip

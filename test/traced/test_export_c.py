@@ -23,26 +23,41 @@ STRICT = ('-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Werror')
 COMPILERS = [name for name in ('gcc', 'clang') if shutil.which(name)]
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason='there is no C compiler')
 ALL = bool(os.environ.get('EXPORT_ALL'))  # every mechanism, also optimised: minutes
-CASES = [('masticator', '-O0'), ('five_bar', '-O0'), ('five_bar', '-O2'), ('ladder', '-O2')]
+PLAIN = ('torque', False)
+GOALS = [PLAIN, ('torque', True), ('power', True), ('joint-force', True), ('contact-force', False)]
+CASES = [
+    ('masticator', '-O0', PLAIN),
+    ('masticator', '-O0', ('torque', True)),
+    ('masticator', '-O0', ('joint-force', False)),
+    ('five_bar', '-O0', PLAIN),
+    ('five_bar', '-O2', PLAIN),
+    ('ladder', '-O2', PLAIN),
+    ('rrr4', '-O2', ('power', True)),
+]
+EVERY = [
+    (name, optimised, kind)
+    for name in samples.NAMES
+    for optimised in ('-O0', '-O2')
+    for kind in (GOALS if name == 'masticator' else GOALS[:3])
+]
 
 
-def written(name: str, folder: pathlib.Path) -> str:
+def written(name: str, folder: pathlib.Path, goal: str = 'torque', friction: bool = False) -> str:
     """Write a mechanism's files; its name in C."""
     mechanism = samples.mechanism(name)
-    for file, text in export_c.c_files(mechanism.description, mechanism.structure).items():
+    files = export_c.c_files(mechanism.description, mechanism.structure, goal, friction)
+    for file, text in files.items():
         (folder / file).write_text(text, encoding='utf-8')
     return export_c.identifier(mechanism.name)
 
 
 @needs_compiler
 @pytest.mark.parametrize('compiler', COMPILERS)
-@pytest.mark.parametrize(
-    ('name', 'optimised'), [(n, o) for n in samples.NAMES for o in ('-O0', '-O2')] if ALL else CASES
-)
+@pytest.mark.parametrize(('name', 'optimised', 'kind'), EVERY if ALL else CASES)
 def test_it_compiles_and_agrees(
-    name: str, optimised: str, compiler: str, tmp_path: pathlib.Path
+    name: str, optimised: str, kind: tuple[str, bool], compiler: str, tmp_path: pathlib.Path
 ) -> None:
-    c_name = written(name, tmp_path)
+    c_name = written(name, tmp_path, *kind)
     library = tmp_path / 'library.so'
     subprocess.run(
         [compiler, *STRICT, optimised, '-shared', '-fPIC', '-o', library,
@@ -60,7 +75,7 @@ def test_it_compiles_and_agrees(
 
     for state in samples.states(name, 20, seed=921):
         status, effort = call(state)
-        expected = mechanism.feedforward(*state).actuated
+        expected = mechanism.feedforward(*state, goal=kind[0], friction=kind[1]).actuated
         assert status == 0
         assert np.abs(effort - expected).max() <= 1e-12 * np.abs(expected).max()
     for bad in (np.nan, np.inf, 1e200):

@@ -1,0 +1,155 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Friction, and the efforts that serve a goal best among those that drive the same motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from masticator_dynamics.traced import vectors as vec
+from masticator_dynamics.traced.causes import REST, Causes
+from masticator_dynamics.traced.inverse_dynamics import LARGEST_SQUARE, InverseDynamics, largest
+from masticator_dynamics.traced.numbers import (
+    absolute,
+    greater,
+    lane_least,
+    reciprocal,
+    select,
+    square_root,
+    total,
+)
+from masticator_dynamics.traced.pieces import Goal, best_of, direction
+
+
+class Distribution:
+    """The best efforts of an evaluation.
+
+    Parameters
+    ----------
+    goals : mapping of str to float
+        Weights of the squares of 'torque', 'power', 'joint-force', 'contact-force'.
+    friction : bool
+        Of contacts and actuated joints.
+
+    Attributes
+    ----------
+    optimality : number
+        Relative slope of the goal's norm.
+    """
+
+    def __init__(self, run: InverseDynamics, goals: Mapping[str, float], friction: bool):
+        self._run, self._friction = run, friction
+        description = run.plan.description
+        run.comment('What each cause of the efforts does: load, free efforts, contact friction')
+        observed = tuple(description.force_joints) if goals.get('joint-force') else ()
+        self._causes = Causes(run, friction, observed)
+        run.comment('The best free efforts for each pattern of contact signs')
+        self._rates = self._joint_rates()
+        goal = self._goal(goals)
+        conditions = run.forces.conditions
+        free, rubbing, self.optimality = best_of(self._causes, goal, conditions)
+        run.comment('Efforts and forces with the best of them')
+        self._rubbing = rubbing
+        self._amounts = [1.0, *free, *rubbing]
+        self._all = [self._causes.load, *self._causes.free, *self._causes.rubbing]
+        motors = range(len(run.forces.motors))
+        self._bearing = [
+            [self._sum([c.bearing[i][x] for c in self._all]) for x in range(3)] for i in motors
+        ]
+        self._drag = [
+            goal.drag[i] + goal.rubbing[i] * direction(*self._bearing[i][:2])[0] for i in motors
+        ]
+        self._efforts = [
+            self._sum([c.efforts[i] for c in self._all]) + self._drag[i] for i in motors
+        ]
+        sizes = [*self.efforts(), *self.multipliers()]
+        conditions.append(LARGEST_SQUARE - total(x * x for x in sizes))
+
+    def _joint_rates(self) -> list[Any]:
+        """Velocities of the actuated joints."""
+        return [self._run.joint_rate(m.joint.body)[1] for m in self._run.forces.motors]
+
+    def _goal(self, goals: Mapping[str, float]) -> Goal:
+        """The goal's weights at this motion, and the friction of the actuated joints."""
+        motors, rates = self._run.forces.motors, self._rates
+        fastest: Any = 0.0
+        for rate in rates:
+            fastest = greater(absolute(rate), fastest)
+        fastest = -lane_least(-fastest)
+        torque, power = goals.get('torque', 0.0), goals.get('power', 0.0)
+        weights, drag, rubbing = [], [], []
+        for m, rate in zip(motors, rates, strict=True):
+            slow = 1e-3 * fastest
+            squared = select(fastest, rate * rate + slow * slow, 1.0) if power else 0.0
+            weights.append(torque + power * (m.ratio * m.ratio * squared))
+            viscous, coulomb, transition = self._joint_friction(m.joint)
+            drag.append(viscous * rate)
+            speed = square_root(rate * rate + transition * transition)
+            moving = absolute(rate) - REST * fastest
+            rubbing.append(coulomb * select(moving, rate * reciprocal(speed), 0.0))
+        return Goal(
+            weights if torque or power else [],
+            drag,
+            rubbing,
+            [m.lanes for m in motors],
+            goals.get('joint-force', 0.0),
+            goals.get('contact-force', 0.0),
+        )
+
+    def _joint_friction(self, joint: Any) -> tuple[Any, Any, Any]:
+        """Motor side: effort per velocity, per newton across the axis; transition velocity."""
+        plan = self._run.plan
+        if not self._friction:
+            return 0.0, 0.0, 0.0
+
+        def law(j: int) -> list[float]:
+            actuator = plan.description.actuators[plan.tree.joints[j].name]
+            data = actuator.friction
+            per_newton = data.coulomb * (1.0 if joint.slides else data.radius)
+            return [data.viscous / actuator.ratio, per_newton / actuator.ratio,
+                    data.transition_velocity]  # fmt: skip
+
+        viscous, coulomb, transition = joint.body.stage.constant(law, joint)
+        return viscous, coulomb, transition
+
+    def _sum(self, per_cause: list[Any]) -> Any:
+        """A quantity for the best amounts of the causes."""
+        return total(x * amount for x, amount in zip(per_cause, self._amounts, strict=True))
+
+    # Results, scalar by scalar
+
+    def efforts(self) -> list[Any]:
+        """Of the actuators, friction included."""
+        return self._run.per_actuator(self._efforts)
+
+    def multipliers(self) -> list[Any]:
+        """Of all constraint equations, in block order."""
+        return self._run.multipliers(
+            [
+                [self._sum([c.multipliers[s][r] for c in self._all]) for r in range(len(found))]
+                for s, found in enumerate(self._causes.load.multipliers)
+            ]
+        )
+
+    def balance_residual(self) -> Any:
+        """Largest generalised force left unbalanced, N or N m."""
+        count = len(self._causes.load.rest)
+        return largest([self._sum([c.rest[j] for c in self._all]) for j in range(count)])
+
+    def joint_friction(self) -> list[Any]:
+        """Part of the efforts that the friction of the actuated joints takes."""
+        return self._run.per_actuator(self._drag)
+
+    def contact_friction(self) -> list[Any]:
+        """Friction force of each contact on its body, N, base axes, one after the other."""
+        found: list[Any] = []
+        for contact, rubbing in zip(self._causes.contacts, self._rubbing, strict=True):
+            force = vec.add(vec.scale(contact.coulomb, rubbing), contact.viscous)
+            found += vec.scale(force, -1.0)
+        return found
+
+    def bearing_force(self) -> list[Any]:
+        """Force of each actuated joint on its child, N, the joint's axes, one after the other."""
+        parts = [self._run.per_actuator([force[x] for force in self._bearing]) for x in range(3)]
+        return [x for force in zip(*parts, strict=True) for x in force]
