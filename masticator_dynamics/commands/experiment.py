@@ -7,10 +7,14 @@ from __future__ import annotations
 import pathlib
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib
+
+if TYPE_CHECKING:
+    from masticator_dynamics.laboratory.experiment import Experiment
 
 
 @click.command()
@@ -23,11 +27,19 @@ from masticator_dynamics.commands.grid_options import check_matplotlib
     help='New folder, or that of an interrupted run of the same protocol.',
 )
 @click.option('--processes', type=click.IntRange(min=1), help='That chew at once. Default: all.')
+@click.option('--robot', is_flag=True, help='Chew with the robot, through its running nodes.')
 @click.option('--plan', 'only_plan', is_flag=True, help='List the mouthfuls and chew nothing.')
 def experiment(
-    protocol: pathlib.Path, output: pathlib.Path, processes: int | None, only_plan: bool
+    protocol: pathlib.Path,
+    output: pathlib.Path,
+    processes: int | None,
+    robot: bool,
+    only_plan: bool,
 ) -> None:
-    """Chew the mouthfuls of PROTOCOL (YAML) on the twin and report their texture.
+    """Chew the mouthfuls of PROTOCOL (YAML) and report their texture.
+
+    On the twin, unless told; with --robot through nodes dynamics and servo_drives, which run and
+    are homed already: it enables the drives, and leaves them torque-free.
 
     Writes a recording for every mouthful (MCAP), strokes.csv, mouthfuls.csv, conditions.csv,
     effects.csv and report.html. A recording that is there is kept: an interrupted experiment goes
@@ -38,7 +50,7 @@ def experiment(
     from masticator_dynamics.laboratory.experiment import Experiment
     from masticator_dynamics.laboratory.report import REPORT, write_report
 
-    asked = Experiment(protocol, output)
+    asked = Experiment(protocol, output, robot)
     if only_plan:
         for mouthful in asked.mouthfuls:
             levels = ', '.join(f'{name} {level}' for name, level in mouthful.levels.items())
@@ -46,9 +58,29 @@ def experiment(
                 f'{mouthful.name}: {levels or mouthful.food_name}, {mouthful.strokes} strokes'
             )
         return
-    asked.run(_Progress(), processes)
+    if robot:
+        _on_the_robot(asked)
+    else:
+        asked.run(_Progress(), processes)
     write_report(asked)
     click.echo(output / REPORT)
+
+
+def _on_the_robot(asked: Experiment) -> None:
+    from masticator_dynamics.demo.output import check_packages
+    from masticator_dynamics.demo.processes import stopped_at_the_end
+    from masticator_dynamics.demo.run import PACKAGES
+
+    check_packages({'ros': PACKAGES['ros']})
+    from masticator_dynamics.laboratory.robot import Robot
+    from masticator_dynamics.mechanism import Mechanism
+
+    model = Mechanism.load('masticator')
+    with (
+        stopped_at_the_end([]),  # SIGTERM ends like Ctrl-C: safely
+        Robot(model, asked.protocol.stop, lambda line: click.echo(line, err=True)) as found,
+    ):
+        asked.run(_Progress(), robot=found.chew)
 
 
 class _Progress:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import functools
 import importlib.metadata
 import multiprocessing
@@ -19,7 +20,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.laboratory import recording, texture
 from masticator_dynamics.laboratory.jaw import JawLoads
-from masticator_dynamics.laboratory.mouthful import check_motion, chew
+from masticator_dynamics.laboratory.mouthful import Series, check_motion, chew
 from masticator_dynamics.laboratory.protocol import (
     Mouthful,
     Protocol,
@@ -28,11 +29,14 @@ from masticator_dynamics.laboratory.protocol import (
     plan,
 )
 from masticator_dynamics.laboratory.tables import Result
+from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.twin.study import Setting
 
 PROTOCOL, RECORDINGS = 'protocol.yaml', 'mouthfuls'
+TWIN, ROBOT = 'the simulated robot', 'the robot'  # where mouthfuls are chewed
 Progress = Callable[[int, int], None]
+Chewer = Callable[[Mouthful, float], Series]  # a mouthful, and s to serve it
 
 
 class Experiment:
@@ -44,6 +48,8 @@ class Experiment:
     folder : path
         New, empty, or of an interrupted run of the same protocol. Recordings that are there are
         kept and never written again.
+    robot : bool
+        Mouthfuls are chewed by the robot, not by the twin.
 
     Raises
     ------
@@ -54,15 +60,21 @@ class Experiment:
         cannot make a motion: before anything moves.
     """
 
-    def __init__(self, protocol_file: pathlib.Path, folder: pathlib.Path):
+    def __init__(self, protocol_file: pathlib.Path, folder: pathlib.Path, robot: bool = False):
         self.protocol: Protocol = load_protocol(protocol_file)
         self.mouthfuls: tuple[Mouthful, ...] = plan(self.protocol, protocol_file)
         self.folder = folder
         self.text = protocol_file.read_text(encoding='utf-8')
+        self.where = ROBOT if robot else TWIN
+        if robot and self.protocol.sockets != 'slot':
+            raise InputError(
+                f'{protocol_file}: sockets: a robot has those that it has; leave it out'
+            )
         _check_folder(folder, self.text)
+        self._check_recordings()
         self._check_disk()
-        model = _setting().model
-        for mouthful in {repr((m.motion, m.strokes)): m for m in self.mouthfuls}.values():
+        model = _setting(self.protocol.sockets).model
+        for mouthful in {repr((m.motion, m.strokes, m.rest)): m for m in self.mouthfuls}.values():
             check_motion(model, mouthful)
 
     def missing(self) -> list[Mouthful]:
@@ -73,7 +85,12 @@ class Experiment:
         """File of a mouthful."""
         return self.folder / RECORDINGS / (mouthful.name + recording.SUFFIX)
 
-    def run(self, progress: Progress | None = None, processes: int | None = None) -> None:
+    def run(
+        self,
+        progress: Progress | None = None,
+        processes: int | None = None,
+        robot: Chewer | None = None,
+    ) -> None:
         """Chew what is missing.
 
         Parameters
@@ -82,6 +99,8 @@ class Experiment:
             Is told how many mouthfuls are done, and of how many.
         processes : int, optional
             How many chew at once; as many as there are processors unless told.
+        robot : callable, optional
+            Chews in place of the twin: :meth:`masticator_dynamics.laboratory.robot.Robot.chew`.
 
         Raises
         ------
@@ -97,7 +116,7 @@ class Experiment:
         tell(done, len(self.mouthfuls))
         work = [(m, self.protocol, self.recording(m)) for m in missing]
         count = min(processes or os.cpu_count() or 1, len(work))
-        for mouthful, fault in _results(work, count):
+        for mouthful, fault in _results(work, count) if robot is None else _robots(work, robot):
             done += 1
             tell(done, len(self.mouthfuls))
             if fault and self.protocol.on_fault == 'end':
@@ -105,7 +124,7 @@ class Experiment:
 
     def results(self) -> list[Result]:
         """Figures of all recordings that are there."""
-        model = _setting().model
+        model = _setting(self.protocol.sockets).model
         found = []
         for mouthful in self.mouthfuls:
             file = self.recording(mouthful)
@@ -126,6 +145,13 @@ class Experiment:
                 )
             )
         return found
+
+    def _check_recordings(self) -> None:
+        for file in filter(pathlib.Path.exists, map(self.recording, self.mouthfuls)):
+            where = recording.read_settings(file).get('where', TWIN)
+            if where != self.where:
+                raise InputError(f'{file} was chewed by {where}; choose a new folder')
+            return
 
     def _check_disk(self) -> None:
         place = self.folder
@@ -169,18 +195,42 @@ def _results(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+def _robots(
+    work: Sequence[tuple[Mouthful, Protocol, pathlib.Path]], robot: Chewer
+) -> Iterator[tuple[Mouthful, str]]:
+    """Mouthfuls as the robot is done with them."""
+    for mouthful, protocol, file in work:
+        series = robot(mouthful, protocol.pause)
+        yield mouthful, _kept(series, mouthful, protocol, file, ROBOT)
+
+
 def _chewed(mouthful: Mouthful, protocol: Protocol, file: pathlib.Path) -> str:
-    """Chew a mouthful and write its recording; the text of a fault, or nothing."""
-    setting = _setting()
-    series = chew(mouthful, setting, protocol.stop)
-    recording.write_recording(file, series, setting.model, _settings(mouthful, protocol))
+    """Chew a mouthful on the twin; the text of a fault, or nothing."""
+    setting = _setting(protocol.sockets)
+    return _kept(chew(mouthful, setting, protocol.stop), mouthful, protocol, file, TWIN)
+
+
+def _kept(
+    series: Series, mouthful: Mouthful, protocol: Protocol, file: pathlib.Path, where: str
+) -> str:
+    """Write the recording of a mouthful; the text of a fault, or nothing."""
+    settings = _settings(mouthful, protocol) | {'where': where}
+    recording.write_recording(file, series, _setting(protocol.sockets).model, settings)
     return series.end if series.fault else ''
 
 
 @functools.cache
-def _setting() -> Setting:
+def _setting(sockets: str) -> Setting:
     """Drives, simulation and model that all mouthfuls of this process share."""
-    return Setting.shipped(chewing_stroke(strokes=1))
+    shipped = Setting.shipped(chewing_stroke(strokes=1))
+    if sockets == 'slot':
+        return shipped
+    description = shipped.model.description
+    contacts = tuple(
+        type(c)(**{**dict(c), 'force_range': (0.0, None)}) for c in description.contacts
+    )
+    model = Mechanism(dataclasses.replace(description, contacts=contacts))
+    return dataclasses.replace(shipped, model=model)
 
 
 def _settings(mouthful: Mouthful, protocol: Protocol) -> dict[str, Any]:
@@ -195,9 +245,11 @@ def _settings(mouthful: Mouthful, protocol: Protocol) -> dict[str, Any]:
         'motion': dict(mouthful.motion),
         'food': {'name': mouthful.food_name, **dict(mouthful.food)},
         'strokes': mouthful.strokes,
+        'rest': dict(mouthful.rest),
         'stop': dict(protocol.stop),
-        'rate': _setting().drives.cycle_rate,
-        'gains': dict(_setting().gains),
+        'sockets': protocol.sockets,
+        'rate': _setting(protocol.sockets).drives.cycle_rate,
+        'gains': dict(_setting(protocol.sockets).gains),
         'versions': {
             'python': platform.python_version(),
             **{name: importlib.metadata.version(name) for name in packages},

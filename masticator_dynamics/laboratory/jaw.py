@@ -28,8 +28,10 @@ class JawLoads:
     peak, impulse, wear : array, shape (n_c,)
         Largest force of each contact (N), its time integral (N s), and the wear volume by
         Archard's law (m^3): wear rate times force times sliding distance.
-    lifted : array, shape (n_c,)
-        Part of the time in which the contact would have to pull.
+    pulled : array, shape (n_c,)
+        Part of the time in which the contact pulls: of a slot, which can.
+    lifts : tuple of int
+        How often each contact was left, where sockets are open.
     effort_rms : array, shape (n_u,)
         Of each motor, N m or N: what heats it.
     energy : float
@@ -40,7 +42,8 @@ class JawLoads:
     peak: FloatArray
     impulse: FloatArray
     wear: FloatArray
-    lifted: FloatArray
+    pulled: FloatArray
+    lifts: tuple[int, ...]
     effort_rms: FloatArray
     energy: float
 
@@ -64,6 +67,7 @@ class JawLoads:
             np.sum(mean * step, axis=0),
             WEAR_RATE * np.sum(mean * travel, axis=0),
             np.mean(series.contact < 0.0, axis=0),
+            series.lifts,
             np.sqrt(np.mean(series.effort**2, axis=0)),
             float(np.sum(0.5 * (power[1:] + power[:-1]) * step[:, 0])),
         )
@@ -75,7 +79,8 @@ class JawLoads:
             found[f'{name}_peak'] = float(self.peak[k])
             found[f'{name}_impulse'] = float(self.impulse[k])
             found[f'{name}_wear'] = float(self.wear[k])
-            found[f'{name}_pulled'] = float(self.lifted[k])
+            found[f'{name}_pulled'] = float(self.pulled[k])
+            found[f'{name}_lifts'] = float(self.lifts[k])
         found['largest_effort_rms'] = float(self.effort_rms.max())
         found['motor_energy'] = self.energy
         return found

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
+import math
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -13,7 +15,8 @@ from typing import Any, Literal
 import numpy as np
 import pydantic
 
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, InputError
+from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.files.yaml_file import (
     Count,
     NotNegative,
@@ -22,9 +25,12 @@ from masticator_dynamics.files.yaml_file import (
     checked,
     read_mapping,
 )
+from masticator_dynamics.laboratory.texture import openings
 from masticator_dynamics.twin.food import Food, load_food
 
 VARIED = ('thickness', 'stiffness', 'yield_force', 'break_compression')
+STROKES = 10  # of a mouthful unless told
+MOST = 9999  # mouthfuls of an experiment
 _LARGEST_SPREAD = 0.5  # of a logarithm; beyond it, foods of one name have nothing in common
 BYTES_PER_SECOND = 210_000  # of a recording, measured at 500 Hz
 
@@ -38,6 +44,16 @@ class Motion(Strict):
     occlusal_gap: NotNegative = pydantic.Field(
         0.0, description='m, distance of the working molars when the mouth is closed'
     )
+    recording: str = pydantic.Field(
+        '', description="CSV of a subject's incisor, chewed in place of strokes made of these data"
+    )
+
+
+class Rest(Strict):
+    """Where the jaw is before the strokes of a mouthful."""
+
+    gap: NotNegative = pydantic.Field(0.0, description='m, of the working molars')
+    time: NotNegative = pydantic.Field(0.0, description='s, for which the jaw stays there')
 
 
 class Variation(Strict):
@@ -70,7 +86,10 @@ class Protocol(Strict):
     title: str
     motion: Motion = Motion()
     food: str = pydantic.Field(description='name of a shipped food, or path of a YAML file')
-    strokes: Count = pydantic.Field(10, description='of a mouthful')
+    strokes: Count | None = pydantic.Field(
+        None, description='of a mouthful; 10 unless told, or those of a recording'
+    )
+    rest: Rest = Rest()
     samples: list[Count] = pydantic.Field(
         [], description='strokes after which food is taken out; each is a mouthful of its own'
     )
@@ -81,7 +100,13 @@ class Protocol(Strict):
     order: Literal['given', 'random'] = 'given'
     seed: int = pydantic.Field(0, description='of order and variation')
     variation: Variation = Variation()
+    sockets: Literal['slot', 'open'] = pydantic.Field(
+        'slot', description='slot: they hold the balls both ways; open: the balls can leave them'
+    )
     stop: Stop = Stop()
+    pause: NotNegative = pydantic.Field(
+        0.0, description='s before each mouthful, for the robot to be served; the twin needs none'
+    )
     on_fault: Literal['next', 'end'] = pydantic.Field(
         'next', description='after a fault: the next mouthful, or the end of the experiment'
     )
@@ -105,6 +130,9 @@ class Mouthful:
         As this mouthful is, its variation included.
     food_name : str
     strokes : int
+    rest : Rest
+    duration : float
+        s, about.
     """
 
     number: int
@@ -114,16 +142,13 @@ class Mouthful:
     food: Food
     food_name: str
     strokes: int
+    rest: Rest
+    duration: float
 
     @property
     def name(self) -> str:
         """Of its recording, without suffix."""
         return f'mouthful_{self.number:04d}'
-
-    @property
-    def duration(self) -> float:
-        """Time of the strokes, s."""
-        return self.strokes * self.motion.period
 
 
 def load_protocol(file: str | pathlib.Path) -> Protocol:
@@ -164,7 +189,13 @@ def plan(protocol: Protocol, file: str | pathlib.Path) -> tuple[Mouthful, ...]:
         levels, (motion, food_name, food, strokes), repetition = runs[index]
         # Of the run and not of its place, so that the order changes no food.
         varied = _varied(food, protocol.variation, np.random.default_rng([protocol.seed, index]))
-        mouthfuls.append(Mouthful(number, levels, repetition, motion, varied, food_name, strokes))
+        duration = protocol.pause + protocol.rest.time + _duration(motion, strokes)
+        mouthfuls.append(
+            Mouthful(
+                number, levels, repetition, motion, varied, food_name, strokes, protocol.rest,
+                duration,
+            )
+        )  # fmt: skip
     _check_limits(protocol, mouthfuls, file)
     return tuple(mouthfuls)
 
@@ -181,6 +212,11 @@ def _conditions(protocol: Protocol, file: str | pathlib.Path) -> list[dict[str, 
             raise DescriptionError(file, f'factors.{name}', 'has no levels')
         if len({repr(level) for level in levels}) < len(levels):
             raise DescriptionError(file, f'factors.{name}', f'names a level twice: {levels}')
+    count = protocol.repetitions * math.prod(map(len, factors.values()))
+    if count > MOST:
+        raise DescriptionError(
+            file, 'factors', f'make {count} mouthfuls with repetitions; at most {MOST} are chewed'
+        )
     names = list(factors)
     return [dict(zip(names, row, strict=True)) for row in itertools.product(*factors.values())]
 
@@ -198,16 +234,55 @@ def _condition(
             known = ', '.join([*settings, *(f'motion.{k}' for k in motion)])
             raise DescriptionError(file, f'factors.{name}', f'unknown factor; there are: {known}')
         place[key] = level
+    checked_motion = _checked_motion(motion, file)
     strokes = settings['strokes']
+    if checked_motion.recording:
+        recorded, _ = _recorded(checked_motion.recording)
+        if strokes is not None:
+            raise DescriptionError(
+                file, 'strokes', f'are those of the recording, {recorded}; leave it out'
+            )
+        strokes = recorded
+    elif strokes is None:
+        strokes = STROKES
     if not isinstance(strokes, int) or isinstance(strokes, bool) or strokes < 1:
         raise DescriptionError(file, 'factors.strokes', f'{strokes!r} is no number of strokes')
-    checked_motion = checked(Motion, motion, f'{file}: factors')
     name = str(settings['food'])
     path = pathlib.Path(name)
     food = load_food(pathlib.Path(file).parent / path if path.suffix else name)
     # The food of a mouthful softens from its first bite to its last; nothing is served in between.
     changed = {'side': checked_motion.side, 'bites': strokes + 1}
     return checked_motion, name, Food(**{**dict(food), **changed}), strokes
+
+
+def _checked_motion(motion: Mapping[str, Any], file: str | pathlib.Path) -> Motion:
+    """A motion that makes sense, the path of its recording complete."""
+    found = checked(Motion, motion, f'{file}: factors')
+    if not found.recording:
+        return found
+    for key in ('period', 'opening', 'occlusal_gap'):
+        if getattr(found, key) != getattr(Motion(), key):
+            raise DescriptionError(
+                file, f'motion.{key}', 'is what the recording says; leave it out'
+            )
+    recorded = pathlib.Path(file).parent / found.recording
+    return Motion(**{**dict(found), 'recording': str(recorded)})
+
+
+@functools.cache
+def _recorded(name: str) -> tuple[int, float]:
+    """Strokes, and s, of a recorded incisor; z is its displacement from occlusion."""
+    table = read_table(name)
+    times, height = table.increasing('time'), table.numbers(['incisor_z'])[:, 0]
+    count = len(openings(-height))
+    if not count:
+        raise InputError(f'{name}: the mouth does not open and close again: there is no stroke')
+    return count, float(times[-1] - times[0])
+
+
+def _duration(motion: Motion, strokes: int) -> float:
+    """Of a mouthful's strokes, s."""
+    return _recorded(motion.recording)[1] if motion.recording else strokes * motion.period
 
 
 def _varied(food: Food, variation: Variation, random: np.random.Generator) -> Food:

@@ -63,7 +63,7 @@ def write_recording(
     }
     draft = file.with_name(file.name + '.part')
     with open(draft, 'wb') as stream, Writer(stream) as writer:
-        text = json.dumps({**settings, 'end': series.end})
+        text = json.dumps({**settings, 'end': series.end, 'lifts': series.lifts})
         writer.add_metadata(METADATA, {'json': text})
         schema = writer.register_msgdef('sensor_msgs/msg/JointState', _JOINT_STATE)
         for k, time in enumerate(series.time.tolist()):
@@ -118,7 +118,7 @@ def read_recording(file: pathlib.Path) -> Series:
     from mcap.reader import make_reader
     from mcap_ros2.decoder import DecoderFactory
 
-    end = str(read_settings(file)['end'])
+    settings = read_settings(file)
     times: list[float] = []
     found: dict[str, list[Any]] = {topic: [] for topic in (JOINTS, DRIVES, FOOD, CONTACTS)}
     try:
@@ -144,5 +144,6 @@ def read_recording(file: pathlib.Path) -> Series:
         rows(DRIVES, 'velocity'),
         rows(DRIVES, 'effort'),
         rows(CONTACTS, 'effort'),
-        end,
+        tuple(settings['lifts']),
+        str(settings['end']),
     )

@@ -40,6 +40,8 @@ SHOWN = {
     'decay_per_stroke': ('%', 1e2),
     'condyle_left_peak': ('N', 1.0),
     'condyle_right_peak': ('N', 1.0),
+    'condyle_left_lifts': ('a mouthful', 1.0),
+    'condyle_right_lifts': ('a mouthful', 1.0),
     'largest_effort_rms': ('N m', 1.0),
 }
 _STYLE = """
@@ -83,7 +85,7 @@ def _page(experiment: Experiment, results: Sequence[Result]) -> str:
     parts = [
         f'<h1>{title}</h1>',
         f'<p>{len(results)} of {len(experiment.mouthfuls)} mouthfuls, '
-        f'{sum(len(r.strokes) for r in results)} strokes, on the simulated robot.</p>',
+        f'{sum(len(r.strokes) for r in results)} strokes, on {experiment.where}.</p>',
         *(
             f'<p class="fault">Mouthful {r.number} ended in a fault and is left out of the '
             f'statistics: {html.escape(r.end)}</p>'
@@ -94,14 +96,18 @@ def _page(experiment: Experiment, results: Sequence[Result]) -> str:
         parts += ['<h2>Force</h2>', _image(_force_figure(experiment), 'Force over gap and strokes')]
         parts += ['<h2>Texture</h2>', f'<p>{_TEXTURE_NOTE}</p>']
         parts += [_image(_figures_figure(results), 'Texture figures of every condition')]
-        parts += [_conditions(results), '<h2>Effects of the factors</h2>', _effects(results)]
+        parts += [
+            _conditions(experiment, results),
+            '<h2>Effects of the factors</h2>',
+            _effects(results),
+        ]
     parts += ['<h2>Protocol</h2>', f'<pre>{html.escape(experiment.text)}</pre>']
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
     body = '\n'.join(parts)
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 
 
-def _conditions(results: Sequence[Result]) -> str:
+def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
     """Means and confidence intervals: conditions are columns."""
     columns, rows = tables.conditions_table(results)
     count = columns.index('figure')
@@ -111,7 +117,7 @@ def _conditions(results: Sequence[Result]) -> str:
     body = []
     for figure, (unit, scale) in SHOWN.items():
         cells = [_interval(found.get((name, figure)), scale) for name in names]
-        if any(cells):
+        if any(cells) and (experiment.protocol.sockets == 'open' or not figure.endswith('_lifts')):
             body.append([f'{figure.replace("_", " ")}{f", {unit}" if unit else ""}', *cells])
     return _html_table((header, body))
 

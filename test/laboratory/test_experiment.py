@@ -12,8 +12,8 @@ from masticator_dynamics.cli import main
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.laboratory import recording
 from masticator_dynamics.laboratory.experiment import Experiment
-from masticator_dynamics.laboratory.mouthful import closed_angle, motion_path
-from masticator_dynamics.laboratory.protocol import Motion, load_protocol, plan
+from masticator_dynamics.laboratory.mouthful import motion_path, opening_angle
+from masticator_dynamics.laboratory.protocol import Motion, Rest, load_protocol, plan
 from masticator_dynamics.laboratory.report import FILES, write_report
 from masticator_dynamics.laboratory.tables import summary
 from masticator_dynamics.mechanism import Mechanism
@@ -154,6 +154,10 @@ def test_the_order_changes_no_food(tmp_path) -> None:
         ('limits: {time: 3}', '4 mouthfuls take 5 s of chewing, allowed are 3 s'),
         ('limits: {disk: 1000}', 'allowed are 0 MB'),
         ('repetitions: -1', 'repetitions'),
+        ('repetitions: 100000', '200000 mouthfuls with repetitions; at most 9999'),
+        ('rest: {gap: -0.001}', r'rest\.gap'),
+        ('pause: -1', 'pause'),
+        ('sockets: loose', 'sockets'),
     ],
 )
 def test_protocols_that_make_no_sense_name_the_key(tmp_path, change, message) -> None:
@@ -171,10 +175,99 @@ def test_a_motion_that_cannot_be_made_is_refused_before_anything_moves(tmp_path,
     assert not (tmp_path / 'out').exists()
 
 
+def test_what_cannot_be_chewed_is_named_with_stroke_and_limit(tmp_path, capsys) -> None:
+    for change, message in (
+        ('{period: 0.02}', 'mouthful_0001 (left, 0.02 s, 0.15 rad): stroke 1, after'),
+        ('{period: 0.6, opening: 0.05}', 'is served beyond'),
+        ('{period: 0.6, opening: 0.3}', 'at most 0.18 rad'),
+    ):
+        file = written(tmp_path, PROTOCOL.replace('{period: 0.6}', change))
+        assert main(['experiment', str(file), '--output', str(tmp_path / 'out')]) == 2
+        assert message in capsys.readouterr().err
+    resting = written(tmp_path, PROTOCOL + 'rest: {gap: 0.008}')
+    assert main(['experiment', str(resting), '--output', str(tmp_path / 'out')]) == 2
+    assert 'could not be told from a stroke' in capsys.readouterr().err
+    assert not (tmp_path / 'out').exists()
+
+
+def test_the_jaw_rests_before_the_strokes() -> None:
+    jaw = Mechanism.load('masticator')
+    motion, rest = Motion(period=0.6), Rest(gap=0.002, time=0.5)
+    path, usual = motion_path(jaw, motion, 2, rest), motion_path(jaw, motion, 2)
+    times = np.linspace(0.3, 0.8, 20)
+    y = path.sample(times)[0]
+    assert np.ptp(y, axis=0).max() < 1e-12
+    height = [
+        jaw.frame_pose(jaw.solve(row), 'molar_left').position[2] for row in (0.0 * y[0], y[0])
+    ]
+    assert height[0] - height[1] == pytest.approx(0.002, rel=1e-3)
+    later = path.end - usual.end
+    times = np.linspace(0.0, usual.end, 50)
+    assert np.allclose(path.sample(times + later)[0], usual.sample(times)[0], atol=1e-12)
+
+
+@pytest.fixture
+def subject(tmp_path):
+    """Two strokes of an incisor, 12 mm deep, as a camera would have recorded them."""
+    time = np.linspace(0.0, 2.0, 201)
+    open_ = 0.006 * (1.0 - np.cos(2.0 * np.pi * time))
+    rows = np.column_stack([time, -0.4 * open_, 0.0 * time, -open_])
+    header = 'time,incisor_x,incisor_y,incisor_z'
+    np.savetxt(tmp_path / 'subject.csv', rows, delimiter=',', header=header, comments='')
+    return rows
+
+
+def test_a_recorded_subject_is_chewed(tmp_path, subject) -> None:
+    text = PROTOCOL.replace('strokes: 2\n', '').replace('{period: 0.6}', '{recording: subject.csv}')
+    file = written(tmp_path, text)
+    (mouthful, *_) = plan(load_protocol(file), file)
+    assert mouthful.strokes == 2 and mouthful.duration == pytest.approx(2.0)
+    jaw = Mechanism.load('masticator')
+    path = motion_path(jaw, mouthful.motion, mouthful.strokes)
+    heights = [
+        jaw.frame_pose(jaw.solve(y), 'incisor').position[2]
+        for y in path.sample(np.linspace(path.start, path.end, 300))[0]
+    ]
+    assert np.ptp(heights) == pytest.approx(0.012, abs=2e-4)
+    with pytest.raises(DescriptionError, match='those of the recording, 2; leave it out'):
+        plan(load_protocol(written(tmp_path, text + 'strokes: 5')), file)
+    both = text.replace('subject.csv', 'subject.csv, opening: 0.1')
+    with pytest.raises(DescriptionError, match=r'motion\.opening: is what the recording says'):
+        plan(load_protocol(written(tmp_path, both)), file)
+    still = np.column_stack([subject[:, 0], 0.0 * subject[:, 1:]])
+    header = 'time,incisor_x,incisor_y,incisor_z'
+    np.savetxt(tmp_path / 'still.csv', still, delimiter=',', header=header, comments='')
+    with pytest.raises(InputError, match='there is no stroke'):
+        plan(load_protocol(written(tmp_path, text.replace('subject', 'still'))), file)
+
+
+def test_balls_leave_open_sockets_and_the_report_says_how_often(tmp_path) -> None:
+    text = PROTOCOL.replace('repetitions: 2', 'repetitions: 1').replace('[nut, soft]', '[nut]')
+    asked = Experiment(written(tmp_path, text + 'sockets: open'), tmp_path / 'out')
+    asked.run(processes=1)
+    (result,) = asked.results()
+    assert result.end == 'done' and len(result.jaw.lifts) == 2
+    series = recording.read_recording(asked.recording(asked.mouthfuls[0]))
+    # Sockets that only push do; what slots pull in the same mouthful, these leave.
+    assert series.contact.min() >= 0.0 and not result.jaw.pulled.any()
+    left = (series.contact[:-1] > 0.0) & (series.contact[1:] == 0.0)
+    assert (np.array(result.jaw.lifts) >= left.sum(axis=0)).all()
+    write_report(asked)
+    assert 'condyle left lifts' in (tmp_path / 'out' / 'report.html').read_text()
+
+
+def test_a_robot_is_asked_for_nothing_that_only_the_twin_has(chewed, tmp_path, capsys) -> None:
+    file = written(tmp_path, PROTOCOL + 'sockets: open')
+    assert main(['experiment', str(file), '--output', str(tmp_path / 'o'), '--robot']) == 2
+    assert 'a robot has those that it has' in capsys.readouterr().err
+    with pytest.raises(InputError, match='was chewed by the simulated robot'):
+        Experiment(written(tmp_path, PROTOCOL), chewed.folder, robot=True)
+
+
 def test_an_occlusal_gap_keeps_the_teeth_apart() -> None:
     jaw = Mechanism.load('masticator')
     motion = Motion(side='right', occlusal_gap=0.003)
-    closed = closed_angle(jaw, motion)
+    closed = opening_angle(jaw, 'right', 0.003)
     height = [
         jaw.frame_pose(jaw.solve([0.0, 0.0, 0.0, beta]), 'molar_right').position[2]
         for beta in (0.0, closed)

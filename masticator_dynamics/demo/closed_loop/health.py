@@ -84,5 +84,11 @@ class Health:
         """What the twin says of itself."""
         return self._statuses.get('twin: simulation', ('', {}))[0]
 
+    @property
+    def refused(self) -> tuple[int, str]:
+        """How many motions node dynamics has refused, and why the latest one."""
+        count = self._value('dynamics: trajectory', 'rejected') or '0'
+        return int(float(count)), self._value('dynamics: trajectory', 'last rejected')
+
     def _value(self, status: str, key: str) -> str:
         return self._statuses.get(status, ('', {}))[1].get(key, '')

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import pathlib
+from collections.abc import Iterator
 
-from masticator_dynamics.demo.closed_loop.setting import DYNAMICS_RATE, Setting
+from masticator_dynamics.demo.closed_loop.setting import Setting
 from masticator_dynamics.demo.processes import (
     Child,
     Parameters,
@@ -58,17 +60,56 @@ def record_pass(
     """
     record, script_file = work / f'{name}.mcap', work / 'script.npz'
     script.save(script_file)
-    drives, twin_drives = setting.write_drives(work)
     environment = ros_environment(work / 'ros_log')
+    with running_nodes(
+        work, name, mechanism, setting, environment, forward_effort=forward_effort
+    ) as children:
+        # While servo_drives stops the drives, dynamics commands and the twin moves them.
+        nodes = list(reversed(children))
+        player = Child(
+            'player',
+            ['-m', PLAYER_MODULE, '--script', str(script_file), '--record', str(record)],
+            environment,
+            work / f'{name}_player.log',
+            reports=True,
+        )
+        children.append(player)
+        supervise(nodes, player, script.duration, progress)
+    return record
+
+
+@contextlib.contextmanager
+def running_nodes(
+    work: pathlib.Path,
+    name: str,
+    mechanism: Mechanism,
+    setting: Setting,
+    environment: dict[str, str],
+    *,
+    forward_effort: bool = True,
+) -> Iterator[list[Child]]:
+    """Node dynamics, drives and the twin, ready and not enabled.
+
+    Yields
+    ------
+    list of Child
+        The last is the first to be stopped. What is added to it is ended, too.
+
+    Raises
+    ------
+    RunError
+        When one ends early or does not get ready.
+    """
+    drives, twin_drives = setting.write_drives(work)
     file: Parameters = {'mechanism': str(mechanism.description.file)}
     parameters: dict[str, Parameters] = {
         'twin': {
-            'drives': str(twin_drives), 'food': setting.food, 'rate': DYNAMICS_RATE,
+            'drives': str(twin_drives), 'food': setting.food, 'rate': setting.commands,
         },
         'servo_drives': {'drives': str(drives), 'forward_effort': forward_effort},
         'dynamics': {
             'drives': str(drives),
-            'rate': DYNAMICS_RATE, 'bite_force.timeout': BITE_TIMEOUT,
+            'rate': setting.commands, 'bite_force.timeout': BITE_TIMEOUT,
             'publish_joint_states': False, 'visual_rate': 10.0,
         },
     }  # fmt: skip
@@ -89,17 +130,7 @@ def record_pass(
         for node, child in nodes.items():
             child.wait_until_logged(_READY[node])
             child.go_first()
-        player = Child(
-            'player',
-            ['-m', PLAYER_MODULE, '--script', str(script_file), '--record', str(record)],
-            environment,
-            work / f'{name}_player.log',
-            reports=True,
-        )
-        children.append(player)
-        # While servo_drives stops the drives, dynamics commands and the twin moves them.
-        supervise(list(nodes.values()), player, script.duration, progress)
-    return record
+        yield children
 
 
 def logs(work: pathlib.Path, passes: tuple[str, ...]) -> str:

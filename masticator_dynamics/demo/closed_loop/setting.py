@@ -31,6 +31,8 @@ class Setting:
         Drives file, as for node `servo_drives`; the bus is replaced by one of this machine.
     twin_drives : str
         The same for the twin: a robot that is not as its file says. Empty: as ``drives``.
+    commands : float
+        Hz, of node dynamics and of what the twin publishes.
 
     Raises
     ------
@@ -42,6 +44,7 @@ class Setting:
     food: str = 'soft'
     drives: str = 'drives.yaml'
     twin_drives: str = ''
+    commands: float = DYNAMICS_RATE
 
     def __post_init__(self) -> None:
         """Refuse a rate that cannot be."""
