@@ -257,7 +257,7 @@ def _condition(
 
 def _checked_motion(motion: Mapping[str, Any], file: str | pathlib.Path) -> Motion:
     """A motion that makes sense, the path of its recording complete."""
-    found = checked(Motion, motion, f'{file}: factors')
+    found = checked(Motion, dict(motion), f'{file}: factors')
     if not found.recording:
         return found
     for key in ('period', 'opening', 'occlusal_gap'):

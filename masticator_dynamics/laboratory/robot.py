@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import TracebackType
 
 import numpy as np
@@ -202,7 +202,9 @@ class Robot(Recorder):
         self._send(np.array([_TO_HOME]), (home, 0.0 * home, 0.0 * home), 0)
         self._spin(_TO_HOME + LEAD)
 
-    def _send(self, times: FloatArray, rows: Sequence[FloatArray], stamp: int) -> None:
+    def _send(
+        self, times: FloatArray, rows: tuple[FloatArray, FloatArray, FloatArray], stamp: int
+    ) -> None:
         """Send a motion that begins at ``stamp``, ns since 1970, or now where that is 0."""
         nothing = np.zeros((0, 3))
         names = self._mechanism.independent
