@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pathlib
 from collections.abc import Sequence
 
@@ -22,11 +21,8 @@ from masticator_dynamics.demo.summary import Summary, summarise
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_table
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.view.player import page_of
-from masticator_dynamics.view.run import load_run
 
 RESULTS = ('run.mcap', 'run.csv', 'run.png', 'summary.json', 'summary.txt', 'node.log')
-PAGE = 'run.html'  # besides, where viser is installed
 PACKAGES = {
     'ros': ('rclpy', 'diagnostic_msgs', 'geometry_msgs', 'sensor_msgs', 'trajectory_msgs'),
     'demo': ('matplotlib', 'mcap', 'mcap_ros2', 'tqdm'),
@@ -46,7 +42,7 @@ def run_demo(
 
     Leaves ``run.mcap`` (every message, sent and received), ``run.csv`` (a row per cycle),
     ``run.png``, ``summary.json``, ``summary.txt`` and ``node.log`` in a folder, in place of those
-    of an earlier run; prints the summary. Where viser is installed, ``run.html`` shows the run.
+    of an earlier run; prints the summary.
 
     Parameters
     ----------
@@ -75,7 +71,6 @@ def run_demo(
         For unusable input, or when a needed package is not installed.
     """
     check_packages(PACKAGES)
-    names = (*RESULTS, PAGE) if importlib.util.find_spec('viser') else RESULTS
     progress = Progress()
     progress.stage('Loading the mechanism (the first time, compiling takes about half a minute)')
     model = Mechanism.load(mechanism)
@@ -86,12 +81,9 @@ def run_demo(
         record_session(work, model, script, rate, progress, node_module)
         progress.stage('Checking and plotting')
         summary = _judge(work, model, script, rate)
-        if PAGE in names:
-            page, _ = page_of([load_run(work / 'run.mcap', mechanism)])
-            (work / PAGE).write_text(page, encoding='utf-8')
         return summary.as_text(), summary.checks
 
-    return leave_results(output, names, TIMING, progress, produce)
+    return leave_results(output, RESULTS, TIMING, progress, produce)
 
 
 def _judge(work: pathlib.Path, model: Mechanism, script: Script, rate: float) -> Summary:

@@ -74,8 +74,12 @@ class Experiment:
         self._check_recordings()
         self._check_disk()
         model = _setting(self.protocol.sockets).model
-        for mouthful in {repr((m.motion, m.strokes, m.rest)): m for m in self.mouthfuls}.values():
-            check_motion(model, mouthful)
+        tried = set()
+        for mouthful in self.mouthfuls:
+            motion = repr((mouthful.motion, mouthful.strokes, mouthful.rest, mouthful.food_name))
+            if motion not in tried:
+                check_motion(model, mouthful)
+                tried.add(motion)
 
     def missing(self) -> list[Mouthful]:
         """Mouthfuls that were not chewed yet, in order."""
