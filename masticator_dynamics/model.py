@@ -86,6 +86,15 @@ class Model:
         return np.asarray(bound / np.abs(self.transmission_ratios))
 
     @property
+    def effort_range(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest effort (n_u,) of each actuator: ``limits.effort`` and the URDF."""
+        most = self.effort_limits
+        given = [self.description.actuators[name].limits.effort for name in self.actuated]
+        low = np.array([-np.inf if low is None else low for low, _ in given])
+        high = np.array([np.inf if high is None else high for _, high in given])
+        return np.maximum(low, -most), np.minimum(high, most)
+
+    @property
     def structure(self) -> Structure:
         """Tree, constraints and the order in which loops are closed."""
         return self._structure

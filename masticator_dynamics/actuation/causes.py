@@ -26,6 +26,8 @@ def find_causes(model, tables, answer):
             tables.loads[j, k] = 0.0
     for i in range(len(tables.contacts)):
         contact_friction(model, tables, i, answer.v)
+    if tables.sizes[2]:
+        joint_losses(model, answer.v, tables.loads)
     drive(model, tables, 0)
     for k in range(first_contact, causes):
         drive(model, tables, k)
@@ -40,6 +42,20 @@ def find_causes(model, tables, answer):
         tables.multipliers[r, 0] += answer.multipliers[r]
     joint_forces(model, tables, causes)
     bearing_forces(model, tables, causes)
+
+
+@kernel
+def joint_losses(model, v, loads):
+    """Add, to column 0 of the loads, damping and dry friction of joints by themselves."""
+    fastest = 0.0
+    for j in range(len(model.joints)):
+        fastest = max(fastest, abs(v[j]))
+    for j in range(len(model.joints)):
+        joint = model.joints[j]
+        if joint.damping != 0.0 or joint.coulomb != 0.0:
+            loads[j, 0] += joint.damping * v[j]
+            if abs(v[j]) > REST * fastest:  # rounding must not choose the direction
+                loads[j, 0] += joint.coulomb * v[j] / math.sqrt(v[j] ** 2 + joint.transition**2)
 
 
 @kernel

@@ -49,7 +49,7 @@ class Tables(NamedTuple):
     slots: Any
     taps: Any
     goal: FloatArray  # weights of |effort|^2, |power|^2, |joint force|^2, |contact|^2
-    sizes: IntArray  # (2,) free efforts, causes
+    sizes: IntArray  # (3,) free efforts, causes, 1 where friction counts
     stays: IntArray  # (contacts,) patterns whose minimum keeps the contact's sign, as bits
     loads: FloatArray  # (tree, causes)
     efforts: FloatArray  # (actuated, causes)

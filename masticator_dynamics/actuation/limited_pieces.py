@@ -38,7 +38,8 @@ class Problem(NamedTuple):
     sizes: IntArray  # n_u, free efforts d, n_c, joint forces
     causes: FloatArray  # (rows, 1 + d + n_c)
     actuators: (
-        FloatArray  # (6, n_u) weight, drag, rubbing; limits of effort, axial and radial force
+        FloatArray  # (8, n_u) weight, drag, rubbing; highest effort, lowest, negative, and what
+        # excesses of them are parts of; limits of axial and radial force
     )
     contacts: FloatArray  # (4, n_c) 1 with Coulomb friction; lowest and highest multiplier, and
     # the force that an excess is a part of
@@ -243,10 +244,13 @@ def _constraints(problem, work, pattern, relaxed, widening):
     for i in range(actuators):
         limits, across = problem.actuators[3:, i], actuators + 3 * i
         rubbing, drag = problem.actuators[2, i], problem.actuators[1, i]
-        for sign in (1.0, -1.0):
-            count = _limit(work, count, limits[0], sign, i, drag, across, rubbing, free, excess)
-            count = _limit(work, count, limits[1], sign, across + 2, 0.0, across, 0.0, free, excess)
-        count = _limit(work, count, limits[2], 1.0, -1, 0.0, across, 1.0, free, excess)
+        for bound, sign in ((limits[0], 1.0), (limits[1], -1.0)):
+            axial, unit = limits[3], limits[2]
+            count = _limit(work, count, bound, unit, sign, i, drag, across, rubbing, free, excess)
+            row = across + 2
+            count = _limit(work, count, axial, axial, sign, row, 0.0, across, 0.0, free, excess)
+        radial = limits[4]
+        count = _limit(work, count, radial, radial, 1.0, -1, 0.0, across, 1.0, free, excess)
     for i in range(contacts):
         row, low, high = len(terms) - contacts + i, problem.contacts[1, i], problem.contacts[2, i]
         multiplier, scale = _affine(terms, row, work.vectors[1], free), problem.contacts[3, i]
@@ -269,10 +273,11 @@ def _constraints(problem, work, pattern, relaxed, widening):
 
 
 @leaf
-def _limit(work, count, limit, sign, row, constant, across, bend, free, excess):
+def _limit(work, count, limit, unit, sign, row, constant, across, bend, free, excess):
     """Add ``sign * (terms[row] + constant + bend * length) <= limit``; how many there are then.
 
-    The length is that of the force across an actuated joint's axis; ``row`` may be -1 for none.
+    The length is that of the force across an actuated joint's axis; ``row`` may be -1 for none. An
+    excess is a part of ``unit``.
     """
     if not limit < math.inf:
         return count
@@ -284,13 +289,13 @@ def _limit(work, count, limit, sign, row, constant, across, bend, free, excess):
         value += bend * length
     if row >= 0:
         value += _affine(terms, row, point, free)
-    work.values[count] = sign * value / limit - 1.0 - excess
-    work.curved[count, 1], work.curved[count, 2] = across, sign * bend / limit
+    work.values[count] = sign * value / unit - limit / unit - excess
+    work.curved[count, 1], work.curved[count, 2] = across, sign * bend / unit
     for m in range(free):
         slope = terms[row, 1 + m] if row >= 0 else 0.0
         if length > 0.0:
             slope += bend * (x * terms[across, 1 + m] + y * terms[across + 1, 1 + m]) / length
-        work.normals[count, m] = sign * slope / limit
+        work.normals[count, m] = sign * slope / unit
     return count + 1
 
 

@@ -74,7 +74,7 @@ def pack_distribution(
         'slots': slots,
         'taps': _taps(description, structure, observed),
         'goal': np.array([goals.get(goal, 0.0) for goal in GOALS]),
-        'sizes': np.array([free, counts.causes]),
+        'sizes': np.array([free, counts.causes, int(friction)]),
         'stays': np.zeros(len(contacts), dtype=np.int64),
         'ends': layout.row_ends(counts),
     }

@@ -40,6 +40,8 @@ class MechanismDescription:
         Joint names.
     closures, contacts, actuators
         As in :mod:`masticator_dynamics.description.schema`.
+    joints : dict of str to JointPhysics
+        Joints with a spring, damping or dry friction, from YAML and URDF; nothing in it is None.
     """
 
     file: pathlib.Path
@@ -59,6 +61,7 @@ class MechanismDescription:
     actuators: dict[str, schema.Actuator]
     force_joints: tuple[str, ...]
     flexible: dict[str, schema.FlexibleLink]
+    joints: dict[str, schema.JointPhysics] = dataclasses.field(default_factory=dict)
 
 
 def shipped_mechanisms() -> tuple[str, ...]:
@@ -124,8 +127,30 @@ def _described(
         file, content.name, content.description, urdf_file, xml, tree, content.base,
         content.platform, content.gravity, content.independent, content.actuated,
         dict(content.home), content.closures, content.contacts, actuators, content.force_joints,
-        dict(content.flexible),
+        dict(content.flexible), dict(_physics(content, tree)),
     )  # fmt: skip
+
+
+def _physics(
+    content: schema.MechanismFile, tree: urdf.Tree
+) -> Iterator[tuple[str, schema.JointPhysics]]:
+    """Springs and losses of joints, the YAML's before those of the URDF."""
+    for joint in tree.joints:
+        given = content.joints.get(joint.name, schema.JointPhysics())
+        losses = {
+            'damping': joint.damping if given.damping is None else given.damping,
+            'friction': joint.friction if given.friction is None else given.friction,
+        }
+        if joint.type in urdf.MOVING_TYPES and (given.stiffness or any(losses.values())):
+            yield (
+                joint.name,
+                schema.JointPhysics(
+                    stiffness=given.stiffness,
+                    reference=given.reference,
+                    transition_velocity=given.transition_velocity,
+                    **losses,
+                ),
+            )
 
 
 def _outside(home: Mapping[str, float], tree: urdf.Tree) -> Iterator[str]:
@@ -186,6 +211,8 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
             refuse(key, 'at least one joint is needed')
     for name in content.home:
         _known(name, moving, f'home.{name}', 'moving joint', refuse)
+    for name in content.joints:
+        _known(name, moving, f'joints.{name}', 'moving joint', refuse)
     for name in content.actuators:
         _known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
     for name, actuator in content.actuators.items():

@@ -121,6 +121,11 @@ class Transmission(Strict):
 class ActuatorLimits(Strict):
     """What motor and bearing may carry, besides the effort in the URDF; null: anything."""
 
+    effort: OpenInterval = pydantic.Field(
+        (None, None),
+        description='N m or N of the motor, [lowest, highest], within those of the URDF; a cable '
+        'pulls only: [null, 0] or [0, null]',
+    )
     power: Positive | None = pydantic.Field(None, description='W, |effort * velocity|')
     axial_force: Positive | None = pydantic.Field(
         None, description='N, of the force that the joint transmits, along its axis'
@@ -153,6 +158,22 @@ class Actuator(Strict):
     def joint_inertia(self) -> float:
         """Inertia of the motor as the joint feels it, kg m^2 or kg."""
         return self.rotor_inertia * self.ratio**2
+
+
+class JointPhysics(Strict):
+    """What a joint does by itself, driven or not: its spring, damping and dry friction."""
+
+    stiffness: NotNegative = pydantic.Field(0.0, description='of its spring, N m/rad or N/m')
+    reference: Finite = pydantic.Field(0.0, description='where the spring is slack, rad or m')
+    damping: NotNegative | None = pydantic.Field(
+        None, description='N m s/rad or N s/m; null: as <dynamics> in the URDF says'
+    )
+    friction: NotNegative | None = pydantic.Field(
+        None, description='N m or N, whatever the joint carries; null: as the URDF says'
+    )
+    transition_velocity: NotNegative = pydantic.Field(
+        0.0, description='rad/s or m/s over which dry friction grows; 0: at once'
+    )
 
 
 class Section(Strict):
@@ -212,6 +233,7 @@ class MechanismFile(Strict):
     closures: tuple[Closure, ...] = ()
     contacts: tuple[Contact, ...] = ()
     actuators: dict[str, Actuator] = {}
+    joints: dict[str, JointPhysics] = pydantic.Field({}, description='springs and losses of joints')
     force_joints: tuple[str, ...] = pydantic.Field(
         (), description='joints whose transmitted forces the goal joint-force keeps small'
     )

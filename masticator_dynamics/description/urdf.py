@@ -48,6 +48,8 @@ class Joint:
     upper: float
     velocity: float
     effort: float
+    damping: float = 0.0  # N m s/rad or N s/m
+    friction: float = 0.0  # dry, N m or N
 
     @property
     def unit(self) -> str:
@@ -157,11 +159,6 @@ def _refuse_what_is_not_read(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path
             raise DescriptionError(
                 file, f'joint {joint.name}', '<mimic> is not supported; use closures'
             )
-        dynamics = joint.dynamics
-        if dynamics is not None and (dynamics.damping or dynamics.friction):
-            raise DescriptionError(
-                file, f'joint {joint.name}', '<dynamics> is not read; say friction in the YAML'
-            )
 
 
 def _outwards(root: str, joints: list[Joint], file: pathlib.Path) -> tuple[Joint, ...]:
@@ -210,9 +207,20 @@ def _joint(
         raise DescriptionError(
             file, key, f'limit velocity {velocity} or effort {effort} is negative or no number'
         )
+    dynamics = joint.dynamics
+    damping, friction = (
+        float((getattr(dynamics, loss, None) if dynamics is not None else None) or 0.0)
+        for loss in ('damping', 'friction')
+    )
+    if not (0.0 <= damping < np.inf and 0.0 <= friction < np.inf):
+        raise DescriptionError(
+            file,
+            key,
+            f'<dynamics> damping {damping} or friction {friction} is negative or no number',
+        )
     return Joint(
         joint.name, joint.type, joint.parent, joint.child, position, rotation,
-        axis / length if length else axis, lower, upper, velocity, effort,
+        axis / length if length else axis, lower, upper, velocity, effort, damping, friction,
     )  # fmt: skip
 
 

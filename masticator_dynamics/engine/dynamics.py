@@ -16,8 +16,8 @@ WEAK_ACTUATION = 1e-6  # relative; below it a direction of motion has no actuato
 
 
 @kernel
-def tree_load(model, a, wrench):
-    """Generalised force per tree joint for the accelerations held by the bodies.
+def tree_load(model, q, a, wrench):
+    """Generalised force per tree joint for the accelerations held by the bodies, at positions q.
 
     ``wrench`` is what the environment does to the platform: force and torque in base axes, torque
     about the platform frame's origin; where more numbers follow, six for each body: the same about
@@ -33,6 +33,8 @@ def tree_load(model, a, wrench):
         joint, body = model.joints[i], model.bodies[i]
         supplied = body.force if joint.prismatic else body.moment
         load[i] = joint.rotor_inertia * a[i]
+        if joint.stiffness != 0.0:
+            load[i] += joint.stiffness * (q[i] - joint.reference)
         for r in range(3):
             load[i] += body.rotation[r, 2] * supplied[r]
         if joint.parent >= 0:

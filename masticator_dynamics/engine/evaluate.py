@@ -87,7 +87,7 @@ def _evaluate_row(model, task, given, answer):
     if task == MOTION:
         return CLOSED, -1, 0.0
     accelerate_bodies(model, answer.v, answer.a)
-    tree_load(model, answer.a, wrench)
+    tree_load(model, answer.q, answer.a, wrench)
     if least_norm_effort(model, answer.effort) == 0.0:
         return NOT_ACTUATED, -1, 0.0
     answer.report[4] = constraint_multipliers(model, answer.effort, answer.multipliers)

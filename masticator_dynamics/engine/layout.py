@@ -30,6 +30,11 @@ JOINT = np.dtype(
         ('center', 'f8', 3),  # centre of mass in the body frame, m
         ('inertia', 'f8', (3, 3)),  # about the centre of mass, body axes, kg m^2
         ('rotor_inertia', 'f8'),  # of the motor, seen from the joint, kg m^2 or kg
+        ('stiffness', 'f8'),  # of its spring, N m/rad or N/m
+        ('reference', 'f8'),  # where the spring is slack, rad or m
+        ('damping', 'f8'),  # N m s/rad or N s/m
+        ('coulomb', 'f8'),  # dry friction, N m or N
+        ('transition', 'f8'),  # rad/s or m/s, 0: jump at zero velocity
         ('largest_step', 'f8'),  # of one Newton step, rad or m
         ('home', 'f8'),  # rad or m
     ]

@@ -82,6 +82,11 @@ def _joints(description: MechanismDescription, structure: Structure) -> np.ndarr
         record['center'] = inertia.center_of_mass
         record['inertia'] = inertia.about_center
         record['rotor_inertia'] = actuator.joint_inertia if actuator else 0.0
+        physics = description.joints.get(joint.name)
+        if physics is not None:
+            record['stiffness'], record['reference'] = physics.stiffness, physics.reference
+            record['damping'], record['coulomb'] = physics.damping, physics.friction
+            record['transition'] = physics.transition_velocity
         record['largest_step'] = LARGEST_SLIDE * extent if slides else LARGEST_TURN
         record['home'] = structure.home[i]
     return records

@@ -164,7 +164,7 @@ class _Reader:
             self.model.springs[name] = Spring(stiffness, rest)
         loss = float(m.dof_frictionloss[m.jnt_dofadr[joint]])
         if loss:
-            self.model.notes.append(f'joint {name}: its dry friction of {loss:.6g} is left out')
+            self.model.dry[name] = loss
 
     def _equality(self, index: int) -> None:
         m, kinds = self.compiled, self.mujoco.mjtEq
@@ -238,13 +238,16 @@ class _Reader:
         self.model.motors[joint] = Motor(gear, armature)
         bounds = []
         if m.actuator_forcelimited[index]:
-            bounds.append(m.actuator_forcerange[index])
+            bounds.append(np.sort(m.actuator_forcerange[index]))
         plain = int(m.actuator_biastype[index]) == int(self.mujoco.mjtBias.mjBIAS_NONE)
         if m.actuator_ctrllimited[index] and plain:
-            bounds.append(m.actuator_ctrlrange[index] * m.actuator_gainprm[index, 0])
+            bounds.append(np.sort(m.actuator_ctrlrange[index] * m.actuator_gainprm[index, 0]))
         if bounds:
-            effort = min(float(np.abs(bound).max()) for bound in bounds) * abs(gear)
-            self.model.limit_effort(joint, effort)
+            low, high = (float(b) for b in (np.max(bounds, axis=0)[0], np.min(bounds, axis=0)[1]))
+            self.model.limit_effort(joint, max(abs(low), abs(high)) * abs(gear))
+            if low != -high:
+                motor = dataclasses.replace(self.model.motors[joint], effort=(low, high))
+                self.model.motors[joint] = motor
 
     def _undriven_rotors(self) -> None:
         """Armature of joints without motors counts with the motor that they are coupled to."""

@@ -99,16 +99,24 @@ class _Writer:
         )  # fmt: skip
         if np.isfinite([joint.lower, joint.upper]).all():
             element.set('range', _text([joint.lower, joint.upper]))
+        physics = self.description.joints.get(joint.name)
+        damping = 0.0
+        if physics is not None:
+            damping = physics.damping or 0.0
+            element.set('stiffness', _text([physics.stiffness]))
+            element.set('springref', _text([physics.reference]))
+            element.set('frictionloss', _text([physics.friction or 0.0]))
         actuator = self.description.actuators.get(joint.name)
         if actuator is not None:
             element.set('armature', _text([actuator.joint_inertia]))
             friction = actuator.friction
-            if friction.viscous:
-                element.set('damping', _text([friction.viscous]))
+            damping += friction.viscous
             if friction.coulomb:
                 self.left_out.append(
                     f'Coulomb friction of joint {joint.name}, which grows with the bearing force'
                 )
+        if damping:
+            element.set('damping', _text([damping]))
         return element
 
     def _site(self, body: ElementTree.Element, link: str) -> None:
@@ -194,9 +202,12 @@ class _Writer:
             motor = ElementTree.SubElement(
                 element, 'motor', name=name, joint=name, gear=_text([actuator.ratio])
             )
-            bound = efforts[name] / abs(actuator.ratio)
-            if np.isfinite(bound) and bound > 0.0:
-                motor.set('ctrlrange', _text([-bound, bound]))
+            bound = efforts[name] / abs(actuator.ratio) or np.inf
+            low, high = actuator.limits.effort
+            low = -bound if low is None else max(low, -bound)
+            high = bound if high is None else min(high, bound)
+            if np.isfinite([low, high]).all():
+                motor.set('ctrlrange', _text([low, high]))
 
     def _home(self) -> None:
         """A keyframe in the order in which MuJoCo numbers joints: depth first."""

@@ -67,6 +67,7 @@ class Motor:
 
     ratio: float = 1.0  # motion of the motor per motion of the joint
     joint_inertia: float = 0.0  # of the rotor as the joint feels it, kg m^2 or kg
+    effort: tuple[float, float] | None = None  # of the motor, where not the same both ways
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +82,9 @@ class Spring:
 class Model:
     """A robot as read; ``notes`` say what was left out or decided, a sentence each.
 
-    ``damping`` is by joint, N m s or N s/m. ``guess`` is where the search for a closed pose
-    begins, rad or m by joint. ``shapes`` are the elements of each link that only RViz reads.
+    ``damping`` is by joint, N m s/rad or N s/m, ``dry`` friction, N m or N. ``guess`` is where the
+    search for a closed pose begins, rad or m by joint. ``shapes`` are the elements of each link
+    that only RViz reads.
     """
 
     file: pathlib.Path
@@ -95,6 +97,7 @@ class Model:
     motors: dict[str, Motor] = dataclasses.field(default_factory=dict)
     springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
     damping: dict[str, float] = dataclasses.field(default_factory=dict)
+    dry: dict[str, float] = dataclasses.field(default_factory=dict)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.80665)
     guess: dict[str, float] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -155,7 +158,7 @@ class Model:
                 rotation=old.rotation @ turned,
             ),
         )
-        for joints in (self.motors, self.springs, self.damping, self.guess):
+        for joints in (self.motors, self.springs, self.damping, self.dry, self.guess):
             joints.pop(name, None)
 
 

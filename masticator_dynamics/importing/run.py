@@ -217,14 +217,6 @@ def _described(
 ) -> Imported:
     """The two texts."""
     loops = with_loop_frames(model)
-    for joint, damping in model.damping.items():
-        if joint not in model.motors:
-            model.notes.append(f'joint {joint} has no motor: its damping {damping:.6g} is left out')
-    for joint, spring in model.springs.items():
-        model.notes.append(
-            f'joint {joint}: its spring of {spring.stiffness:.6g} about {spring.reference:.6g} '
-            'is left out'
-        )
     content: dict[str, Any] = {
         'schema': 1,
         'name': model.name,
@@ -247,6 +239,8 @@ def _described(
     actuators = {name: _actuator(model, name) for name in model.motors}
     if any(actuators.values()):
         content['actuators'] = {name: value for name, value in actuators.items() if value}
+    if joints := _joints(model):
+        content['joints'] = joints
     return Imported(urdf_text(model), yaml_text(model, content), tuple(model.notes))
 
 
@@ -256,6 +250,17 @@ def _coupling(coupling: Coupling) -> dict[str, Any]:
     return {**made, 'of': {coupling.other: powers}, 'offset': offset}
 
 
+def _joints(model: Model) -> dict[str, dict[str, float]]:
+    """Springs and losses of joints."""
+    found: dict[str, dict[str, float]] = {}
+    for name, spring in model.springs.items():
+        found[name] = {'stiffness': spring.stiffness, 'reference': spring.reference}
+    for key, losses in (('damping', model.damping), ('friction', model.dry)):
+        for name, loss in losses.items():
+            found.setdefault(name, {})[key] = loss
+    return found
+
+
 def _actuator(model: Model, name: str) -> dict[str, Any]:
     motor = model.motors[name]
     actuator: dict[str, Any] = {}
@@ -263,6 +268,6 @@ def _actuator(model: Model, name: str) -> dict[str, Any]:
         actuator['transmission'] = {'ratio': motor.ratio}
     if motor.joint_inertia:
         actuator['rotor_inertia'] = motor.joint_inertia / motor.ratio**2
-    if model.damping.get(name):
-        actuator['friction'] = {'viscous': model.damping[name]}
+    if motor.effort is not None:
+        actuator['limits'] = {'effort': list(motor.effort)}
     return actuator

@@ -337,6 +337,9 @@ class _Reader:
         damping = self._number(axis, 'dynamics/damping', 0.0, place)
         if damping:
             self.model.damping[edge.name] = damping
+        dry = self._number(axis, 'dynamics/friction', 0.0, place)
+        if dry:
+            self.model.dry[edge.name] = dry
         stiffness = self._number(axis, 'dynamics/spring_stiffness', 0.0, place)
         if stiffness:
             reference = self._number(axis, 'dynamics/spring_reference', 0.0, place)

@@ -60,11 +60,7 @@ def read_urdf(file: pathlib.Path) -> Model:
                 reason = f'link {frame.link!r} does not exist in the URDF'
                 raise DescriptionError(file, loop.name, reason)
     model.damping = {name: damping for name, (damping, _) in losses.items() if damping}
-    model.notes += [
-        f'joint {name}: dry friction of {friction:.6g} in <dynamics> is left out'
-        for name, (_, friction) in losses.items()
-        if friction
-    ]
+    model.dry = {name: friction for name, (_, friction) in losses.items() if friction}
     model.motors = {name: Motor() for name in _driven(root) if model.has_moving(name)}
     return model
 

@@ -25,10 +25,13 @@ class LoadLimits:
     Attributes
     ----------
     effort, power, axial_force, radial_force : array, shape (n_u,)
-        Of each actuator: its effort (N m or N), the size of effort times velocity (W), and the
-        force that its joint transmits, along and across the joint's axis (N).
+        Of each actuator: its highest effort (N m or N), the size of effort times velocity (W), and
+        the force that its joint transmits, along and across the joint's axis (N).
     contact_low, contact_high : array, shape (n_c,)
-        Range of each contact's multiplier (N).
+        Range of each contact's multiplier (N). Above 0, it presses contacts by at least that much.
+    effort_low : array, shape (n_u,), optional
+        Lowest efforts; without them those of size ``effort``, negative. A range that has not 0
+        in it is a preload: the effort keeps its sign.
     """
 
     effort: FloatArray
@@ -37,19 +40,29 @@ class LoadLimits:
     radial_force: FloatArray
     contact_low: FloatArray
     contact_high: FloatArray
+    effort_low: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Refuse what would limit nothing, or everything (`InputError`)."""
+        ranged: tuple[str, ...] = ('contact_low', 'contact_high', 'effort_low')
+        if self.effort_low is not None:
+            ranged += ('effort',)
         for field in dataclasses.fields(self):
+            if getattr(self, field.name) is None:
+                continue
             values = as_floats(getattr(self, field.name), field.name)
             if values.ndim != 1 or np.isnan(values).any():
                 raise InputError(f'limit {field.name} is {values}, needed are numbers in a row')
-            if not field.name.startswith('contact') and not (values > 0.0).all():
+            if field.name not in ranged and not (values > 0.0).all():
                 raise InputError(f'limit {field.name} is {values.min():g}; above 0 is needed')
             object.__setattr__(self, field.name, values)
-        low, high = self.contact_low, self.contact_high
-        if low.shape != high.shape or not ((low <= high) & (low < np.inf) & (high > -np.inf)).all():
-            raise InputError(f'contact_low {low} and contact_high {high} are no ranges')
+        for names in (('contact_low', 'contact_high'), ('effort_low', 'effort')):
+            low, high = (getattr(self, name) for name in names)
+            if low is not None and not (
+                low.shape == high.shape
+                and ((low <= high) & (low < np.inf) & (high > -np.inf)).all()
+            ):
+                raise InputError(f'{names[0]} {low} and {names[1]} {high} are no ranges')
 
     @classmethod
     def of(cls, mechanism: Model) -> LoadLimits:
@@ -60,20 +73,33 @@ class LoadLimits:
         def finite(values: list[float | None], otherwise: float) -> FloatArray:
             return np.array([otherwise if v is None else v for v in values], dtype=float)
 
+        low, high = mechanism.effort_range
         return cls(
-            mechanism.effort_limits,
+            high,
             finite([limit.power for limit in limits], np.inf),
             finite([limit.axial_force for limit in limits], np.inf),
             finite([limit.radial_force for limit in limits], np.inf),
             finite([low for low, _ in ranges], -np.inf),
             finite([high for _, high in ranges], np.inf),
+            None if (low == -high).all() else low,
         )
 
-    def effort_bounds(self, motor_velocity: FloatArray) -> FloatArray:
-        """Largest effort (..., n_u) by effort and power, at velocities (..., n_u) of the motors."""
+    @property
+    def effort_range(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest efforts (n_u,)."""
+        return -self.effort if self.effort_low is None else self.effort_low, self.effort
+
+    def effort_bounds(self, motor_velocity: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest efforts by range and power, at velocities (..., n_u) of the motors."""
+        low, high = self.effort_range
         with np.errstate(divide='ignore'):
             by_power = self.power / np.abs(motor_velocity)
-        return np.fmin(self.effort, by_power)
+        return np.fmax(low, -by_power), np.fmin(high, by_power)
+
+    def scaled(self, scale: float) -> LoadLimits:
+        """The same with a part of the efforts."""
+        low = None if self.effort_low is None else self.effort_low * scale
+        return dataclasses.replace(self, effort=self.effort * scale, effort_low=low)
 
 
 def limits_for(mechanism: Model, limits: LoadLimits | bool) -> LoadLimits:
@@ -91,7 +117,8 @@ def limits_for(mechanism: Model, limits: LoadLimits | bool) -> LoadLimits:
     for field in dataclasses.fields(limits):
         contact = field.name.startswith('contact')
         needed = len(mechanism.contacts if contact else mechanism.actuated)
-        given = len(getattr(limits, field.name))
+        values = getattr(limits, field.name)
+        given = needed if values is None else len(values)
         if given != needed:
             raise InputError(f'limit {field.name} has {given} values, {needed} are needed')
     return limits
@@ -104,7 +131,7 @@ def load_ranges(mechanism: Model, effort: Effort, limits: LoadLimits) -> Iterato
     """
     names, units = mechanism.actuated, mechanism.effort_units
     power = effort.actuated * effort.velocity * mechanism.transmission_ratios
-    yield Ranged(names, 'effort', units, effort.actuated, -limits.effort, limits.effort)
+    yield Ranged(names, 'effort', units, effort.actuated, *limits.effort_range)
     yield Ranged(names, 'power', ['W'] * len(names), power, -limits.power, limits.power)
     force = effort.bearing_force
     if force is not None:

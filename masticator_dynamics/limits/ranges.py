@@ -201,8 +201,12 @@ def _ranged(mechanism: Model, motion: Motion | Effort, effort: Effort | None) ->
     yield Ranged(joints, 'velocity', rates, motion.v, -limits.velocity, limits.velocity)
     yield from _sockets(mechanism, motion)
     if effort is not None:
-        bound, names = mechanism.effort_limits * (1.0 + LIMITS_KEPT), mechanism.effort_units
-        yield Ranged(mechanism.actuated, 'effort', names, effort.actuated, -bound, bound)
+        (low, high), names = mechanism.effort_range, mechanism.effort_units
+        slack = LIMITS_KEPT * mechanism.effort_limits
+        slack[np.isinf(slack)] = 0.0
+        yield Ranged(
+            mechanism.actuated, 'effort', names, effort.actuated, low - slack, high + slack
+        )
 
 
 def _joint_positions(mechanism: Model, motion: Motion | Effort) -> Ranged:

@@ -150,10 +150,11 @@ class _OneRow:
             ]
         )  # fmt: skip
         velocity = self._row[self._slices['velocity']] * mechanism.transmission_ratios
+        lowest, highest = limits.effort_bounds(velocity)
         at_actuators = np.vstack(
             [
                 tables['weights'][:actuators], tables['drag'][:actuators],
-                tables['rubbing'][:actuators], limits.effort_bounds(velocity),
+                tables['rubbing'][:actuators], highest, -lowest, half_width(lowest, highest),
                 limits.axial_force, limits.radial_force,
             ]
         )  # fmt: skip

@@ -18,6 +18,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint, Stage, chain
 from masticator_dynamics.traced.constraints import Equation, in_base_axes, stage_equations
+from masticator_dynamics.traced.functions import angle_of, nearest_turn
 from masticator_dynamics.traced.matrices import inverse
 from masticator_dynamics.traced.numbers import (
     absolute,
@@ -83,6 +84,11 @@ class Closing:
     def turn(self, joint: Joint) -> Turn | None:
         """Sine and cosine of a joint, where a formula gave them."""
         return self.turns.get(id(joint))
+
+    def unwound(self, joint: Joint) -> Any:
+        """Position of a joint, of all turns the one next to home."""
+        turn = self.turn(joint)
+        return self.position(joint) if turn is None else nearest_turn(angle_of(*turn), joint.home)
 
     def _place(self) -> None:
         for joint in self.stage.joints:

@@ -163,6 +163,7 @@ class Forces:
             assert parent is not None
             load = vec.dot(body.axis, body.force if joint.slides else body.moment)
             if rotors:
+                load = load + self._spring(closing, joint)
                 load = load + self._rotor(stage, joint) * motion.acceleration[id(joint)]
             if efforts is not None and id(joint) in efforts:
                 load = load - efforts[id(joint)]
@@ -218,6 +219,18 @@ class Forces:
             force = vec.scale(wrench.force, -multiplier)
             moment = vec.scale(wrench.about(outer.position), -multiplier)
             handed.append((outer, force, moment))
+
+    def _spring(self, closing: Closing, joint: Joint) -> Any:
+        """What holds the joint's spring bent."""
+        physics = self._plan.description.joints
+        names = [self._plan.tree.joints[j].name for j in joint.joints]
+        springs = [physics.get(name) for name in names]
+        if not any(spring and spring.stiffness for spring in springs):
+            return 0.0
+        stiffness, reference = stacked(
+            [[spring.stiffness, spring.reference] if spring else [0.0, 0.0] for spring in springs]
+        )
+        return (closing.unwound(joint) - reference) * stiffness
 
     def _rotor(self, stage: Stage, joint: Joint) -> Any:
         """Inertia of the motor, seen from the joint."""

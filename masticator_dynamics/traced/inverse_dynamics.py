@@ -16,7 +16,7 @@ from masticator_dynamics.traced.bodies import Body, Joint, Plan
 from masticator_dynamics.traced.closing import Closing
 from masticator_dynamics.traced.constraints import understood
 from masticator_dynamics.traced.forces import Forces
-from masticator_dynamics.traced.functions import LARGEST_ANGLE, angle_of, nearest_turn
+from masticator_dynamics.traced.functions import LARGEST_ANGLE
 from masticator_dynamics.traced.motion import StageMotion
 from masticator_dynamics.traced.numbers import (
     Number,
@@ -184,10 +184,7 @@ class InverseDynamics:
         return found
 
     def _position(self, stage: int, joint: Joint) -> Any:
-        turn = self.closings[stage].turn(joint)
-        if turn is None:
-            return self.closings[stage].position(joint)
-        return nearest_turn(angle_of(*turn), joint.home)
+        return self.closings[stage].unwound(joint)
 
     def _per_joint(self, of: Any) -> list[Any]:
         found: dict[int, Any] = {}

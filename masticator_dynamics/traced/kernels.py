@@ -138,7 +138,7 @@ class Kernels:
         return [
             object_cache.SOURCES, s.tree, s.constraints, s.blocks, s.stages, s.home,
             d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
-            d.force_joints, self._driving, self._loads,
+            d.force_joints, d.joints, self._driving, self._loads,
         ]  # fmt: skip
 
     def graph(self, share: bool, outputs: Outputs) -> tuple[Graph, list[Scalar]]:

@@ -6,6 +6,7 @@ The engine gives the load that a motion needs, which is affine in the accelerati
 unit acceleration at rest gives the columns of the mass matrix, one at the true velocities the rest.
 """
 
+from masticator_dynamics.actuation.causes import joint_losses
 from masticator_dynamics.engine.dynamics import apply_wrench, hand_to_parent, inertial_wrench
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.motion import accelerate_bodies
@@ -14,7 +15,7 @@ from masticator_dynamics.twin.external import feed, stop_joints, stop_limbs, sto
 
 
 @kernel
-def find_loads(model, tables, scratch, answer, results, outside, settle):
+def find_loads(model, tables, scratch, answer, results, outside, rubs, settle):
     """Loads per tree joint, column 0 without independent accelerations, then one column per each.
 
     ``answer`` holds positions, velocities and the accelerations at y_ddot = 0. The forces that
@@ -41,12 +42,18 @@ def find_loads(model, tables, scratch, answer, results, outside, settle):
             feed(model, outside.food, answer.v, results, settle)
         gather_loads(model, scratch.a)
         if last:
+            for j in range(len(model.joints)):
+                joint = model.joints[j]
+                if joint.stiffness != 0.0:
+                    model.load[j] += joint.stiffness * (answer.q[j] - joint.reference)
             stop_joints(model, outside.joints, answer.q, answer.v)
             stop_limbs(model, outside.limbs, answer.v)
         column = 0 if last else 1 + c
         for j in range(len(model.joints)):
             tables.loads[j, column] = model.load[j]
         if last:
+            if rubs:
+                joint_losses(model, answer.v, tables.loads)
             break
         for s in range(len(model.actuated)):
             body = model.bodies[model.actuated[s]]
@@ -85,14 +92,15 @@ def reduce_loads(model, tables, scratch, unknown):
 
 
 @kernel
-def measure_energy(model, scratch, y_dot, results):
-    """Kinetic energy, and potential energy in the field of gravity (zero at the base's origin)."""
+def measure_energy(model, scratch, q, y_dot, results):
+    """Kinetic energy, and potential energy of gravity (zero at the base's origin) and springs."""
     kinetic, potential = 0.0, 0.0
     for f in range(len(y_dot)):
         for g in range(len(y_dot)):
             kinetic += 0.5 * scratch.mass[f, g] * y_dot[f] * y_dot[g]
     ax, ay, az = model.bodies[len(model.bodies) - 1].acceleration
     for i in range(len(model.joints)):
+        potential += 0.5 * model.joints[i].stiffness * (q[i] - model.joints[i].reference) ** 2
         if model.joints[i].massive:
             x, y, z = point_in_base(model.bodies[i], model.joints[i].center)
             potential += model.joints[i].mass * (ax * x + ay * y + az * z)

@@ -62,7 +62,7 @@ def accelerate(model, tables, scratch, state, effort, outside, rubs, full, answe
         answer.position[i] = answer.q[model.actuated[i]]
         answer.velocity[i] = answer.v[model.actuated[i]]
         answer.effort[i] = effort[i]
-    find_loads(model, tables, scratch, answer, results, outside, full)
+    find_loads(model, tables, scratch, answer, results, outside, rubs, full)
     unknown = 0
     if rubs:
         unknown = len(model.actuated) + len(tables.contacts)
@@ -71,7 +71,7 @@ def accelerate(model, tables, scratch, state, effort, outside, rubs, full, answe
         tables.loads[model.actuated[i], 0] -= model.ratio[i] * effort[i]
     reduce_loads(model, tables, scratch, unknown)
     if full:
-        measure_energy(model, scratch, y_dot, results)
+        measure_energy(model, scratch, answer.q, y_dot, results)
     if not solve_small(scratch.mass, scratch.right, freedoms, 1 + unknown):
         return SINGULAR, 0, 0.0
     if rubs or full:

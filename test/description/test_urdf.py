@@ -216,13 +216,17 @@ def test_impossible_limits(old: str, new: str, reason: str) -> None:
     assert error.key == 'joint tilt' and reason in error.reason
 
 
-def test_couplings_and_losses_that_are_not_computed() -> None:
+def test_couplings_that_are_not_computed() -> None:
     error = refused(TILT_AXIS, TILT_AXIS + '<mimic joint="slide" multiplier="2"/>')
     assert error.key == 'joint tilt' and '<mimic> is not supported' in error.reason
-    error = refused(TILT_AXIS, TILT_AXIS + '<dynamics damping="0.1"/>')
-    assert error.key == 'joint tilt' and '<dynamics> is not read' in error.reason
-    lossless = LADDER.replace(TILT_AXIS, TILT_AXIS + '<dynamics damping="0" friction="0"/>')
-    assert urdf.parse(lossless, FILE).root == 'ground'
+
+
+def test_losses_of_joints() -> None:
+    text = LADDER.replace(TILT_AXIS, TILT_AXIS + '<dynamics damping="0.1" friction="0.2"/>')
+    tilt = next(joint for joint in urdf.parse(text, FILE).joints if joint.name == 'tilt')
+    assert (tilt.damping, tilt.friction) == (0.1, 0.2)
+    error = refused(TILT_AXIS, TILT_AXIS + '<dynamics damping="-0.1"/>')
+    assert error.key == 'joint tilt' and '<dynamics> damping -0.1' in error.reason
 
 
 # Links

@@ -47,6 +47,7 @@ class EffortClamp:
     def __init__(self, mechanism: Mechanism):
         self.units = mechanism.effort_units
         self._limits = mechanism.effort_limits
+        self._lowest, self._highest = mechanism.effort_range
         self.scale = 1.0
         self.counts = np.zeros(len(self._limits), dtype=np.int64)
         self.largest = np.zeros(len(self._limits))
@@ -58,13 +59,17 @@ class EffortClamp:
 
     def __call__(self, effort: FloatArray) -> FloatArray:
         """Return efforts (n_u,) inside the limits."""
-        limits = self._limits * self.scale
+        inside = self.inside(effort)
         magnitude = np.abs(effort)
-        beyond = magnitude > limits * (1.0 + LIMITS_KEPT)
+        beyond = np.abs(effort - inside) > self.limits * LIMITS_KEPT
         if beyond.any():
             self.counts += beyond
             np.maximum(self.largest, np.where(beyond, magnitude, 0.0), out=self.largest)
-        return np.clip(effort, -limits, limits)
+        return inside
+
+    def inside(self, effort: FloatArray) -> FloatArray:
+        """Efforts (n_u,) cut to the limits, with no record of it."""
+        return np.clip(effort, self._lowest * self.scale, self._highest * self.scale)
 
     def take_largest(self) -> FloatArray:
         """Return `largest` and start over."""
@@ -213,7 +218,7 @@ class FeedforwardCycle:
             wanted = self._effort(state, None, **limited).actuated
         except LimitError:
             wanted = self._effort(state, None).actuated
-        return np.clip(wanted, -self._clamp.limits, self._clamp.limits)
+        return self._clamp.inside(wanted)
 
     def _effort(self, state: State, loads: Loads | None, **limited: Any) -> Effort:
         y, y_dot, y_ddot = state

@@ -18,8 +18,7 @@ from masticator_dynamics.results import Effort
 
 def scaled_limits(mechanism: Mechanism, scale: float) -> LoadLimits:
     """Limits of the description, of which the efforts may be used in part."""
-    limits = mechanism.load_limits
-    return dataclasses.replace(limits, effort=limits.effort * scale)
+    return mechanism.load_limits.scaled(scale)
 
 
 @dataclasses.dataclass

@@ -107,9 +107,9 @@ class RangeCheck:
         for contact in self._mechanism.description.contacts:
             self._check_contact(motion, contact)
         if effort_limit_scale is not None:
-            bound = self._mechanism.effort_limits * effort_limit_scale
+            low, high = (bound * effort_limit_scale for bound in self._mechanism.effort_range)
             names, units = self._mechanism.actuated, self._mechanism.effort_units
-            self._check(motion, names, 'effort', motion.effort, -bound, bound, units)
+            self._check(motion, names, 'effort', motion.effort, low, high, units)
 
     def _check_contact(self, motion: SampledMotion, contact: Contact) -> None:
         intervals = [getattr(contact.range, axis) or (-np.inf, np.inf) for axis in 'xyz']

@@ -229,7 +229,8 @@ class Runtime:
             friction=self._settings.friction,
         )
         largest = np.abs(ask().actuated).max(initial=1e-6)
-        tight = dataclasses.replace(limits, effort=np.full_like(limits.effort, 0.01 * largest))
+        few = np.full_like(limits.effort, 0.01 * largest)
+        tight = dataclasses.replace(limits, effort=few, effort_low=None)
         with contextlib.suppress(LimitError):
             ask(limits=tight)
         return LoadWatch(mechanism, tight)
