@@ -85,7 +85,7 @@ def _joints(description: MechanismDescription, structure: Structure) -> np.ndarr
         physics = description.joints.get(joint.name)
         if physics is not None:
             record['stiffness'], record['reference'] = physics.stiffness, physics.reference
-            record['damping'], record['coulomb'] = physics.damping, physics.friction
+            record['damping'], record['coulomb'] = physics.damping or 0.0, physics.friction or 0.0
             record['transition'] = physics.transition_velocity
         record['largest_step'] = LARGEST_SLIDE * extent if slides else LARGEST_TURN
         record['home'] = structure.home[i]

@@ -12,7 +12,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.traced.c_source import literal, statements
 from masticator_dynamics.traced.distribution import Distribution
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, covered
-from masticator_dynamics.traced.kernels import MOST_OPERATIONS
+from masticator_dynamics.traced.kernels import MOST_OPERATIONS, has_losses
 from masticator_dynamics.traced.numbers import Graph, TooLargeError
 
 _WRENCH = ('force x', 'force y', 'force z', 'torque x', 'torque y', 'torque z')
@@ -41,6 +41,8 @@ def c_files(
     if not covered(structure):
         kinds = sorted({c.kind for c in structure.constraints})
         raise InputError(f'{description.name}: constraints {", ".join(kinds)} are not all exported')
+    if friction and has_losses(description):
+        raise InputError(f'{description.name}: damping and friction of joints are not exported')
     try:
         lines, results = _body(description, structure, goal, friction)
     except TooLargeError as error:

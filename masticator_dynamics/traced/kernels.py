@@ -113,7 +113,9 @@ class Kernels:
         kind = f'{sorted(goals.items())}, friction {friction}'
         width = 1 + 4 * self.actuators + 3 * len(self._description.contacts) + self.freedoms
         outputs = functools.partial(distributed, goals, friction)
-        return Code(self, kind, outputs, self.everything.told + width)
+        code = Code(self, kind, outputs, self.everything.told + width)
+        code.understood = not (friction and has_losses(self._description))
+        return code
 
     # Machine code
 
@@ -151,6 +153,11 @@ class Kernels:
         return graph, outputs(run)
 
 
+def has_losses(description: MechanismDescription) -> bool:
+    """Whether joints have damping or dry friction of their own, which the engine alone adds."""
+    return any(joint.damping or joint.friction for joint in description.joints.values())
+
+
 class Code:
     """One function of a row, as machine code for one row and for many, made when first called.
 
@@ -174,6 +181,7 @@ class Code:
     ):
         self._kernels, self._kind, self._outputs = kernels, kind, outputs
         self.told, self._further = told, further
+        self.understood = True  # else the engine serves
 
     @functools.cached_property
     def row(self) -> Library:
@@ -202,7 +210,7 @@ class Code:
     def covers(self, given: FloatArray) -> bool:
         """Whether there is machine code for such rows."""
         longer = given.shape[-1] > self._kernels.asked
-        return self.loaded.covers(given) if longer else self._available
+        return self.understood and (self.loaded.covers(given) if longer else self._available)
 
     @functools.cached_property
     def _available(self) -> bool:
