@@ -214,7 +214,8 @@ def test_batches_name_the_row_and_keep_the_rest() -> None:
     limited = mechanism.feedforward_batch(*columns, friction=True, limits=limits)
     for row in range(5):
         single = mechanism.feedforward(*(c[row] for c in columns), friction=True, limits=limits)
-        assert np.array_equal(single.actuated, limited.actuated[row])
+        # Machine code of many rows is not that of one.
+        assert samples.relative_error(single.actuated, limited.actuated[row]) < 1e-12
     hopeless = dataclasses.replace(limits, effort=np.full(6, 1e-6))
     with pytest.raises(LimitError, match=r'^row 1: no efforts keep the limits') as caught:
         mechanism.feedforward_batch(*columns, friction=True, limits=hopeless)
