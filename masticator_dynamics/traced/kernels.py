@@ -188,7 +188,7 @@ class Code:
         """For one row, limbs alike in lanes."""
 
         def text() -> str:
-            graph, outputs = self._kernels.graph(True, self._outputs)
+            graph, outputs = self._recorded(True)
             return row_function(graph, outputs, 'row') + self._further()
 
         return self._kernels.library(self._kind, text)
@@ -198,7 +198,7 @@ class Code:
         """For many, rows in lanes; None where they are too large without limbs in lanes."""
 
         def text() -> str:
-            graph, outputs = self._kernels.graph(False, self._outputs)
+            graph, outputs = self._recorded(False)
             width = this_processor().rows
             return rows_function(graph, outputs, 'rows', width, self._kernels.asked)
 
@@ -223,6 +223,12 @@ class Code:
     def loaded(self) -> Code:
         """The same with wrenches on all bodies."""
         return Code(self._kernels.loaded, self._kind, self._outputs, self.told)
+
+    def _recorded(self, share: bool) -> tuple[Graph, list[Scalar]]:
+        graph, outputs = self._kernels.graph(share, self._outputs)
+        # The code writes as many numbers as these into memory for ``told``.
+        assert len(outputs) == self.told, (self._kind, len(outputs), self.told)
+        return graph, outputs
 
     def __call__(self, given: FloatArray) -> FloatArray:
         """One row by itself; many side by side, a last group filled up with its last row."""
