@@ -4,7 +4,7 @@
 
 import sys
 
-from masticator_dynamics.commands.interrupt import ending_at_once
+from masticator_dynamics.interrupt import ending_at_once
 
 
 def main() -> int:

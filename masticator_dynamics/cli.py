@@ -13,9 +13,9 @@ from typing import TextIO
 
 import click
 
-from masticator_dynamics.commands.interrupt import ending_at_once
 from masticator_dynamics.drives.optional import remedy
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.interrupt import ending_at_once
 
 PROGRAM = 'masticator'
 SUCCESS, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130

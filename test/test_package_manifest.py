@@ -30,7 +30,7 @@ JAZZY = {
     'hardware_interface', 'joint_state_broadcaster', 'joint_state_publisher_gui',
     'joint_state_topic_hardware_interface', 'joint_trajectory_controller', 'launch', 'launch_ros',
     'lifecycle_msgs', 'pinocchio', 'rclpy', 'robot_state_publisher', 'ros2controlcli',
-    'ros2launch', 'rosbag2', 'rosidl_default_generators', 'rosidl_default_runtime', 'rqt_gui',
+    'ros2launch', 'rosbag2', 'rosidl_default_generators', 'rosidl_default_runtime',
     'rqt_plot', 'rviz2', 'sensor_msgs', 'std_msgs', 'std_srvs', 'trajectory_msgs', 'urdfdom_py',
     'visualization_msgs', 'xacro',
 }  # fmt: skip

@@ -51,6 +51,7 @@ def test_no_run_is_made_twice(monkeypatch) -> None:
             rate_error=np.ones((2, 8)),
             end_point_error=np.ones(2),
             energy_balance=lambda: 0.0,
+            joints=None,
         )
 
     monkeypatch.setattr(section, 'run_flexible', noted)
