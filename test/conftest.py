@@ -3,9 +3,14 @@
 """What holds for all tests: which live by the clock; the same property tests in every run."""
 
 import pathlib
+import signal
 
 import hypothesis
 import pytest
+
+# A shell that runs tests in the background has them ignore Ctrl-C, and their processes with them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CLOCK = {'control', 'demo', 'drives', 'fuzz', 'nodes'}  # folders of tests with processes
 # Files in them that only compute.
