@@ -154,7 +154,10 @@ class Peer:
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self._ended = threading.Event()
-        self._threads = [threading.Thread(target=run) for run in (self._spin, self._take)]
+        # Where a test fails before it closes this, the threads must not keep the run from its end.
+        self._threads = [
+            threading.Thread(target=run, daemon=True) for run in (self._spin, self._take)
+        ]
         for thread in self._threads:
             thread.start()
 

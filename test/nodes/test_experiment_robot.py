@@ -72,16 +72,23 @@ def experiment(tmp_path, output):
     )  # fmt: skip
 
 
-def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, tmp_path) -> None:
+@pytest.fixture
+def peer(robot):
+    from nodes.drives_harness import DrivesPeer
+
+    peer = DrivesPeer(robot)
+    yield peer
+    peer.close()
+
+
+def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path) -> None:
     from std_msgs.msg import String
 
-    from nodes.drives_harness import DrivesPeer
     from nodes.harness import wait_for
 
     (tmp_path / 'p.yaml').write_text(PROTOCOL)
     output = tmp_path / 'out'
     files = [output / 'mouthfuls' / f'mouthful_000{k}.mcap' for k in (1, 2, 3)]
-    peer = DrivesPeer(robot)
     faults = peer.node.create_publisher(String, '/twin/fault', 10)
     wait_for(faults.get_subscription_count, 'the twin')
     run = experiment(tmp_path, output)
@@ -97,7 +104,6 @@ def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, tmp_path) -> N
         run.kill()
     assert run.returncode == 0, told
     wait_for(lambda: peer.phase() == Phase.OFF.value, 'torque-free drives')
-    peer.close()
     ends = [str(recording.read_settings(file)['end']) for file in files]
     if any(word in end for end in ends for word in LATE):
         pytest.skip(f'this computer is too slow or too busy: {ends}')
@@ -122,12 +128,10 @@ def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, tmp_path) -> N
     assert recording.read_settings(files[0])['where'] == 'the robot'
 
 
-def test_an_interrupted_experiment_leaves_the_drives_torque_free(robot, tmp_path) -> None:
-    from nodes.drives_harness import DrivesPeer
+def test_an_interrupted_experiment_leaves_the_drives_torque_free(robot, peer, tmp_path) -> None:
     from nodes.harness import wait_for
 
     (tmp_path / 'p.yaml').write_text(PROTOCOL)
-    peer = DrivesPeer(robot)
     run = experiment(tmp_path, tmp_path / 'out')
     try:
         wait_for(lambda: peer.phase() == Phase.FOLLOWING.value, 'a mouthful', PATIENCE)
@@ -138,5 +142,4 @@ def test_an_interrupted_experiment_leaves_the_drives_torque_free(robot, tmp_path
         run.kill()
     assert run.returncode != 0
     wait_for(lambda: peer.phase() == Phase.OFF.value, 'torque-free drives')
-    peer.close()
     assert not list((tmp_path / 'out' / 'mouthfuls').glob('*.mcap'))
