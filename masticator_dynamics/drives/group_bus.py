@@ -96,10 +96,10 @@ def _leave_out(sock: socket.socket, port: int) -> None:
     program = b''.join(
         struct.pack('HBBI', *instruction)
         for instruction in (
-            (0x28, 0, 0, 0),
-            (0x15, 0, 1, port),
-            (0x06, 0, 0, 0),
-            (0x06, 0, 0, 0xFFFFFFFF),
+            (0x28, 0, 0, 0),  # load 16 bits at offset 0: the source port
+            (0x15, 0, 1, port),  # another one: skip one instruction
+            (0x06, 0, 0, 0),  # keep 0 bytes: drop
+            (0x06, 0, 0, 0xFFFFFFFF),  # keep all
         )
     )
     stored = ctypes.create_string_buffer(program, len(program))

@@ -5,9 +5,9 @@
 Taking arrays apart and making results would cost several times the arithmetic in Python, and a
 compiled extension would need a compiler at every install. So the few lines of C that such an
 extension consists of are generated, too, as LLVM's language: a function of the vectorcall protocol
-that reads four arrays, lets the row function write into a fresh ``bytes`` object and returns a
-result object whose slots it fills in. It only knows arrays of doubles of the right length, or None;
-with all else, with keywords, and where the row does not count, it calls a function in Python.
+that reads up to four arrays, lets the row function write into a fresh ``bytes`` object and returns
+a result object whose slots it fills in. It only knows arrays of doubles of the right length, or
+None; with all else, with keywords, and where the row does not count, it calls a function in Python.
 
 What it knows about objects in memory is numpy's published struct of an array and CPython's of
 ``bytes`` and tuples; :func:`supported` looks whether they are so here.
@@ -54,7 +54,7 @@ def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int
     for i, field in enumerate((*_CONTEXT, *(f'slot_{i}' for i in range(len(SLOTS))))):
         writer.load(field, '%context', _BYTES_DATA + 8 * i)
     writer.unless('%keywords', '0', 'other')
-    writer.unless('%count', '4', 'other')
+    writer.less('%count', '5', 'other')
     lengths = [freedoms, freedoms, freedoms, 6]
     for i, length in enumerate(lengths):
         writer.argument(i, length)
@@ -155,6 +155,12 @@ class _Writer:
         self.say(f'%{truth} = icmp eq {kind} {a}, {b}')
         self.branch(f'%{truth}', self.fresh(), otherwise)
 
+    def less(self, a: str, b: str, otherwise: str) -> None:
+        """Go elsewhere unless one number is below another."""
+        truth = self.fresh()
+        self.say(f'%{truth} = icmp slt i64 {a}, {b}')
+        self.branch(f'%{truth}', self.fresh(), otherwise)
+
     def fail_if_null(self, address: str, otherwise: str) -> None:
         truth = self.fresh()
         self.say(f'%{truth} = icmp ne i64 {address}, 0')
@@ -167,12 +173,8 @@ class _Writer:
             self.load(name, source, 8 * i, 'double')
             self.store(f'%{name}', target, str(offset + 8 * i), 'double')
 
-    def argument(self, i: int, length: int) -> None:
-        """Address of the data of an array of doubles, or of zeros for None."""
-        self.load(f'argument_{i}', '%arguments', 8 * i)
-        self.say(f'%none_{i} = icmp eq i64 %argument_{i}, %none')
-        self.say(f'br i1 %none_{i}, label %absent_{i}, label %present_{i}')
-        self._lines += [f'absent_{i}:', f'  br label %taken_{i}', f'present_{i}:']
+    def array(self, i: int, length: int, data: str) -> None:
+        """Address of the data of an argument, which must be an array of doubles."""
         self.load(f'type_{i}', f'%argument_{i}', _OBJECT_TYPE)
         self.unless(f'%type_{i}', '%array', 'other')
         self.load(f'count_{i}', f'%argument_{i}', _ARRAY_DIMENSIONS_COUNT, 'i32')
@@ -185,10 +187,24 @@ class _Writer:
         self.load(f'flags_{i}', f'%argument_{i}', _ARRAY_FLAGS, 'i32')
         self.say(f'%set_{i} = and i32 %flags_{i}, {_CONTIGUOUS_ALIGNED}')
         self.unless(f'%set_{i}', str(_CONTIGUOUS_ALIGNED), 'other', 'i32')
-        self.load(f'there_{i}', f'%argument_{i}', _ARRAY_DATA)
+        self.load(data, f'%argument_{i}', _ARRAY_DATA)
+
+    def argument(self, i: int, length: int) -> None:
+        """Address of the data of an argument; of zeros where a later one is left out or None."""
+        absent = f'absent_{i}'
+        self.less(str(i), '%count', absent if i else 'other')
+        self.load(f'argument_{i}', '%arguments', 8 * i)
+        if i == 0:
+            self.array(i, length, f'data_{i}')
+            return
+        self.say(f'%none_{i} = icmp eq i64 %argument_{i}, %none')
+        self.say(f'br i1 %none_{i}, label %{absent}, label %present_{i}')
+        self._lines.append(f'present_{i}:')
+        self.array(i, length, f'there_{i}')
         self.say(f'br label %here_{i}')
-        self._lines += [f'here_{i}:', f'  br label %taken_{i}', f'taken_{i}:']
-        self.say(f'%data_{i} = phi i64 [%zeros, %absent_{i}], [%there_{i}, %here_{i}]')
+        self._lines += [f'here_{i}:', f'  br label %taken_{i}']
+        self._lines += [f'{absent}:', f'  br label %taken_{i}', f'taken_{i}:']
+        self.say(f'%data_{i} = phi i64 [%zeros, %{absent}], [%there_{i}, %here_{i}]')
 
 
 class _MethodDefinition(ctypes.Structure):

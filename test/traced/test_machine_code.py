@@ -190,11 +190,32 @@ def test_the_entry_takes_what_the_method_takes() -> None:
     ):
         found = mechanism.feedforward(*given, **keywords)
         np.testing.assert_array_equal(found.actuated, expected.actuated)
-    alone = mechanism.feedforward(y, None, None, None)
-    np.testing.assert_array_equal(alone.actuated, mechanism.feedforward(y).actuated)
-    for bad in ((), (y[:3], y_dot, y_ddot, wrench), (y[None], y_dot, y_ddot, wrench)):
+    for bad in (
+        (),
+        (None,),
+        (*state, None),
+        (y[:3], y_dot, y_ddot, wrench),
+        (y[None], y_dot, y_ddot, wrench),
+    ):
         with pytest.raises((InputError, TypeError)):
             mechanism.feedforward(*bad)
+
+
+def test_arguments_left_out_are_zeros_and_served_by_the_entry() -> None:
+    mechanism = samples.mechanism('masticator')
+    given = tuple(samples.states('masticator', 1, seed=910)[0])
+    call = mechanism.feedforward
+    call(*given)
+    call = mechanism.feedforward  # the generated function is there from now on
+    entered = []
+    for count in (1, 2, 3):
+        expected = call(*given[:count], *(np.zeros_like(x) for x in given[count:]))
+        for left_out in ((), (None,), (None,) * (4 - count)):
+            sys.setprofile(lambda frame, event, _: entered.append((frame.f_code.co_name, event)))
+            found = call(*given[:count], *left_out)
+            sys.setprofile(None)
+            np.testing.assert_array_equal(found.actuated, expected.actuated)
+    assert not [name for name, event in entered if event == 'call']
 
 
 def test_results_of_the_entry_are_read_only_and_of_the_one_evaluation() -> None:

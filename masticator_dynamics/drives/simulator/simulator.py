@@ -270,7 +270,7 @@ class DriveSimulator:
         if self._routes is None:
             self._routes = self._find_routes()
         routes = self._routes.get(message.arbitration_id, ())
-        if routes:  # not what the drives themselves have sent
+        if routes:
             self._heard = time.monotonic()
         for link, handler in routes:
             if not link.off:

@@ -79,11 +79,11 @@ class EffortClamp:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """Effort as computed, effort (n_u,) that may be sent, and the share of wrenches in it."""
+    """Effort as computed, effort (n_u,) that may be sent, and the motion that wrenches acted on."""
 
     effort: Effort
     actuated: FloatArray
-    external: FloatArray
+    loaded: State | None  # None where no wrench counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +125,6 @@ class FeedforwardCycle:
         watch: LoadWatch | None = None,
     ):
         self._external = external or MeasuredWrenches(mechanism)
-        self._nothing = np.zeros(len(mechanism.actuated))
         self._asked: dict[str, Any] = {'goal': goal, 'friction': friction}
         self._watch = watch
         self._mechanism = mechanism
@@ -159,7 +158,13 @@ class FeedforwardCycle:
             effort = self._evaluate(state, loads)
         self._last_position = effort.y
         sent = self._clamp(effort.actuated)
-        return Answer(effort, sent, sent - self._unloaded(state) if loads else self._nothing)
+        return Answer(effort, sent, state if loads else None)
+
+    def external_effort(self, answer: Answer) -> FloatArray:
+        """Share (n_u,) of the wrenches in what may be sent. A whole evaluation more."""
+        if answer.loaded is None:
+            return np.zeros_like(answer.actuated)
+        return answer.actuated - self._unloaded(answer.loaded)
 
     def hold_if_moving(self, last: int, time: int, reason: str) -> bool:
         """Hold the pose of the last cycle from a time on (ns), if anything moved since then."""

@@ -105,8 +105,15 @@ class Publishers:
         self._state.publish(state)
         if self._multipliers.get_subscription_count():
             self._multipliers.publish(self._multipliers_bytes.filled(time, told.contact))
-        if self._external.get_subscription_count():
-            self._external.publish(self._external_bytes.filled(time, answer.external))
+
+    @property
+    def external_effort_wanted(self) -> bool:
+        """Somebody listens to the share of the external wrenches."""
+        return bool(self._external.get_subscription_count())
+
+    def external_effort(self, time: int, effort: FloatArray) -> None:
+        """Share (n_u,) of the external wrenches in the efforts, at a time (ns)."""
+        self._external.publish(self._external_bytes.filled(time, effort))
 
     def joint_states(self, time: int, effort: Effort) -> None:
         """All joints of the tree at a time (ns)."""

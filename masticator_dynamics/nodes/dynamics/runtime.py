@@ -163,6 +163,8 @@ class Runtime:
         self.external_input.poll()
         answer = self.cycle(due)
         self._publishers.cycle(due, answer)
+        if self._publishers.external_effort_wanted:
+            self._publishers.external_effort(due, self.cycle.external_effort(answer))
         self.answer = answer
         self._visual_countdown -= 1
         if self._visual_countdown < 0:
@@ -207,9 +209,10 @@ class Runtime:
             measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
         clamp, watch = EffortClamp(self.mechanism), self._warm_watch()
         cycle = self._new_cycle(bite, external, clamp, watch)
-        effort = cycle(1).effort
-        cycle.contact_forces(effort)
-        cycle.joint_forces(effort)
+        answer = cycle(1)
+        cycle.external_effort(answer)
+        cycle.contact_forces(answer.effort)
+        cycle.joint_forces(answer.effort)
         rest, none = np.zeros(len(self.mechanism.actuated)), np.empty(0)
         points = tuple(Point(time, home.position, rest, rest, none) for time in (0.1, 0.2))
         # A home beyond a limit is no reason not to start: trajectories will be told.
