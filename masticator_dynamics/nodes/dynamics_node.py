@@ -8,7 +8,7 @@ import sys
 
 from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.dynamics.parameters import DECLARATIONS, Settings
+from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.nodes.dynamics.runtime import Runtime
 from masticator_dynamics.nodes.dynamics.supervision import Supervision
 
@@ -16,7 +16,7 @@ from masticator_dynamics.nodes.dynamics.supervision import Supervision
 class SupervisedRuntime(Runtime):
     """The control cycle with its diagnostics."""
 
-    def __init__(self, node: ManagedNode, settings: Settings):
+    def __init__(self, node: ManagedNode, settings: DynamicsSettings):
         super().__init__(node, settings)
         self._supervision = Supervision(node, self)
 
@@ -28,7 +28,7 @@ class SupervisedRuntime(Runtime):
 
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('dynamics', DECLARATIONS, Settings, SupervisedRuntime))
+    return process.run(lambda: ManagedNode('dynamics', DynamicsSettings, SupervisedRuntime))
 
 
 if __name__ == '__main__':

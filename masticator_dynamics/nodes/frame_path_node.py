@@ -7,6 +7,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import sys
+from typing import Annotated
 
 from geometry_msgs.msg import Point
 from std_msgs.msg import Header
@@ -15,49 +16,42 @@ from visualization_msgs.msg import Marker
 from masticator_dynamics import Mechanism
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.nodes.common import process
-from masticator_dynamics.nodes.common.declarations import (
-    AUTOSTART,
-    FRAME_PREFIX,
-    MECHANISM,
-    Declaration,
-)
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
+from masticator_dynamics.nodes.common.parameters import (
+    Autostart,
+    ClosureTolerance,
+    Declaration,
+    FramePrefix,
+    MechanismName,
+)
 from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading
 from masticator_dynamics.nodes.joint_states.joint_state_runtime import JointStateRuntime
-from masticator_dynamics.nodes.joint_states.joint_state_stream import CLOSURE_TOLERANCE
-
-DECLARATIONS = (
-    MECHANISM,
-    Declaration(
-        'frame',
-        '',
-        'URDF frame whose origin draws the path; empty: the platform.',
-        constraints='a link of the URDF, or empty',
-    ),
-    Declaration(
-        'duration', 3.0, 'How far back the path goes, s.', read_only=False, interval=(0.1, 60.0)
-    ),
-    Declaration('line_width', 0.0005, 'Of the line in RViz, m.', False, (1e-5, 0.1)),
-    FRAME_PREFIX,
-    CLOSURE_TOLERANCE,
-    AUTOSTART,
-)
 
 _STEP = 20_000_000  # ns between points; 50 per second look smooth
 _RED, _GREEN, _BLUE = 0.1, 0.3, 0.8
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
-    """Values of the parameters."""
+class FramePathSettings:
+    """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str
-    frame: str
-    duration: float
-    line_width: float
-    frame_prefix: str
-    closure_tolerance: float
-    autostart: bool
+    mechanism: MechanismName = 'masticator'
+    frame: Annotated[
+        str,
+        Declaration(
+            'URDF frame whose origin draws the path; empty: the platform.',
+            constraints='a link of the URDF, or empty',
+        ),
+    ] = ''
+    duration: Annotated[
+        float, Declaration('How far back the path goes, s.', read_only=False, interval=(0.1, 60.0))
+    ] = 3.0
+    line_width: Annotated[
+        float, Declaration('Of the line in RViz, m.', read_only=False, interval=(1e-5, 0.1))
+    ] = 0.0005
+    frame_prefix: FramePrefix = ''
+    closure_tolerance: ClosureTolerance = 1e-3
+    autostart: Autostart = True
 
 
 class FramePath(JointStateRuntime):
@@ -66,7 +60,7 @@ class FramePath(JointStateRuntime):
     Parameters
     ----------
     node : ManagedNode
-    settings : Settings
+    settings : FramePathSettings
 
     Raises
     ------
@@ -74,7 +68,7 @@ class FramePath(JointStateRuntime):
         For an unknown frame.
     """
 
-    def __init__(self, node: ManagedNode, settings: Settings):
+    def __init__(self, node: ManagedNode, settings: FramePathSettings):
         mechanism = Mechanism.load(settings.mechanism)
         self._frame = settings.frame or mechanism.description.platform
         self._chain = FrameChain(mechanism, self._frame)
@@ -115,7 +109,7 @@ class FramePath(JointStateRuntime):
 
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('frame_path', DECLARATIONS, Settings, FramePath))
+    return process.run(lambda: ManagedNode('frame_path', FramePathSettings, FramePath))
 
 
 if __name__ == '__main__':

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from typing import Annotated
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Float64MultiArray, Header
@@ -14,47 +15,47 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common import process
-from masticator_dynamics.nodes.common.declarations import AUTOSTART, MECHANISM, Declaration
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.parameters import (
+    Autostart,
+    ClosureTolerance,
+    Declaration,
+    MechanismName,
+)
 from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading
 from masticator_dynamics.nodes.joint_states.joint_state_runtime import JointStateRuntime
-from masticator_dynamics.nodes.joint_states.joint_state_stream import CLOSURE_TOLERANCE
-
-DECLARATIONS = (
-    MECHANISM,
-    CLOSURE_TOLERANCE,
-    Declaration(
-        'warn_above',
-        0.6931,
-        'Coupling index above which the status of a joint is WARN; at ln 2 the inertia felt from '
-        'each other actuator is on average as large as its own.',
-        read_only=False,
-        interval=(0.0, 100.0),
-        constraints='not above error_above',
-    ),
-    Declaration(
-        'error_above',
-        1.0986,
-        'Coupling index above which the status of a joint is ERROR; at ln 3 it is twice as large.',
-        read_only=False,
-        interval=(0.0, 100.0),
-        constraints='not below warn_above',
-    ),
-    AUTOSTART,
-)
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
-    """Values of the parameters."""
+class InertiaCouplingSettings:
+    """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str
-    closure_tolerance: float
-    warn_above: float
-    error_above: float
-    autostart: bool
+    mechanism: MechanismName = 'masticator'
+    closure_tolerance: ClosureTolerance = 1e-3
+    warn_above: Annotated[
+        float,
+        Declaration(
+            'Coupling index above which the status of a joint is WARN; at ln 2 the inertia '
+            'felt from '
+            'each other actuator is on average as large as its own.',
+            read_only=False,
+            interval=(0.0, 100.0),
+            constraints='not above error_above',
+        ),
+    ] = 0.6931
+    error_above: Annotated[
+        float,
+        Declaration(
+            'Coupling index above which the status of a joint is ERROR; at ln 3 it is twice '
+            'as large.',
+            read_only=False,
+            interval=(0.0, 100.0),
+            constraints='not below warn_above',
+        ),
+    ] = 1.0986
+    autostart: Autostart = True
 
     def __post_init__(self) -> None:
         """Refuse thresholds in the wrong order."""
@@ -70,7 +71,7 @@ class Coupling(JointStateRuntime):
     Parameters
     ----------
     node : ManagedNode
-    settings : Settings
+    settings : InertiaCouplingSettings
 
     Raises
     ------
@@ -78,7 +79,7 @@ class Coupling(JointStateRuntime):
         For a mechanism whose inertia in actuated space is not defined.
     """
 
-    def __init__(self, node: ManagedNode, settings: Settings):
+    def __init__(self, node: ManagedNode, settings: InertiaCouplingSettings):
         mechanism = Mechanism.load(settings.mechanism)
         mechanism.inertia_coupling(mechanism.home)
         self._newest: FloatArray | None = None
@@ -135,7 +136,7 @@ class Coupling(JointStateRuntime):
 
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('inertia_coupling', DECLARATIONS, Settings, Coupling))
+    return process.run(lambda: ManagedNode('inertia_coupling', InertiaCouplingSettings, Coupling))
 
 
 if __name__ == '__main__':

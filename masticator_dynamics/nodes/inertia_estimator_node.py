@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Float64MultiArray, Header
@@ -14,44 +15,42 @@ from std_msgs.msg import Float64MultiArray, Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.estimation.estimator import KINDS, MODEL
 from masticator_dynamics.nodes.common import process
-from masticator_dynamics.nodes.common.declarations import AUTOSTART, MECHANISM, Declaration
 from masticator_dynamics.nodes.common.diagnostics import OK
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.parameters import (
+    Autostart,
+    ClosureTolerance,
+    Declaration,
+    MechanismName,
+)
 from masticator_dynamics.nodes.inertia_estimator.estimate_service import EstimateService
 from masticator_dynamics.nodes.inertia_estimator.estimator_set import EstimatorSet
 from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading
 from masticator_dynamics.nodes.joint_states.joint_state_runtime import JointStateRuntime
-from masticator_dynamics.nodes.joint_states.joint_state_stream import CLOSURE_TOLERANCE
-
-DECLARATIONS = (
-    MECHANISM,
-    Declaration(
-        'estimator',
-        MODEL,
-        'What load inertia is estimated with, on the topic and where a request names nothing.',
-        read_only=False,
-        constraints=', '.join(KINDS),
-    ),
-    Declaration(
-        'estimator_files',
-        [''],
-        'Files from masticator build-estimator, used instead of shipped ones of their kind.',
-    ),
-    CLOSURE_TOLERANCE,
-    AUTOSTART,
-)
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
-    """Values of the parameters."""
+class InertiaEstimatorSettings:
+    """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str
-    estimator: str
-    estimator_files: Sequence[str]
-    closure_tolerance: float
-    autostart: bool
+    mechanism: MechanismName = 'masticator'
+    estimator: Annotated[
+        str,
+        Declaration(
+            'What load inertia is estimated with, on the topic and where a request names nothing.',
+            read_only=False,
+            constraints=', '.join(KINDS),
+        ),
+    ] = MODEL
+    estimator_files: Annotated[
+        Sequence[str],
+        Declaration(
+            'Files from masticator build-estimator, used instead of shipped ones of their kind.'
+        ),
+    ] = ('',)
+    closure_tolerance: ClosureTolerance = 1e-3
+    autostart: Autostart = True
 
 
 class Estimation(JointStateRuntime):
@@ -62,7 +61,7 @@ class Estimation(JointStateRuntime):
     Parameters
     ----------
     node : ManagedNode
-    settings : Settings
+    settings : InertiaEstimatorSettings
 
     Raises
     ------
@@ -72,7 +71,7 @@ class Estimation(JointStateRuntime):
         For a mechanism whose inertia in actuated space is not defined.
     """
 
-    def __init__(self, node: ManagedNode, settings: Settings):
+    def __init__(self, node: ManagedNode, settings: InertiaEstimatorSettings):
         mechanism = Mechanism.load(settings.mechanism)
         self._estimators = EstimatorSet(mechanism, settings.estimator_files)
         self.check(settings)
@@ -114,11 +113,11 @@ class Estimation(JointStateRuntime):
         self._service.destroy()
         super().destroy()
 
-    def check(self, settings: Settings) -> None:
+    def check(self, settings: InertiaEstimatorSettings) -> None:
         """Refuse an estimator that there is not (`InputError`)."""
         _ = self._estimators[settings.estimator]
 
-    def apply(self, settings: Settings) -> None:
+    def apply(self, settings: InertiaEstimatorSettings) -> None:
         """Take over tolerance and estimator."""
         super().apply(settings)
         self._service.tolerance = settings.closure_tolerance
@@ -141,7 +140,9 @@ class Estimation(JointStateRuntime):
 
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('inertia_estimator', DECLARATIONS, Settings, Estimation))
+    return process.run(
+        lambda: ManagedNode('inertia_estimator', InertiaEstimatorSettings, Estimation)
+    )
 
 
 if __name__ == '__main__':

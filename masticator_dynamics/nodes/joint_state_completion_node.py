@@ -13,23 +13,20 @@ from std_msgs.msg import Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common import process
-from masticator_dynamics.nodes.common.declarations import AUTOSTART, MECHANISM
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.parameters import Autostart, ClosureTolerance, MechanismName
 from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading
 from masticator_dynamics.nodes.joint_states.joint_state_runtime import JointStateRuntime
-from masticator_dynamics.nodes.joint_states.joint_state_stream import CLOSURE_TOLERANCE
-
-DECLARATIONS = (MECHANISM, CLOSURE_TOLERANCE, AUTOSTART)
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
-    """Values of the parameters."""
+class JointStateCompletionSettings:
+    """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str
-    closure_tolerance: float
-    autostart: bool
+    mechanism: MechanismName = 'masticator'
+    closure_tolerance: ClosureTolerance = 1e-3
+    autostart: Autostart = True
 
 
 class Completion(JointStateRuntime):
@@ -38,7 +35,7 @@ class Completion(JointStateRuntime):
     Parameters
     ----------
     node : ManagedNode
-    settings : Settings
+    settings : JointStateCompletionSettings
 
     Raises
     ------
@@ -46,7 +43,7 @@ class Completion(JointStateRuntime):
         When both topics are the same: the node would answer itself.
     """
 
-    def __init__(self, node: ManagedNode, settings: Settings):
+    def __init__(self, node: ManagedNode, settings: JointStateCompletionSettings):
         mechanism = Mechanism.load(settings.mechanism)
         topics = [node.resolve_topic_name(topic) for topic in ('joint_states_in', 'joint_states')]
         if topics[0] == topics[1]:
@@ -73,7 +70,7 @@ class Completion(JointStateRuntime):
 def main() -> int:
     """Run the node; returns the exit code."""
     return process.run(
-        lambda: ManagedNode('joint_state_completion', DECLARATIONS, Settings, Completion)
+        lambda: ManagedNode('joint_state_completion', JointStateCompletionSettings, Completion)
     )
 
 

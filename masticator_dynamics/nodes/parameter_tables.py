@@ -14,18 +14,25 @@ import re
 import sys
 from typing import Any
 
-from masticator_dynamics.nodes.common.declarations import Declaration
+from masticator_dynamics.nodes.common.parameters import Declaration, declarations
 
-# Where the declarations are, if not beside the node itself.
+# Where the settings are, if not beside the node itself.
 _ELSEWHERE = {'dynamics': 'dynamics.parameters'}
 _TABLE = re.compile(r'(<!-- parameters of (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
+def settings_of(node: str) -> type:
+    """Class of the settings of a node, ``twin`` or ``frame_path``: `TwinSettings`."""
+    module = f'masticator_dynamics.nodes.{_ELSEWHERE.get(node, f"{node}_node")}'
+    name = ''.join(part.title() for part in node.split('_'))
+    found: type = getattr(importlib.import_module(module), f'{name}Settings')
+    return found
+
+
 def parameter_table(node: str) -> str:
     """Markdown table of the parameters of a node."""
-    name = f'masticator_dynamics.nodes.{_ELSEWHERE.get(node, f"{node}_node")}'
     rows = ['| parameter | default | | may change |', '|---|---|---|---|']
-    for parameter in importlib.import_module(name).DECLARATIONS:
+    for parameter in declarations(settings_of(node)):
         changes = '' if parameter.read_only else 'yes'
         rows.append(
             f'| `{parameter.name}` | {_default(parameter.default)} | {_text(parameter)} '

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import time
+from typing import Annotated
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
@@ -20,15 +21,15 @@ from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.nodes.common import process
-from masticator_dynamics.nodes.common.declarations import (
-    AUTOSTART,
-    FRAME_PREFIX,
-    MECHANISM,
-    Declaration,
-)
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
+from masticator_dynamics.nodes.common.parameters import (
+    Autostart,
+    Declaration,
+    FramePrefix,
+    MechanismName,
+)
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 from masticator_dynamics.nodes.common.wire_message import WireMessage
 from masticator_dynamics.nodes.twin_simulation import TwinSimulation
@@ -37,50 +38,38 @@ _FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
 _LEAVE = 3.0  # s at the end, for whoever works with the drives
 _POLL = 0.02  # s
 
-DECLARATIONS = (
-    MECHANISM,
-    Declaration(
-        'drives',
-        'drives.yaml',
-        'Drives and their bus: a path, or a file in config/. The bus must be one that other '
-        'processes reach, such as udp_multicast.',
-    ),
-    Declaration(
-        'simulation',
-        'simulated_drives.yaml',
-        'What the motors are made of: a path, or a file in config/.',
-    ),
-    Declaration(
-        'food',
-        '',
-        'Between the molars: a shipped food, or path to a food YAML; empty: nothing.',
-    ),
-    Declaration('friction', True, 'Friction in contacts and actuated joints.'),
-    Declaration(
-        'fixture', True, 'The mechanism is held at home until the drives give their first effort.'
-    ),
-    Declaration('rate', 500.0, 'Of bite_force and ~/joint_states, Hz.', interval=(1.0, 2000.0)),
-    FRAME_PREFIX,
-    AUTOSTART,
-)
-
 
 _LONGEST = 200  # characters of a fault
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
-    """Values of the parameters."""
+class TwinSettings:
+    """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str
-    drives: str
-    simulation: str
-    food: str
-    friction: bool
-    fixture: bool
-    rate: float
-    frame_prefix: str
-    autostart: bool
+    mechanism: MechanismName = 'masticator'
+    drives: Annotated[
+        str,
+        Declaration(
+            'Drives and their bus: a path, or a file in config/. The bus must be one that other '
+            'processes reach, such as udp_multicast.'
+        ),
+    ] = 'drives.yaml'
+    simulation: Annotated[
+        str, Declaration('What the motors are made of: a path, or a file in config/.')
+    ] = 'simulated_drives.yaml'
+    food: Annotated[
+        str,
+        Declaration('Between the molars: a shipped food, or path to a food YAML; empty: nothing.'),
+    ] = ''
+    friction: Annotated[bool, Declaration('Friction in contacts and actuated joints.')] = True
+    fixture: Annotated[
+        bool, Declaration('The mechanism is held at home until the drives give their first effort.')
+    ] = True
+    rate: Annotated[
+        float, Declaration('Of bite_force and ~/joint_states, Hz.', interval=(1.0, 2000.0))
+    ] = 500.0
+    frame_prefix: FramePrefix = ''
+    autostart: Autostart = True
 
 
 class Twin:
@@ -93,7 +82,7 @@ class Twin:
     Parameters
     ----------
     node : ManagedNode
-    settings : Settings
+    settings : TwinSettings
 
     Raises
     ------
@@ -101,7 +90,7 @@ class Twin:
         For files that cannot be used, or a bus that cannot be opened.
     """
 
-    def __init__(self, node: ManagedNode, settings: Settings):
+    def __init__(self, node: ManagedNode, settings: TwinSettings):
         self._node = node
         drives = load_drives(settings.drives)
         mechanism = Mechanism(with_rotors(settings.mechanism, drives))
@@ -163,10 +152,10 @@ class Twin:
         for publisher in (self._states, self._bites):
             self._node.destroy_lifecycle_publisher(publisher)
 
-    def check(self, settings: Settings) -> None:
+    def check(self, settings: TwinSettings) -> None:
         """Nothing that the ranges do not say."""
 
-    def apply(self, settings: Settings) -> None:
+    def apply(self, settings: TwinSettings) -> None:
         """Nothing may change while it runs."""
 
     def fail(self, reason: str) -> None:
@@ -219,7 +208,7 @@ class TwinNode(ManagedNode):
     """Ends after node ``servo_drives``."""
 
     def __init__(self) -> None:
-        super().__init__('twin', DECLARATIONS, Settings, Twin)
+        super().__init__('twin', TwinSettings, Twin)
 
     def stop(self) -> None:
         """End all threads, when the drives have been left."""

@@ -10,6 +10,8 @@ import can
 from rclpy.serialization import serialize_message
 
 from masticator_dynamics.drives.can_bus import open_bus
+from masticator_dynamics.nodes.common.parameters import declarations
+from masticator_dynamics.nodes.parameter_tables import settings_of
 
 # Requests that are allowed to whoever may ask, and end what is to be looked at.
 _NOT_ASKED = ('change_state',)
@@ -97,5 +99,4 @@ def of_type(text, part):
 
 def parameters_of(node):
     """Names that a node declares."""
-    module = importlib.import_module(f'masticator_dynamics.nodes.{node}_node')
-    return [declaration.name for declaration in module.DECLARATIONS]
+    return [declaration.name for declaration in declarations(settings_of(node))]

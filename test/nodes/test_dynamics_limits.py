@@ -15,8 +15,8 @@ import rclpy  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 
-from masticator_dynamics.nodes.common.declarations import declare  # noqa: E402
-from masticator_dynamics.nodes.dynamics.parameters import DECLARATIONS, Settings  # noqa: E402
+from masticator_dynamics.nodes.common.parameters import declare  # noqa: E402
+from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings  # noqa: E402
 from masticator_dynamics.nodes.dynamics.publishers import Publishers  # noqa: E402
 from masticator_dynamics.nodes.dynamics.runtime import Runtime  # noqa: E402
 from nodes.harness import Client, NodeProcess, nanoseconds, wait_for  # noqa: E402
@@ -149,10 +149,8 @@ def test_what_limits_need_has_run_before_the_node_works(ros_node, monkeypatch, l
     record(within_limits._OneRow, 'keep')
     record(within_limits._OneRow, 'approach')
     record(within_limits._OneRow, 'obstacle')
-    declare(ros_node, DECLARATIONS)
-    declarations = [d for d in DECLARATIONS if d.name != 'limits']
-    values = {d.field: d.default for d in declarations} | {'limits': limits}
-    runtime = Runtime(ros_node, Settings(**values))
+    declare(ros_node, DynamicsSettings)
+    runtime = Runtime(ros_node, DynamicsSettings(limits=limits))
     try:
         done = set(called)
         assert done == (

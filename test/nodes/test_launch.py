@@ -3,7 +3,6 @@
 """Launch files and what they name: described, complete; with `launch` installed, executed."""
 
 import ast
-import importlib
 import json
 import py_compile
 import re
@@ -81,8 +80,10 @@ def test_files_that_a_launch_file_names_exist(name):
 
 def declarations(name):
     pytest.importorskip('rclpy', reason='rclpy is not installed')
-    module = 'dynamics.parameters' if name == 'dynamics' else f'{name}_node'
-    return importlib.import_module(f'masticator_dynamics.nodes.{module}').DECLARATIONS
+    from masticator_dynamics.nodes.common import parameters
+    from masticator_dynamics.nodes.parameter_tables import settings_of
+
+    return parameters.declarations(settings_of(name))
 
 
 @pytest.mark.parametrize('name', NODES)

@@ -14,9 +14,9 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.nodes.common.declarations import Declaration, declare, read
 from masticator_dynamics.nodes.common.diagnostics import shortened
 from masticator_dynamics.nodes.common.guard import Guard
+from masticator_dynamics.nodes.common.parameters import declare, read
 
 _SWITCH = 0.0002  # s; how long one thread may keep Python's lock from another
 
@@ -52,10 +52,8 @@ class ManagedNode(LifecycleNode):
     Parameters
     ----------
     name : str
-    declarations : sequence of Declaration
-        Parameters; ``mechanism`` and ``autostart`` must be among them.
     settings : type
-        Dataclass with a field for each of them.
+        Its fields are the parameters; ``mechanism`` and ``autostart`` must be among them.
     create : callable
         Makes the runtime of a node with settings, warmed up. Raises `MasticatorError` or OSError
         when it cannot; the node then stays unconfigured and says why.
@@ -64,16 +62,14 @@ class ManagedNode(LifecycleNode):
     def __init__(
         self,
         name: str,
-        declarations: Sequence[Declaration],
         settings: type,
         create: Callable[[ManagedNode, Any], Runtime],
     ):
         super().__init__(name)
         self._runtime: Runtime | None = None
         self.guard = Guard(self, self._callback_failed)
-        self._declarations, self._settings_type = declarations, settings
-        self._create = create
-        declare(self, declarations)
+        self._settings_type, self._create = settings, create
+        declare(self, settings)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
 
@@ -134,7 +130,7 @@ class ManagedNode(LifecycleNode):
         return super().on_shutdown(state)
 
     def _read_settings(self, changes: Sequence[Parameter] = ()) -> Any:
-        return read(self, self._declarations, self._settings_type, changes)
+        return read(self, self._settings_type, changes)
 
     def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         try:

@@ -21,7 +21,7 @@ from masticator_dynamics.nodes.dynamics.cycle import Answer, EffortClamp, Feedfo
 from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
 from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch, scaled_limits
-from masticator_dynamics.nodes.dynamics.parameters import Settings
+from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.nodes.dynamics.publishers import Publishers
 from masticator_dynamics.nodes.dynamics.trajectory_input import TrajectoryInput
 from masticator_dynamics.nodes.dynamics.trajectory_preparation import PreparedTrajectory
@@ -37,7 +37,7 @@ class Runtime:
     Parameters
     ----------
     node : LifecycleNode
-    settings : Settings
+    settings : DynamicsSettings
 
     Raises
     ------
@@ -47,7 +47,7 @@ class Runtime:
         For a goal or point frame that does not exist.
     """
 
-    def __init__(self, node: LifecycleNode, settings: Settings):
+    def __init__(self, node: LifecycleNode, settings: DynamicsSettings):
         self.mechanism = mechanism = _load(settings)
         mechanism.feedforward(mechanism.home.y, goal=settings.goal, friction=settings.friction)
         self.motion = ExecutedMotion(mechanism.home.y, mechanism.independent)
@@ -81,7 +81,7 @@ class Runtime:
         )
         self._warm_up()
 
-    def apply(self, settings: Settings) -> None:
+    def apply(self, settings: DynamicsSettings) -> None:
         """Take over parameters that may change.
 
         Raises
@@ -97,7 +97,7 @@ class Runtime:
             self.watch.limits = scaled_limits(self.mechanism, settings.effort_limit_scale)
         self._settings = settings
 
-    def check(self, settings: Settings) -> None:
+    def check(self, settings: DynamicsSettings) -> None:
         """Refuse a point frame that does not exist (`InputError`)."""
         if settings.bite_force_point_frame:
             self.bite.check_frame(settings.bite_force_point_frame)
@@ -155,7 +155,7 @@ class Runtime:
             watch=watch,
         )
 
-    def _present_settings(self) -> Settings:
+    def _present_settings(self) -> DynamicsSettings:
         return self._settings
 
     def _run_cycle(self, due: int) -> None:
@@ -239,7 +239,7 @@ class Runtime:
         return LoadWatch(mechanism, tight)
 
 
-def _load(settings: Settings) -> Mechanism:
+def _load(settings: DynamicsSettings) -> Mechanism:
     """The mechanism, with the rotors of its drives where there are any."""
     if not settings.drives:
         return Mechanism.load(settings.mechanism)

@@ -20,7 +20,7 @@ from masticator_dynamics.nodes.common.messages import RELIABLE
 from masticator_dynamics.nodes.common.trajectory_cdr import Trajectory, decode
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
 from masticator_dynamics.nodes.dynamics.newest_first import NewestFirst, OvertakenError
-from masticator_dynamics.nodes.dynamics.parameters import Settings
+from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.nodes.dynamics.trajectory_points import (
     TrajectoryPoints,
     read_points,
@@ -72,7 +72,7 @@ class TrajectoryInput:
         node: LifecycleNode,
         mechanism: Mechanism,
         motion: ExecutedMotion,
-        settings: Callable[[], Settings],
+        settings: Callable[[], DynamicsSettings],
         now: Callable[[], int],
         accepted: Callable[[PreparedTrajectory], None],
     ):

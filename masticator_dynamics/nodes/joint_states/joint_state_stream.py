@@ -16,7 +16,6 @@ from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.nodes.common.declarations import Declaration
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN, Rejections
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
@@ -32,14 +31,6 @@ _LARGEST = 65536  # bytes; states of a thousand joints, of which ours may be som
 _LAG = 1_000_000_000  # ns; when one has waited for longer, all but the newest are skipped
 _POLL = 0.1  # s; how soon the thread sees that it should end
 _SILENCE = 1.0  # s without messages before there is a warning
-
-CLOSURE_TOLERANCE = Declaration(
-    'closure_tolerance',
-    1e-3,
-    'Largest gap of a loop that measured actuated joints may leave, m.',
-    read_only=False,
-    interval=(1e-9, 1e-1),
-)
 
 Answer = Callable[[Header, JointReading], None]
 

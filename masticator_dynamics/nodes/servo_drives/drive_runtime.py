@@ -39,7 +39,7 @@ class DriveRuntime:
     Parameters
     ----------
     node : LifecycleNode
-    settings : Settings
+    settings : ServoDrivesSettings
 
     Raises
     ------
