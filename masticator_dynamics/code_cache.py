@@ -11,12 +11,14 @@ takes its place, which means that everything is compiled again, and a warning sa
 from __future__ import annotations
 
 import atexit
+import functools
 import grp
 import os
 import pathlib
 import pwd
 import shutil
 import stat
+import sys
 import tempfile
 import warnings
 
@@ -38,6 +40,8 @@ def code_folder(name: str) -> pathlib.Path | None:
         cannot be written or is not safe, in a fresh folder that lasts as long as this process and
         is used by its children, too; None where there cannot be one.
     """
+    if 'numba' in sys.modules:  # what the traced code keeps is compiled without it
+        _tell_of_compiling()
     chosen = os.environ.get('NUMBA_CACHE_DIR')
     home = pathlib.Path(chosen) if chosen else platformdirs.user_cache_path('masticator_dynamics')
     folder = home.absolute() / name
@@ -53,6 +57,23 @@ def code_folder(name: str) -> pathlib.Path | None:
         stacklevel=2,
     )
     return _fresh_folder(name)
+
+
+@functools.cache
+def _tell_of_compiling() -> None:
+    """Whoever waits at a terminal is told, once, that numba compiles something."""
+    from numba.core import event
+
+    class Told(event.Listener):  # type: ignore[misc]
+        def on_start(self, _: event.Event) -> None:
+            event.unregister('numba:compile', self)
+            if sys.stderr.isatty():
+                print('compiling, once for this version: a minute or more ...', file=sys.stderr)
+
+        def on_end(self, _: event.Event) -> None:
+            """Of what was not in the cache."""
+
+    event.register('numba:compile', Told())
 
 
 def _make(folder: pathlib.Path) -> None:

@@ -75,7 +75,8 @@ def write(
 ) -> pathlib.Path:
     """Description files of a mechanism in a folder; platform is the last link with mass."""
     base = keys.setdefault('base', 'ground')
-    keys.setdefault('platform', [part.link for part in parts if part.mass][-1])
+    if 'platform' not in keys:
+        keys['platform'] = [part.link for part in parts if part.mass][-1]
     keys.setdefault('gravity', [0.5, -9.0, -2.0])
     (folder / f'{name}.urdf').write_text(urdf(base, parts), encoding='utf-8')
     file = folder / f'{name}.yaml'

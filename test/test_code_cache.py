@@ -157,3 +157,22 @@ def test_a_prepared_pickle_does_not_run(tmp_path: pathlib.Path) -> None:
     (tmp_path / 'cache/kernels').chmod(0o777)
     assert 'RuntimeWarning' in run()
     assert not trap.exists()
+
+
+COMPILED = """
+import sys
+from masticator_dynamics.engine import jit
+
+sys.stderr.isatty = lambda: sys.argv[1] == 'terminal'
+jit.cache_directory()  # as every kernel does that is kept
+kernels = [jit.kept_in(None, lambda x: x + 1), jit.kept_in(None, lambda x: x + 2)]
+assert [kernel(1) for kernel in kernels] == [2, 3]
+"""
+
+
+@pytest.mark.parametrize('where', ['terminal', 'pipe'])
+def test_compiling_is_told_once_and_only_at_a_terminal(tmp_path, where: str) -> None:
+    cache = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
+    command = [sys.executable, '-c', COMPILED, where]
+    done = subprocess.run(command, env=cache, capture_output=True, text=True, check=True)
+    assert done.stderr.count('compiling, once') == (where == 'terminal')

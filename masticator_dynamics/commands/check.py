@@ -15,6 +15,7 @@ from masticator_dynamics.description.schema import Closure, Contact
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.equations import gap
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.view.shapes import shapes
 
 
 @click.command()
@@ -27,6 +28,8 @@ def check(mechanism: str) -> None:
     masses and limits. What is broken is an error.
     """
     loaded = Mechanism.load(mechanism)
+    for doubt in (*_massless(loaded), *_pictures(loaded)):
+        click.echo(f'warning: {doubt}', err=True)
     sections = {
         loaded.name: _summary(loaded),
         'Spaces': _spaces(loaded),
@@ -139,6 +142,41 @@ def _masses(mechanism: Mechanism) -> Iterator[Row]:
             shown = ' '.join(f'{moment:.4g}' for moment in np.where(moments > 0.0, moments, 0.0))
             yield name, f'{inertia.mass:.6g} kg', f'principal moments {shown} kg m^2'
     yield 'all', f'{sum(inertia.mass for inertia in links.values()):.6g} kg', ''
+
+
+def _massless(mechanism: Mechanism) -> Iterator[str]:
+    """A sentence for joints that can move without moving any mass, rotors' included."""
+    description, tree = mechanism.description, mechanism.structure.tree
+    home = mechanism.home
+    poses, tangent = tree.poses(home.q), home.tangent
+    rotors = [description.actuators.get(joint.name) for joint in tree.joints]
+    inertia = np.diag([0.0 if motor is None else motor.joint_inertia for motor in rotors])
+    for body, part in enumerate(tree.inertias):
+        linear = poses.point_jacobian(body, poses.point(body, part.center_of_mass))
+        turning = poses.rotations[body].T @ poses.angular_jacobian(body)
+        inertia += part.mass * linear.T @ linear + turning.T @ part.about_center @ turning
+    felt = tangent.T @ inertia @ tangent
+    units = np.sqrt(np.where(np.diag(felt) > 0.0, np.diag(felt), 1.0))
+    sizes, directions = np.linalg.eigh(felt / np.outer(units, units))
+    moved = np.abs(tangent @ (directions[:, sizes < 1e-12] / units[:, None]))
+    names = [
+        joint.name for joint, row in zip(tree.joints, moved, strict=True) if (row > 1e-9).any()
+    ]
+    if names:
+        yield (
+            f'{description.urdf_file}: joints {", ".join(names)} can move without moving any mass: '
+            'efforts are those of loads alone, and forward dynamics (twin, MuJoCo) has none; give '
+            'what they move an <inertial>, or their motor a rotor_inertia'
+        )
+
+
+def _pictures(mechanism: Mechanism) -> Iterator[str]:
+    """A sentence for shapes that cannot be drawn: motion and efforts do not need them."""
+    description = mechanism.description
+    missing = shapes(description.urdf_xml, description.urdf_file.parent)[1]
+    if missing:
+        more = f', and {len(missing) - 1} more' if len(missing) > 1 else ''
+        yield f'{description.urdf_file}: {missing[0]}{more}; the dynamics are the same'
 
 
 def _limits(mechanism: Mechanism, actuated: bool) -> Iterator[Row]:

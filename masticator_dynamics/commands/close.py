@@ -16,6 +16,8 @@ from masticator_dynamics.errors import ClosureError, DescriptionError, Descripti
 from masticator_dynamics.files.tables import replacing
 from masticator_dynamics.loops.closed_pose import ClosedPose, closed_pose
 
+_ZERO = 1e-14  # rad or m
+
 
 @click.command()
 @click.argument('file')
@@ -58,8 +60,8 @@ def _position(text: str) -> tuple[str, float]:
 
 
 def _home(found: ClosedPose) -> dict[str, float]:
-    """Joints that are not at 0."""
-    return {joint: value for joint, value in found.home.items() if value != 0.0}
+    """Joints that are not at 0, but for rounding."""
+    return {joint: value for joint, value in found.home.items() if abs(value) > _ZERO}
 
 
 def _why(description: MechanismDescription, found: ClosedPose) -> str:

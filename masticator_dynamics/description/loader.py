@@ -119,16 +119,35 @@ def _described(
     file: pathlib.Path, content: schema.MechanismFile, urdf_file: pathlib.Path, xml: str
 ) -> MechanismDescription:
     tree = urdf.parse(xml, urdf_file)
-    _check_names(content, tree, file)
-    for warning in (*tree.warnings, *_outside(content.home, tree)):
+    closures, home = _with_mimics(content, tree)
+    _check_names(content, closures, tree, file)
+    for warning in (*tree.warnings, *_outside(home, tree)):
         warnings.warn(f'{urdf_file}: {warning}', DescriptionWarning, stacklevel=3)
     actuators = {j: content.actuators.get(j, schema.Actuator()) for j in content.actuated}
     return MechanismDescription(
         file, content.name, content.description, urdf_file, xml, tree, content.base,
         content.platform, content.gravity, content.independent, content.actuated,
-        dict(content.home), content.closures, content.contacts, actuators, content.force_joints,
+        home, closures, content.contacts, actuators, content.force_joints,
         dict(content.flexible), dict(_physics(content, tree)),
     )  # fmt: skip
+
+
+def _with_mimics(
+    content: schema.MechanismFile, tree: urdf.Tree
+) -> tuple[tuple[schema.Closure, ...], dict[str, float]]:
+    """Closures with a coupling for each ``<mimic>`` of the URDF, and a home that keeps them."""
+    couplings = tuple(
+        schema.Closure(
+            name=f'{m.joint}_mimic', type='coupling', joint=m.joint,
+            of={m.other: (m.multiplier,)}, offset=m.offset,
+        )
+        for m in tree.mimics
+    )  # fmt: skip
+    home = dict(content.home)
+    for m in len(tree.mimics) * tree.mimics:  # a chain of them settles, whatever its order
+        if m.joint not in content.home:
+            home[m.joint] = m.multiplier * home.get(m.other, 0.0) + m.offset
+    return (*content.closures, *couplings), home
 
 
 def _physics(
@@ -186,7 +205,12 @@ def _checked(data: dict[str, Any], file: pathlib.Path) -> schema.MechanismFile:
     return checked(schema.MechanismFile, data, file)
 
 
-def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.Path) -> None:
+def _check_names(
+    content: schema.MechanismFile,
+    closures: tuple[schema.Closure, ...],
+    tree: urdf.Tree,
+    file: pathlib.Path,
+) -> None:
     """Every joint, link and constraint named in the YAML exists, once, with usable numbers."""
 
     def refuse(key: str, reason: str) -> None:
@@ -221,12 +245,12 @@ def _check_names(content: schema.MechanismFile, tree: urdf.Tree, file: pathlib.P
         )
     for name in content.flexible:
         _known(name, tree.links, f'flexible.{name}', 'link', refuse)
-    constraints = [c.name for c in content.closures] + [c.name for c in content.contacts]
+    constraints = [c.name for c in closures] + [c.name for c in content.contacts]
     _unique(constraints, 'closures, contacts', refuse)
     carriers = tree.carriers()
     if carriers[content.platform] == tree.root:
         refuse('platform', f'{content.platform!r} does not move against the base')
-    check_closures(content.closures, tree, moving, refuse)
+    check_closures(closures, tree, moving, refuse)
     check_contacts(content.contacts, tree, refuse)
 
 

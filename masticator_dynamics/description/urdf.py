@@ -58,16 +58,28 @@ class Joint:
 
 
 @dataclasses.dataclass(frozen=True)
+class Mimic:
+    """A joint whose position is ``multiplier`` times that of another plus ``offset``, rad or m."""
+
+    joint: str
+    other: str
+    multiplier: float
+    offset: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Tree:
     """Links and joints of a URDF, joints ordered from the root outwards.
 
-    ``warnings`` name what was passed over or looks wrong, a sentence each.
+    ``warnings`` name what was passed over or looks wrong, a sentence each. ``mimics`` are joints
+    that ``<mimic>`` couples to others.
     """
 
     root: str
     joints: tuple[Joint, ...]
     links: dict[str, Inertia]
     warnings: tuple[str, ...] = ()
+    mimics: tuple[Mimic, ...] = ()
 
     def carriers(self) -> dict[str, str]:
         """For each link the one that its rigid body starts with: across fixed joints."""
@@ -112,7 +124,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
             robot = urdf_parser_py.urdf.URDF.from_xml_string(plain.xml)
     except Exception as error:  # the parser raises many types, AssertionError among them
         raise DescriptionError(file, '', f'URDF: {_one_line(error)}') from error
-    _refuse_what_is_not_read(robot, file)
+    _refuse_namesakes(robot, file)
     links = {link.name: _inertia(link, file) for link in robot.links}
     joints = {joint.child: _joint(joint, links, file) for joint in robot.joints}
     if len(joints) != len(robot.joints):
@@ -122,7 +134,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     if len(roots) != 1:
         raise DescriptionError(file, '', f'a URDF has one root link, this one has {roots}')
     outwards = _outwards(roots[0], list(joints.values()), file)
-    tree = Tree(roots[0], outwards, links)
+    tree = Tree(roots[0], outwards, links, (), tuple(_mimics(robot, file)))
     doubts = (*plain.warnings, *_doubtful_inertias(links), *_forgotten_masses(tree, plain.shaped))
     return dataclasses.replace(tree, warnings=doubts)
 
@@ -147,18 +159,31 @@ def _forgotten_masses(tree: Tree, shaped: Iterable[str]) -> Iterator[str]:
             yield f'link {name} has a shape but no <inertial>: its body counts as massless'
 
 
-def _refuse_what_is_not_read(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path) -> None:
-    """Nothing that changes the mechanism may be passed over."""
+def _refuse_namesakes(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path) -> None:
     for kind, items in (('link', robot.links), ('joint', robot.joints)):
         names = [item.name for item in items]
         for name in names:
             if names.count(name) > 1:
                 raise DescriptionError(file, f'{kind} {name}', 'appears twice')
+
+
+def _mimics(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path) -> Iterator[Mimic]:
+    """Joints that are coupled to others."""
+    moving = {joint.name for joint in robot.joints if joint.type in MOVING_TYPES}
     for joint in robot.joints:
-        if joint.mimic is not None:
-            raise DescriptionError(
-                file, f'joint {joint.name}', '<mimic> is not supported; use closures'
+        if joint.mimic is None:
+            continue
+        key, other = f'joint {joint.name}', joint.mimic.joint
+        if joint.name not in moving or other not in moving - {joint.name}:
+            raise DescriptionError(file, key, f'<mimic> of {other!r}: two moving joints are needed')
+        ratio, offset = joint.mimic.multiplier, joint.mimic.offset
+        ratio, offset = 1.0 if ratio is None else float(ratio), float(offset or 0.0)
+        if not (np.isfinite(ratio) and np.isfinite(offset) and ratio):
+            reason = (
+                f'<mimic> multiplier {ratio} or offset {offset} is not finite, or couples nothing'
             )
+            raise DescriptionError(file, key, reason)
+        yield Mimic(joint.name, other, ratio, offset)
 
 
 def _outwards(root: str, joints: list[Joint], file: pathlib.Path) -> tuple[Joint, ...]:
@@ -173,9 +198,23 @@ def _outwards(root: str, joints: list[Joint], file: pathlib.Path) -> tuple[Joint
         ordered.append(joint)
         stack.extend(reversed(children.get(joint.child, [])))
     if len(ordered) != len(joints):
-        lost = sorted({j.name for j in joints} - {j.name for j in ordered})
-        raise DescriptionError(file, f'joint {lost[0]}', 'not connected to the root link')
+        ring = _ring({j.child: j for j in joints if j not in ordered})
+        links = ' on '.join([*(joint.child for joint in ring), ring[0].child])
+        reason = (
+            f'not connected to the root link {root!r}: its links hang in a ring, {links}; leave '
+            'this joint out of the URDF and say it as a closure in the YAML file'
+        )
+        raise DescriptionError(file, f'joint {ring[0].name}', reason)
     return tuple(ordered)
+
+
+def _ring(above: dict[str, Joint]) -> list[Joint]:
+    """Joints from child to parent around a ring, of joints by child that no root carries."""
+    link, passed = next(iter(above)), []
+    while link not in passed:
+        passed.append(link)
+        link = above[link].parent
+    return [above[name] for name in passed[passed.index(link) :]]
 
 
 def _joint(

@@ -42,14 +42,17 @@ def read_urdf(file: pathlib.Path) -> Model:
         root = ElementTree.fromstring(text.encode())
     except ElementTree.ParseError as error:
         raise DescriptionError(file, '', f'URDF: not XML: {error}') from error
-    couplings, losses = list(_mimics(root, file)), dict(_losses(root, file))
     loops = list(_loops(root, file))
     tree = urdf.parse(ElementTree.tostring(root, encoding='unicode'), file)
     model = Model(
         file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints)
     )
     model.notes += tree.warnings
-    model.couplings, model.loops = couplings, loops or list(_closing_frames(tree))
+    model.couplings = [
+        Coupling(f'{m.joint}_mimic', m.joint, m.other, (m.offset, m.multiplier))
+        for m in tree.mimics
+    ]
+    model.loops = loops or list(_closing_frames(tree))
     model.shapes = {
         str(link.get('name')): [*link.findall('visual'), *link.findall('collision')]
         for link in ElementTree.fromstring(text.encode()).findall('link')
@@ -59,8 +62,8 @@ def read_urdf(file: pathlib.Path) -> Model:
             if frame.link not in model.links:
                 reason = f'link {frame.link!r} does not exist in the URDF'
                 raise DescriptionError(file, loop.name, reason)
-    model.damping = {name: damping for name, (damping, _) in losses.items() if damping}
-    model.dry = {name: friction for name, (_, friction) in losses.items() if friction}
+    model.damping = {joint.name: joint.damping for joint in tree.joints if joint.damping}
+    model.dry = {joint.name: joint.friction for joint in tree.joints if joint.friction}
     model.motors = {name: Motor() for name in _driven(root) if model.has_moving(name)}
     return model
 
@@ -72,38 +75,6 @@ def _driven(root: ElementTree.Element) -> Iterator[str]:
             yield str(joint.get('name'))
     for joint in root.findall('transmission/joint'):
         yield str(joint.get('name'))
-
-
-def _mimics(root: ElementTree.Element, file: pathlib.Path) -> Iterator[Coupling]:
-    """Take ``<mimic>`` out of joints."""
-    names = {joint.get('name') for joint in root.findall('joint')}
-    for joint in root.findall('joint'):
-        mimic = joint.find('mimic')
-        if mimic is None:
-            continue
-        joint.remove(mimic)
-        place, other = f'joint {joint.get("name")}', mimic.get('joint')
-        if other not in names or other == joint.get('name'):
-            raise DescriptionError(file, place, f'<mimic> of {other!r}, which is no other joint')
-        offset = _numbers(mimic, 'offset', '0', 1, file, place)[0]
-        ratio = _numbers(mimic, 'multiplier', '1', 1, file, place)[0]
-        name = str(joint.get('name'))
-        yield Coupling(f'{name}_mimic', name, str(other), (offset, ratio))
-
-
-def _losses(
-    root: ElementTree.Element, file: pathlib.Path
-) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Take ``<dynamics>`` out of joints: damping and dry friction by name."""
-    for joint in root.findall('joint'):
-        dynamics = joint.find('dynamics')
-        if dynamics is not None:
-            joint.remove(dynamics)
-            place = f'joint {joint.get("name")}'
-            losses = (
-                _numbers(dynamics, name, '0', 1, file, place)[0] for name in ('damping', 'friction')
-            )
-            yield str(joint.get('name')), (next(losses), next(losses))
 
 
 def _loops(root: ElementTree.Element, file: pathlib.Path) -> Iterator[Loop]:

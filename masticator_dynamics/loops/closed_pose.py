@@ -11,6 +11,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.constraint import moving_joints
 from masticator_dynamics.engine.descent import Loops, descend
 from masticator_dynamics.engine.equations import all_constraints, extent, gap, opposed_axis
 from masticator_dynamics.engine.redundancy import ROUNDING
@@ -60,6 +61,8 @@ class _Search:
         self.loops = Loops(self.tree, tuple(constraints), extent(self.tree, constraints, still))
         self.lower = np.array([joint.lower for joint in self.tree.joints])
         self.upper = np.array([joint.upper for joint in self.tree.joints])
+        looped = {joint for c in constraints for joint in moving_joints(self.tree, c)}
+        self.looped = np.array([i in looped for i in range(len(self.tree.joints))], dtype=bool)
         independent = description.independent
         self._dependent = [i for i, j in enumerate(self.tree.joints) if j.name not in independent]
         self._turning = np.array([joint.type != 'prismatic' for joint in self.tree.joints])
@@ -154,12 +157,14 @@ def closed_pose(
     best, least = first, (True, np.inf, True, np.inf)
     for attempt in range(STARTS):
         away = rng.uniform(-1.0, 1.0, len(names)) * min(3.0, 0.25 * attempt)
-        q = search.settle(first + np.where(held, 0.2, 1.0) * away * search.loops.joint_units)
+        far = np.where(held, 0.2, 1.0) * search.looped  # others stay where they are
+        q = search.settle(first + far * away * search.loops.joint_units)
         merit = search.merit(q)
         if merit < least:
             best, least = q, merit
         still_open, _, singular, outside = least
         if not still_open and (attempt >= _CLOSED_TRIED or not (singular or outside)):
             break
+    best = np.where(search.looped, best, first)
     home = {name: float(value) for name, value in zip(names, best, strict=True)}
     return ClosedPose(home, search.gaps(best), attempt + 1, search.outside(best))

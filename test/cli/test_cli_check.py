@@ -6,7 +6,9 @@ import pathlib
 import re
 import shutil
 
+import linkages
 import pytest
+from linkages import Part, frame
 
 from masticator_dynamics.files.share import share_directory
 
@@ -114,3 +116,53 @@ def test_unknown_mechanisms_are_refused_naming_the_shipped(run, tmp_path) -> Non
     answer = run('check', tmp_path / 'none.yaml')
     assert answer.status == 2
     assert 'none.yaml: No such file' in answer.err
+
+
+def arm(folder: pathlib.Path, mass: float, **keys: object) -> pathlib.Path:
+    """Two driven joints in a row; only the second link may have mass."""
+    parts = [Part('one', 'base'), Part('two', 'one', (0.3, 0.0, 0.0), mass=mass)]
+    joints = [part.joint for part in parts]
+    return linkages.write(
+        folder, parts, base='base', platform='two', independent=joints, actuated=joints, **keys
+    )
+
+
+def test_driven_chains_without_mass_are_told(run, tmp_path) -> None:
+    answer = run('check', arm(tmp_path, 0.0))
+    assert answer.status == 0
+    assert 'joints one_joint, two_joint can move without moving any mass' in answer.err
+    motors = {'one_joint': {'rotor_inertia': 1e-5}, 'two_joint': {'rotor_inertia': 1e-7}}
+    assert run('check', arm(tmp_path, 0.0, actuators=motors)).err == ''
+    assert run('check', arm(tmp_path, 1.0)).err == ''
+
+
+def test_a_crank_without_mass_is_felt_by_what_its_loop_moves(run, tmp_path) -> None:
+    """A parallelogram whose rocker alone has mass, and one without any."""
+    for mass in (1.0, 0.0):
+        parts = [
+            Part('crank', 'base'), Part('rod', 'crank', (0.1, 0.0, 0.0)),
+            frame('tip', 'rod', (0.4, 0.0, 0.0)),
+            Part('rocker', 'base', (0.4, 0.0, 0.0), mass=mass),
+            frame('seat', 'rocker', (0.1, 0.0, 0.0)),
+        ]  # fmt: skip
+        driven = {'independent': ['crank_joint'], 'actuated': ['crank_joint']}
+        home = {'crank_joint': 1.0, 'rod_joint': -1.0, 'rocker_joint': 1.0}
+        loop = {'name': 'loop', 'frames': ['tip', 'seat']}
+        file = linkages.write(
+            tmp_path, parts, base='base', platform='rod', home=home, closures=[loop], **driven
+        )
+        told = run('check', file).err
+        assert ('can move without moving any mass' in told) == (mass == 0.0)
+    for part in ('crank', 'rod', 'rocker'):
+        assert f'{part}_joint' in told
+
+
+def test_meshes_that_are_not_there_are_told(run, tmp_path) -> None:
+    file = arm(tmp_path, 1.0)
+    urdf = next(tmp_path.glob('*.urdf'))
+    mesh = '<visual><geometry><mesh filename="lost.stl"/></geometry></visual>'
+    text = urdf.read_text().replace('<link name="two">', f'<link name="two">{mesh}{mesh}')
+    urdf.write_text(text)
+    answer = run('check', file)
+    assert answer.status == 0
+    assert "link two: the mesh 'lost.stl' is not there and is not shown, and 1 more" in answer.err

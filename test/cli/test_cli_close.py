@@ -117,3 +117,20 @@ def test_a_home_that_was_found_gives_efforts(name: str) -> None:
     row = rows[0]
     effort = mechanism.feedforward(row['y'], row['y_dot'], row['y_ddot'], row['wrench'])
     assert samples.relative_error(effort.actuated, row['effort']) < 1e-8
+
+
+def test_joints_of_no_loop_stay_where_they_are(run, tmp_path: pathlib.Path) -> None:
+    """From 0 the four-bar is stretched, so that it is searched for; what it turns on is not."""
+    parts = [
+        Part('slew', 'ground', axis=(1.0, 0.0, 0.0), mass=1.0),
+        Part('crank', 'slew', mass=1.0), Part('rod', 'crank', (0.1, 0.0, 0.0), mass=1.0),
+        frame('tip', 'rod', (0.4, 0.0, 0.0)), Part('rocker', 'slew', (0.4, 0.0, 0.0), mass=1.0),
+        frame('seat', 'rocker', (0.3, 0.0, 0.0)), Part('hand', 'rocker', mass=1.0),
+    ]  # fmt: skip
+    driven = [f'{name}_joint' for name in ('slew', 'crank', 'hand')]
+    loop = {'name': 'loop', 'frames': ['tip', 'seat']}
+    keys = {'independent': driven, 'actuated': driven, 'closures': [loop]}
+    file = linkages.write(tmp_path, parts, **keys)
+    found = yaml.safe_load(run('close', file, '--from', 'hand_joint=0.3').out)['home']
+    assert sorted(found) == ['crank_joint', 'hand_joint', 'rocker_joint', 'rod_joint']
+    assert found['hand_joint'] == 0.3

@@ -74,7 +74,7 @@ ROD_2 = '<child link="rod_2"/><origin'
         (
             'a.urdf',
             CLOSED.replace(ROD_2, f'<mimic joint="elbow_9"/>{ROD_2}'),
-            "<mimic> of 'elbow_9', which is no other joint",
+            "<mimic> of 'elbow_9': two moving joints are needed",
         ),
         ('a.sdf', CLOSED, 'its root element is <robot>, not <sdf>'),
         ('a.sdf', SDF[:-60], 'not XML'),

@@ -216,9 +216,20 @@ def test_impossible_limits(old: str, new: str, reason: str) -> None:
     assert error.key == 'joint tilt' and reason in error.reason
 
 
-def test_couplings_that_are_not_computed() -> None:
-    error = refused(TILT_AXIS, TILT_AXIS + '<mimic joint="slide" multiplier="2"/>')
-    assert error.key == 'joint tilt' and '<mimic> is not supported' in error.reason
+@pytest.mark.parametrize(
+    ('mimic', 'reason'),
+    [
+        ('joint="tilt"', "<mimic> of 'tilt': two moving joints are needed"),
+        ('joint="top"', "<mimic> of 'top': two moving joints are needed"),
+        ('joint="nowhere"', "<mimic> of 'nowhere': two moving joints are needed"),
+        ('joint="slide" multiplier="inf"', 'multiplier inf or offset 0.0 is not finite'),
+        ('joint="slide" multiplier="0"', 'multiplier 0.0 or offset 0.0 is not finite, or couples'),
+        ('joint="slide" offset="nan"', 'multiplier 1.0 or offset nan is not finite'),
+    ],
+)
+def test_mimics_that_couple_nothing(mimic: str, reason: str) -> None:
+    error = refused(TILT_AXIS, f'{TILT_AXIS}<mimic {mimic}/>')
+    assert error.key == 'joint tilt' and reason in error.reason
 
 
 def test_losses_of_joints() -> None:
@@ -276,7 +287,8 @@ def test_a_child_of_two_parents() -> None:
 
 def test_a_ring_of_links() -> None:
     error = refused('<parent link="ground"/>', '<parent link="head"/>')
-    assert 'not connected to the root' in error.reason
+    assert error.key == 'joint slide' and "not connected to the root link 'ground'" in error.reason
+    assert 'in a ring, foot on head on rungs on foot; leave' in error.reason
 
 
 @pytest.mark.parametrize(
