@@ -51,7 +51,11 @@ def read_motion(source: str, mechanism: Mechanism) -> MotionFile:
     InputError
         Naming file, row and column.
     """
-    table = read_table(source)
+    return motion_in(read_table(source), mechanism)
+
+
+def motion_in(table: Table, mechanism: Mechanism) -> MotionFile:
+    """Take a motion out of a table; otherwise as :func:`read_motion`."""
     names = mechanism.independent
     time, y = table.increasing('time'), table.numbers(names)
     derivatives = table.all_or_none(

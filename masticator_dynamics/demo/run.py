@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pathlib
 from collections.abc import Sequence
 
@@ -19,10 +20,13 @@ from masticator_dynamics.demo.script import Script, built_in_script, recorded_sc
 from masticator_dynamics.demo.session import NODE_MODULE, record_session
 from masticator_dynamics.demo.summary import Summary, summarise
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.tables import write_table
+from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.view.player import page_of
+from masticator_dynamics.view.run import load_run
 
 RESULTS = ('run.mcap', 'run.csv', 'run.png', 'summary.json', 'summary.txt', 'node.log')
+PAGE = 'run.html'  # where the packages for it are installed
 PACKAGES = {
     'ros': ('rclpy', 'diagnostic_msgs', 'geometry_msgs', 'sensor_msgs', 'trajectory_msgs'),
     'demo': ('matplotlib', 'mcap', 'mcap_ros2', 'tqdm'),
@@ -42,7 +46,8 @@ def run_demo(
 
     Leaves ``run.mcap`` (every message, sent and received), ``run.csv`` (a row per cycle),
     ``run.png``, ``summary.json``, ``summary.txt`` and ``node.log`` in a folder, in place of those
-    of an earlier run; prints the summary.
+    of an earlier run; prints the summary. With the extra ``view`` also ``run.html``, the run to
+    look at in a browser.
 
     Parameters
     ----------
@@ -81,9 +86,12 @@ def run_demo(
         record_session(work, model, script, rate, progress, node_module)
         progress.stage('Checking and plotting')
         summary = _judge(work, model, script, rate)
+        if importlib.util.find_spec('viser'):
+            write_text(str(work / PAGE), page_of([load_run(work / 'run.mcap', mechanism)])[0])
         return summary.as_text(), summary.checks
 
-    return leave_results(output, RESULTS, TIMING, progress, produce)
+    results = (*RESULTS, PAGE) if importlib.util.find_spec('viser') else RESULTS
+    return leave_results(output, results, TIMING, progress, produce)
 
 
 def _judge(work: pathlib.Path, model: Mechanism, script: Script, rate: float) -> Summary:

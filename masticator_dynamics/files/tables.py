@@ -160,6 +160,32 @@ def read_table(source: str) -> Table:
         raise InputError(f'{name}: line {line}: not UTF-8 text') from error
 
 
+def read_cut_table(source: str) -> tuple[Table, str]:
+    """Read a CSV file whose writer may have been stopped in the middle of its last row.
+
+    Returns
+    -------
+    table : Table
+        Without that row.
+    cut : str
+        A sentence about it; empty where the file is whole.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_table`.
+    """
+    try:
+        return read_table(source), ''
+    except InputError:
+        text = read_bytes(source, _LARGEST).decode('utf-8-sig', errors='replace')
+        whole, _, last = text.rpartition('\n')
+        if not last.strip() or last.count(',') >= whole.partition('\n')[0].count(','):
+            raise
+    table = Table(source, whole)
+    return table, f'{source}: it ends in the middle of a row: {len(table)} rows are whole'
+
+
 def check_writable(target: str) -> None:
     """Refuse early, before long work, a file that cannot be written.
 

@@ -13,6 +13,7 @@ import os
 import pathlib
 import platform
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -190,13 +191,22 @@ def _results(
         return
     # Fresh processes: compiled code and a model of their own, no threads inherited.
     context = multiprocessing.get_context('spawn')
-    with concurrent.futures.ProcessPoolExecutor(processes, mp_context=context) as pool:
+    with concurrent.futures.ProcessPoolExecutor(
+        processes, mp_context=context, initializer=_end_with_the_parent
+    ) as pool:
         waiting = {pool.submit(_chewed, *task): task[0] for task in work}
         try:
             for future in concurrent.futures.as_completed(waiting):
                 yield waiting[future], future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_the_parent() -> None:
+    """A killed experiment must not go on in its workers, beside one that takes over from it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
 
 
 def _robots(

@@ -227,7 +227,10 @@ def _figures_figure(results: Sequence[Result]) -> Any:
         axes.set_ylabel(unit)
         axes.set_xlim(-0.6, len(names) - 0.4)
         axes.set_xticks(range(len(names)), [_label(key) for key in names], fontsize=8)
-        axes.tick_params(axis='x', rotation=30 if len(names) > 3 else 0)
+        if len(names) > 3:
+            axes.tick_params(axis='x', rotation=30)
+            for label in axes.get_xticklabels():
+                label.set(horizontalalignment='right', rotation_mode='anchor')
         axes.grid(axis='y', alpha=0.3)
     for axes in panels.flat[len(chosen) :]:
         axes.set_visible(False)

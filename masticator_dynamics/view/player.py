@@ -55,8 +55,8 @@ class Player:
 
     @property
     def missing(self) -> list[str]:
-        """Shapes that are not shown."""
-        return self._scenes[0].missing
+        """Sentences: files that end in the middle, and shapes that are not shown."""
+        return [*(run.cut for run in self.runs if run.cut), *self._scenes[0].missing]
 
     def show(self, now: float) -> None:
         """Move all runs to a time, s."""
@@ -176,7 +176,7 @@ def start_server(host: str, port: int) -> viser.ViserServer:
 
 
 def page_of(runs: Sequence[Run]) -> tuple[str, list[str]]:
-    """One page of runs side by side, and a sentence for each shape that is not shown in it."""
+    """One page of runs side by side, and a sentence for each thing that is missing in it."""
     server = start_server('127.0.0.1', 0)
     try:
         player = Player(server, runs)

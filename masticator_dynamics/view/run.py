@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import pathlib
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 from masticator_dynamics.description.loader import shipped_mechanisms
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import read_cut_table
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.mechanism import Mechanism
 
@@ -43,6 +46,8 @@ class Run:
     forces : dict of Forces
     efforts : array, shape (N, n_u)
         N m or N; no columns where unknown.
+    cut : str
+        A sentence where the file ends in the middle: how much is there.
     """
 
     name: str
@@ -51,6 +56,7 @@ class Run:
     q: FloatArray
     forces: dict[str, Forces]
     efforts: FloatArray
+    cut: str = ''
 
     def frames(self) -> FloatArray:
         """Indices of the rows that are shown, some 25 for a second."""
@@ -77,19 +83,19 @@ def load_run(file: pathlib.Path, mechanism: str | None) -> Run:
 
 
 def _read_csv(file: pathlib.Path, mechanism: str | None) -> Run:
-    from masticator_dynamics.commands.motion_file import read_motion
-    from masticator_dynamics.files.tables import read_table
+    from masticator_dynamics.commands.motion_file import motion_in
 
-    columns = set(read_table(str(file)).columns)
+    table, cut = read_cut_table(str(file))
+    columns = set(table.columns)
     found = _mechanism(file, mechanism, lambda m: set(m.independent) <= columns)
-    motion = read_motion(str(file), found)
+    motion = motion_in(table, found)
     effort = found.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
     time = motion.time - motion.time[0]
     forces = _contacts(found, effort.q, effort.contact)
     if motion.wrench is not None:
         where, _ = frame_poses(found, effort.q, found.description.platform)
         forces['load'] = Forces(where, motion.wrench[:, :3])
-    return Run(file.stem, found, time, effort.q, forces, effort.actuated)
+    return Run(file.stem, found, time, effort.q, forces, effort.actuated, cut)
 
 
 def _contacts(mechanism: Mechanism, q: FloatArray, multipliers: FloatArray) -> dict[str, Forces]:
@@ -114,9 +120,10 @@ def _mechanism(
 
 
 def _read_mcap(file: pathlib.Path, mechanism: str | None) -> Run:
-    times, messages = _messages(file)
+    recorded = _recorded(file)
+    times, messages = recorded.times, recorded.messages
     if 'joint_states' not in messages:
-        raise InputError(f'{file}: nothing was recorded on joint_states')
+        raise InputError(recorded.cut or f'{file}: nothing was recorded on joint_states')
     names = list(messages['joint_states'][0].name)
     found = _mechanism(file, mechanism, lambda m: set(m.tree_joints) == set(names))
     order = [names.index(joint) for joint in found.tree_joints]
@@ -134,7 +141,8 @@ def _read_mcap(file: pathlib.Path, mechanism: str | None) -> Run:
         given = np.array([message.effort for message in messages['contacts']])
         forces |= _contacts(found, q, _resampled(time, times['contacts'], given))
     if 'food' in messages:
-        forces['food'] = _food(found, q, messages['food'], file)
+        given = np.array([message.effort for message in messages['food']])
+        forces['food'] = _food(found, q, _resampled(time, times['food'], given), recorded, file)
     efforts = np.zeros((len(time), 0))
     for topic in ('drive_states', 'feedforward_state'):
         if topic in messages and len(messages[topic][0].effort):
@@ -143,13 +151,23 @@ def _read_mcap(file: pathlib.Path, mechanism: str | None) -> Run:
             given = np.array([message.effort for message in messages[topic]])[:, columns]
             efforts = _resampled(time, times[topic], given)
             break
-    return Run(file.stem, found, time - start, q, forces, efforts)
+    return Run(file.stem, found, time - start, q, forces, efforts, recorded.cut)
 
 
-def _messages(file: pathlib.Path) -> tuple[dict[str, FloatArray], dict[str, list[Any]]]:
-    """Times (s) and messages of every topic; a file that ends early is read as far as it goes."""
+@dataclasses.dataclass(frozen=True)
+class _Recorded:
+    """Times (s) and messages by topic, metadata by name, and a sentence where the file is cut."""
+
+    times: dict[str, FloatArray]
+    messages: dict[str, list[Any]]
+    metadata: dict[str, dict[str, str]]
+    cut: str
+
+
+def _recorded(file: pathlib.Path) -> _Recorded:
+    """What is in a recording; one that ends early is read as far as it goes."""
     from mcap.exceptions import McapError
-    from mcap.records import Channel, Message, Schema
+    from mcap.records import Channel, Message, Metadata, Schema
     from mcap.stream_reader import StreamReader
     from mcap_ros2.decoder import DecoderFactory
 
@@ -158,6 +176,8 @@ def _messages(file: pathlib.Path) -> tuple[dict[str, FloatArray], dict[str, list
     channels: dict[int, tuple[str, Any]] = {}
     times: dict[str, list[float]] = {}
     found: dict[str, list[Any]] = {}
+    metadata: dict[str, dict[str, str]] = {}
+    cut = ''
     try:
         with open(file, 'rb') as stream:
             for record in StreamReader(stream).records:
@@ -171,12 +191,19 @@ def _messages(file: pathlib.Path) -> tuple[dict[str, FloatArray], dict[str, list
                     topic, decode = channels[record.channel_id]
                     found.setdefault(topic, []).append(decode(record.data))
                     times.setdefault(topic, []).append(1e-9 * record.log_time)
-    except (McapError, OSError, EOFError, ValueError) as error:
+                elif isinstance(record, Metadata):
+                    metadata[record.name] = record.metadata
+    except (McapError, OSError, EOFError, ValueError, struct.error) as error:
         if not found:
-            raise InputError(f'{file}: not a recording: {error}') from error
+            reason = str(error) or 'it ends before its first message'
+            raise InputError(f'{file}: not a recording: {reason}') from error
+        span = max(row[-1] for row in times.values()) - min(row[0] for row in times.values())
+        count = sum(map(len, found.values()))
+        cut = f'{file}: it ends in the middle, without its end mark: {span:.2f} s, {count} messages'
     if not found:
         raise InputError(f'{file}: there are no messages in it')
-    return {topic: np.array(rows) for topic, rows in times.items()}, found
+    stamps = {topic: np.array(rows) for topic, rows in times.items()}
+    return _Recorded(stamps, found, metadata, cut)
 
 
 def _resampled(time: FloatArray, times: FloatArray, values: FloatArray) -> FloatArray:
@@ -185,11 +212,13 @@ def _resampled(time: FloatArray, times: FloatArray, values: FloatArray) -> Float
     return np.stack(columns, axis=1)
 
 
-def _food(mechanism: Mechanism, q: FloatArray, series: list[Any], file: pathlib.Path) -> Forces:
-    """Force of the food on the tooth: down, at the molar of the side that it was chewed on."""
-    from masticator_dynamics.laboratory.recording import read_settings
-
-    side = read_settings(file)['motion']['side']
-    points, _ = frame_poses(mechanism, q, f'molar_{side}')
-    force = np.array([message.effort[0] for message in series])
-    return Forces(points, -force[: len(points), None] * np.array([0.0, 0.0, 1.0]))
+def _food(
+    mechanism: Mechanism, q: FloatArray, force: FloatArray, recorded: _Recorded, file: pathlib.Path
+) -> Forces:
+    """Force (N, 1) of the food on the tooth: down, at the molar of the side chewed on."""
+    try:
+        side = json.loads(recorded.metadata['mouthful']['json'])['motion']['side']
+        points, _ = frame_poses(mechanism, q, f'molar_{side}')
+    except (KeyError, ValueError) as error:
+        raise InputError(f'{file}: no recording of a mouthful: {error}') from error
+    return Forces(points, -force * np.array([0.0, 0.0, 1.0]))

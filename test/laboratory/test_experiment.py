@@ -4,6 +4,11 @@
 
 import csv
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -288,3 +293,42 @@ def test_statistics_are_students() -> None:
     assert sd == pytest.approx(math.sqrt(5.0 / 3.0)) and cv == pytest.approx(sd / 2.5)
     half = 3.182446305 * sd / 2.0
     assert (low, high) == pytest.approx((2.5 - half, 2.5 + half))
+
+
+def test_killed_in_the_middle_it_goes_on_to_the_same_tables(chewed, tmp_path) -> None:
+    """SIGKILL to the command's process: its workers end, too, and nothing is lost."""
+    protocol, folder = written(tmp_path, PROTOCOL), tmp_path / 'killed'
+    command = [sys.executable, '-m', 'masticator_dynamics', 'experiment', str(protocol)]
+    asked = [*command, '--output', str(folder), '--processes', '2']
+    process = subprocess.Popen(asked, start_new_session=True)
+    try:
+        wait_until(lambda: any(folder.glob('mouthfuls/*.mcap')) or process.poll() is not None)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        wait_until(lambda: not group_lives(process.pid))
+    finally:
+        if group_lives(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+    kept = {file: file.read_bytes() for file in folder.glob('mouthfuls/*.mcap')}
+    assert 0 < len(kept) < 4 and not (folder / 'report.html').exists()
+    assert main([*asked[3:-2], '--processes', '1']) == 0
+    assert all(file.read_bytes() == content for file, content in kept.items())
+    for name in FILES:
+        assert (folder / name).read_bytes() == (chewed.folder / name).read_bytes(), name
+
+
+def group_lives(group):
+    """Whether a process of a group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(done, patience=300.0):
+    """Look every millisecond."""
+    end = time.monotonic() + patience
+    while not done():
+        assert time.monotonic() < end, 'waited in vain'
+        time.sleep(1e-3)

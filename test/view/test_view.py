@@ -12,6 +12,9 @@ import pytest
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.laboratory.mouthful import Series
+from masticator_dynamics.laboratory.recording import write_recording
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.view.run import load_run
 from masticator_dynamics.view.shapes import shapes
@@ -137,6 +140,43 @@ def test_files_that_are_no_runs_are_named(tmp_path, capsys, content, name, messa
     file.write_bytes(content)
     assert main(['view', str(file)]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_recording_that_is_cut_off_is_shown_as_far_as_it_goes_and_said(jaw, tmp_path, capsys):
+    whole = tmp_path / 'whole.mcap'
+    time, zero = np.arange(400) / 200.0, np.zeros(400)
+    q, u, c = (np.zeros((400, len(n))) for n in (jaw.tree_joints, jaw.actuated, jaw.contacts))
+    q += jaw.home.q
+    series = Series(time, zero, zero + 7.0, q, u, u, u, c, (0, 0), 'done')
+    write_recording(whole, series, jaw, {'motion': {'side': 'left'}})
+    assert load_run(whole, None).cut == ''
+    content = whole.read_bytes()
+    # After the last message, before the end mark; and in the middle of the messages.
+    for part, seconds in ((len(content) - 8, 1.995), (2 * len(content) // 3, None)):
+        cut = tmp_path / 'cut.mcap'
+        cut.write_bytes(content[:part])
+        run = load_run(cut, None)
+        found = re.fullmatch(
+            r'.*cut.mcap: it ends in the middle.*: (\S+) s, (\d+) messages', run.cut
+        )
+        assert found and float(found[1]) == pytest.approx(run.time[-1], abs=0.01)
+        assert seconds is None or run.time[-1] == pytest.approx(seconds)
+        assert 0.0 < run.time[-1] < 2.0 and len(run.time) == len(run.forces['food'].vectors)
+        assert np.allclose(run.forces['food'].vectors, [0.0, 0.0, -7.0])
+    assert main(['view', str(cut), '--html', str(tmp_path / 'cut.html')]) == 0
+    assert 'cut.mcap: it ends in the middle' in capsys.readouterr().err
+
+
+def test_a_motion_that_is_cut_off_in_a_row_is_said(motion) -> None:
+    text = motion.read_text()
+    motion.write_text(text[: text.rindex(',', 0, len(text) - 30)])
+    run = load_run(motion, None)
+    assert 'it ends in the middle of a row: 100 rows are whole' in run.cut
+    assert len(run.time) == 100
+    lines = text.splitlines()
+    motion.write_text('\n'.join([*lines[:50], '1,2', *lines[51:]]))  # in the middle of the file
+    with pytest.raises(InputError, match='has 2 cells'):
+        load_run(motion, None)
 
 
 def test_words_that_contradict_each_other_are_refused(motion, tmp_path, capsys) -> None:
