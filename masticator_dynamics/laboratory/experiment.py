@@ -204,9 +204,14 @@ def _results(
 
 def _end_with_the_parent() -> None:
     """A killed experiment must not go on in its workers, beside one that takes over from it."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+
+    def wait() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _robots(

@@ -40,7 +40,11 @@ def assert_passed(code, output):
 def test_built_in_motion(tmp_path, capsys):
     output = tmp_path / 'results'
     code = run_demo(output, strokes=2, rate=RATE)
-    assert sorted(path.name for path in output.iterdir()) == sorted(run.RESULTS)
+    names = [*run.RESULTS, *([run.PAGE] if importlib.util.find_spec('viser') else [])]
+    assert sorted(path.name for path in output.iterdir()) == sorted(names)
+    if run.PAGE in names:
+        page = (output / run.PAGE).read_text(encoding='utf-8')
+        assert 100_000 < len(page) < 5e6 and 'crank_1' in page  # the robot, and curves of efforts
     printed = capsys.readouterr()
     assert (output / 'summary.txt').read_text() in printed.out
     assert str(output) in printed.out
