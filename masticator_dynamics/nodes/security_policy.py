@@ -56,7 +56,7 @@ _OF_NODES = {
          'contact_force/*', 'contact_multipliers', 'external_effort', 'joint_force/*'),
     ),
     'servo_drives': Access(
-        ('~/command', '~/emergency_stop', 'feedforward_state', 'feedforward_trajectory'),
+        ('~/command', '~/emergency_stop', 'external_effort'),
         ('~/state',),
         tuple(f'~/{service}' for service in _DRIVES),
     ),

@@ -63,15 +63,14 @@ class ServoDrivesSettings:
     add_bite_effort: Annotated[
         bool,
         Declaration(
-            'Add what efforts of node dynamics have beyond those of its trajectory: the bite '
-            'force, '
-            'past a trajectory controller.'
+            'Add external_effort of node dynamics to commanded efforts: the bite force, past a '
+            'trajectory controller.'
         ),
     ] = False
     added_effort_timeout: Annotated[
         float,
         Declaration(
-            'Age of feedforward_state, s, beyond which nothing is added.',
+            'Age of external_effort, s, beyond which nothing is added.',
             read_only=False,
             interval=(0.001, 10.0),
         ),

@@ -4,7 +4,6 @@
 
 import time
 
-import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
@@ -16,14 +15,11 @@ from rclpy.serialization import serialize_message  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from masticator_dynamics.errors import InputError  # noqa: E402
 from masticator_dynamics.nodes.common.askers import who_asks, who_publishes  # noqa: E402
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription  # noqa: E402
 from masticator_dynamics.nodes.common.guard import Guard, GuardedExecutor  # noqa: E402
-from masticator_dynamics.nodes.common.trajectory_cdr import encode  # noqa: E402
-from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffortInput  # noqa: E402
 from nodes.harness import wait_for  # noqa: E402
 
 
@@ -155,22 +151,6 @@ def test_time_before_the_beginning_is_refused(room):
     message.clock.sec = 7
     clock.publish(message)
     room.spin_until(lambda: room.node.get_clock().now().nanoseconds == 7 * 10**9, 'the time')
-
-
-def test_half_a_trajectory_does_not_end_the_node_of_the_drives(room):
-    """It comes serialised, so rclpy does not look whether it is whole."""
-    added = AddedEffortInput(room.node, ('a', 'b'), 1.0, 0.0)
-    followed = []
-    added.added.follow = lambda trajectory: followed.append(trajectory) or True
-    publisher = room.publisher(JointTrajectory, 'feedforward_trajectory')
-    whole = encode(1, ['a', 'b'], [0.0, 1.0], [np.ones((2, 2))] * 4)
-    for content in (whole[: len(whole) // 2], b'', whole):
-        publisher.publish(content)
-    room.spin_until(lambda: followed, 'the whole one')
-    assert [len(trajectory.points) for trajectory in followed] == [2]
-    assert room.node.guard.unreadable.rejected == 2
-    assert 'feedforward_trajectory: InputError: ' in room.node.guard.unreadable.last
-    added.destroy()
 
 
 def test_who_may_have_asked_is_named(room):

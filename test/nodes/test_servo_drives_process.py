@@ -14,7 +14,6 @@ pytest.importorskip('can', reason='python-can is not installed')
 from lifecycle_msgs.msg import State as LifeCycle  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
 from masticator_dynamics.drives.scaling import Scaling  # noqa: E402
@@ -179,9 +178,7 @@ def test_effort_mode(ros_domain, mechanism, tmp_path):
 def test_bite_effort_is_added_past_a_trajectory_controller(ros_domain, mechanism, tmp_path):
     robot = Robot(mechanism, tmp_path, 'biting', add_bite_effort=True)
     peer, added = robot.peer, 0.06 * np.array([1.0, -1.0, 0.5, 0.0, 0.0, 0.0])
-    own = np.full(6, 0.1)
-    trajectories = peer.node.create_publisher(JointTrajectory, 'feedforward_trajectory', 10)
-    efforts = peer.node.create_publisher(JointState, 'feedforward_state', 10)
+    efforts = peer.node.create_publisher(JointState, 'external_effort', 10)
     scaling = Scaling([drive.motor for drive in load_drives(robot.file).drives.values()])
 
     def torques():
@@ -195,18 +192,12 @@ def test_bite_effort_is_added_past_a_trajectory_controller(ros_domain, mechanism
         return np.abs(torques() - expected).max() < 0.25 * np.abs(expected).max() + 2e-3
 
     try:
-        wait_for(trajectories.get_subscription_count, 'feedforward_trajectory', LONG)
-        wait_for(efforts.get_subscription_count, 'feedforward_state', LONG)
+        wait_for(efforts.get_subscription_count, 'external_effort', LONG)
         robot.ask('home', 'enable')
-        points = [JointTrajectoryPoint(positions=[0.0] * 6, effort=own.tolist()) for _ in range(2)]
-        points[1].time_from_start.sec = 1
-        message = JointTrajectory(joint_names=CRANKS, points=points)
-        message.header.stamp = to_time(peer.now())
-        trajectories.publish(message)
         with peer.hold():
 
             def sent():
-                state = JointState(name=CRANKS, effort=(own + added).tolist())
+                state = JointState(name=CRANKS, effort=added.tolist())
                 state.header.stamp = to_time(peer.now())
                 efforts.publish(state)
                 time.sleep(0.01)
