@@ -24,7 +24,7 @@ from masticator_dynamics.drives.cycle import Cycle, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.frames import DriveFrames
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.receiver import BUS_ERRORS
-from masticator_dynamics.drives.timing import Statistics, Timing
+from masticator_dynamics.drives.timing import Longest, Statistics, Timing
 
 _SWITCH = 0.00005  # s; how long another thread may keep Python's lock
 _NAP = 0.25  # of a period, from SYNC on: drives need longer, and to wake for each PDO costs more
@@ -55,6 +55,8 @@ class CyclicExchange:
         What ended the exchange.
     real_time : bool
         Whether the thread was let into the real-time scheduler.
+    late : Longest
+        s by which cycles came late.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class CyclicExchange:
         drives = network.drives
         self.failure: Exception | None = None
         self.real_time = False
+        self.late = Longest()
         self._network = network
         self._cycle, self._failed = cycle, failed
         self._period = 1.0 / drives.cycle_rate
@@ -135,6 +138,7 @@ class CyclicExchange:
             self._receive_waiting()  # now, and not between the time when SYNC is due and SYNC
             self._sleep_until(due)
             late = time.monotonic() - due
+            self.late.add(late)
             if late > _LATEST * self._period:
                 left_out = math.ceil(late / self._period - _LATEST)
                 self._timing.skipped += left_out

@@ -101,10 +101,13 @@ class Following:
         self._steps += 1
         return True
 
+    def silence(self, now: float) -> float:
+        """How long there has been no command, s; 0 before the first."""
+        return 0.0 if self.command is None else now - self.command.time
+
     def overdue(self, now: float) -> list[Finding]:
         """Nothing has been commanded for too long: quick stop."""
-        silence = 0.0 if self.command is None else now - self.command.time
-        timeout = self._drives.command_timeout
+        timeout, silence = self._drives.command_timeout, self.silence(now)
         if silence <= timeout:
             return []
         text = f'none for {silence:.3g} s (command_timeout {timeout:g} s)'

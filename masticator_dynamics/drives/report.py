@@ -56,6 +56,8 @@ class Report:
         Commands followed; refused for what they ask; not numbers; come while not enabled.
     refusal : str
         Why the latest one was refused.
+    silence : float
+        s since the latest that was followed; 0 before.
     """
 
     phase: Phase
@@ -73,3 +75,4 @@ class Report:
     not_finite: int
     ignored: int
     refusal: str
+    silence: float

@@ -446,6 +446,7 @@ class Supervisor:
                 self._not_finite,
                 self._ignored,
                 following.refusal,
+                0.0 if feedback is None else following.silence(feedback.time),
             )
 
     def _why_not(self) -> str:

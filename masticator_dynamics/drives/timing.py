@@ -30,6 +30,23 @@ class Spread:
         return cls(float(median), float(p99), float(values.max()))
 
 
+class Longest:
+    """The longest of some times, s, since somebody last looked; one thread adds, another takes."""
+
+    def __init__(self) -> None:
+        self._value = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one."""
+        if seconds > self._value:
+            self._value = seconds
+
+    def take(self) -> float:
+        """The longest; then it begins anew."""
+        value, self._value = self._value, 0.0
+        return value
+
+
 @dataclasses.dataclass(frozen=True)
 class Statistics:
     """Of an exchange since its start; times are those of the last 4096 cycles.

@@ -18,17 +18,21 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 def main() -> int:
     """Run the module that the first argument names; returns its exit code."""
+    sys.argv[:2] = [sys.argv[1]]
     for number in _SIGNALS:
         signal.signal(number, _end)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-    sys.argv[:2] = [sys.argv[1]]
     module = importlib.import_module(f'masticator_dynamics.nodes.{sys.argv[0]}')
     code: int = module.main()
     return code
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    os._exit(0)  # nothing has begun; imports take seconds where a computer is busy
+    """Nothing has begun; imports take seconds where a computer is busy.
+
+    That is how a node ends. What others wait for has not come when it is not waited for any more.
+    """
+    os._exit(0 if sys.argv[0].endswith('_node') else 1)
 
 
 if __name__ == '__main__':

@@ -29,6 +29,8 @@ class Access:
     publish: tuple[str, ...] = ()
     reply: tuple[str, ...] = ()
     request: tuple[str, ...] = ()
+    execute: tuple[str, ...] = ()
+    call: tuple[str, ...] = ()
 
     def __add__(self, other: Access) -> Access:
         """Both."""
@@ -51,9 +53,10 @@ _OURS = _ANY + Access((), ('/diagnostics', '~/transition_event'), tuple(f'~/{s}'
 
 _OF_NODES = {
     'dynamics': Access(
-        ('joint_trajectory', 'bite_force', 'external_wrench'),
+        ('joint_trajectory', 'bite_force', 'external_wrench', 'joint_states'),
         ('feedforward_effort', 'feedforward_state', 'feedforward_trajectory', 'joint_states',
          'contact_force/*', 'contact_multipliers', 'external_effort', 'joint_force/*'),
+        execute=('follow_joint_trajectory',),
     ),
     'servo_drives': Access(
         ('~/command', '~/emergency_stop', 'external_effort'),
@@ -78,7 +81,11 @@ _OF_OTHERS = {
         ),
     ),
     # Whoever says where it goes; it cannot enable anything.
-    'planner': Access(('feedforward_state', 'joint_states'), ('joint_trajectory',)),
+    'planner': Access(
+        ('feedforward_state', 'joint_states'),
+        ('joint_trajectory',),
+        call=('follow_joint_trajectory',),
+    ),
     # ros2_control's manager with its controllers.
     'controller_manager': Access(
         ('servo_drives/state', 'joint_trajectory_controller/joint_trajectory',
@@ -111,6 +118,7 @@ def policy() -> str:
 def _add(profile: ElementTree.Element, rights: Access) -> None:
     for group, item, right in (
         ('services', 'service', 'reply'), ('services', 'service', 'request'),
+        ('actions', 'action', 'execute'), ('actions', 'action', 'call'),
         ('topics', 'topic', 'publish'), ('topics', 'topic', 'subscribe'),
     ):  # fmt: skip
         names = getattr(rights, right)

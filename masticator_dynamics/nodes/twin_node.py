@@ -22,6 +22,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN
+from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
 from masticator_dynamics.nodes.common.parameters import (
@@ -124,6 +125,8 @@ class Twin:
         bite.header.frame_id = settings.frame_prefix + self._frame
         self._bite_bytes = WireMessage(bite, {'wrench.force': 3})
         self._faults = node.create_subscription(String, '~/fault', self._inject, 10)
+        self._keeping_up = KeepingUp(node.get_logger().warning)
+        self._answers_late = late_answers(drives)
         self._reporter = StatusReporter(node, mechanism.name, self.collect)
 
     def activate(self) -> str:
@@ -164,6 +167,7 @@ class Twin:
     def collect(self) -> list[DiagnosticStatus]:
         """Whether the simulation goes on, and as fast as the clock; what the drives are in."""
         simulation = self._simulation
+        self._keeping_up.look('the twin stood still', simulation.behind(), *self._answers_late)
         level, text = OK, 'running' if simulation.running else 'off'
         if simulation.error:
             level, text = ERROR, simulation.error

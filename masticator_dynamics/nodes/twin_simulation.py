@@ -119,6 +119,10 @@ class TwinSimulation:
         """What each simulated drive is in, by joint."""
         return {joint: slave.device.state for joint, slave in self._simulator.slaves.items()}
 
+    def behind(self) -> float:
+        """The longest (s) by which the drives came late since the last call."""
+        return self._simulator.real_time.behind.take()
+
     @property
     def age(self) -> float:
         """How old (s) the plant's state is; for ``report``."""

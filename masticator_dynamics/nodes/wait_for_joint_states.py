@@ -55,7 +55,7 @@ def main() -> int:
         nodes.append(WaitForJointStates())
         return nodes[0]
 
-    code = process.run(create)  # without a node, when it was told to end before
+    code = process.run(create, early=1)  # without a node, when it was told to end before
     return code or int(not (nodes and nodes[0].done))
 
 

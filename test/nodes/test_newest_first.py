@@ -17,15 +17,24 @@ class Job:
     begin: int
 
 
+@dataclasses.dataclass
+class Letter:
+    data: bytes
+
+
 class Desk:
     """Jobs written as 'name begin seconds verdict'; 'unreadable' is none."""
 
     def __init__(self):
-        self.log, self.overtaken = [], 0
+        self.log, self.overtaken = [], []
         self.idle = threading.Event()
-        self.queue = NewestFirst('desk', self.read, self.work, self.count)
+        self.queue = NewestFirst('desk', self.read, self.work, self.dropped)
 
-    def read(self, data):
+    def put(self, text):
+        self.queue.put(Letter(text.encode()))
+
+    def read(self, letter):
+        data = letter.data.decode()
         if data == 'unreadable':
             self.log.append(data)
             return None
@@ -43,8 +52,9 @@ class Desk:
         self.log.append(f'{job.name} {"followed" if job.verdict else "refused"}')
         return job.verdict
 
-    def count(self, count):
-        self.overtaken += count
+    def dropped(self, items):
+        # Those that were not read yet tell their name, too.
+        self.overtaken += [getattr(i, 'name', '') or i.data.decode().split()[0] for i in items]
 
     def ends_with(self, entry):
         end = time.monotonic() + 20.0
@@ -69,42 +79,42 @@ def begun(desk, name):
 
 def test_a_short_one_does_not_wait_for_thirty_long_ones(desk):
     for k in range(30):
-        desk.queue.put(f'long{k} 0 1000 yes')
+        desk.put(f'long{k} 0 1000 yes')
         time.sleep(0.002)
-    desk.queue.put('short 0 0 yes')
+    desk.put('short 0 0 yes')
     desk.ends_with('short followed')
-    assert desk.overtaken == 30
+    assert desk.overtaken == [f'long{k}' for k in range(30)]  # each once, and the short one not
 
 
 def test_what_cannot_be_read_overtakes_nothing(desk):
-    desk.queue.put('first 0 0.3 yes')
+    desk.put('first 0 0.3 yes')
     begun(desk, 'first')
-    desk.queue.put('unreadable')
+    desk.put('unreadable')
     desk.ends_with('first followed')
     assert desk.log == ['first begun', 'unreadable', 'first followed']
-    assert desk.overtaken == 0
+    assert desk.overtaken == []
 
 
 def test_a_newer_one_that_is_refused_changes_nothing(desk):
-    desk.queue.put('first 0 0.3 yes')
+    desk.put('first 0 0.3 yes')
     begun(desk, 'first')
-    desk.queue.put('second 0 0.01 no')
+    desk.put('second 0 0.01 no')
     desk.ends_with('first followed')
     assert desk.log.count('first begun') == 2
-    assert 'second refused' in desk.log and desk.overtaken == 0
+    assert 'second refused' in desk.log and desk.overtaken == []
 
 
 def test_one_that_begins_later_is_done_after_the_one_before_it(desk):
-    desk.queue.put('now 0 0.2 yes')
+    desk.put('now 0 0.2 yes')
     begun(desk, 'now')
-    desk.queue.put('later 5 0.01 yes')
+    desk.put('later 5 0.01 yes')
     desk.ends_with('later followed')
     assert desk.log == ['now begun', 'now followed', 'later begun', 'later followed']
-    assert desk.overtaken == 0
+    assert desk.overtaken == []
 
 
 def test_the_end_does_not_wait_for_the_work(desk):
-    desk.queue.put('long 0 1000 yes')
+    desk.put('long 0 1000 yes')
     begun(desk, 'long')
     begin = time.monotonic()
     desk.queue.close()

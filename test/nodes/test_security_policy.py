@@ -3,6 +3,7 @@
 """The policy for SROS 2 is what the script writes, and allows what nodes use and nothing more."""
 
 import fnmatch
+import importlib.util
 from xml.etree import ElementTree
 
 import pytest
@@ -50,6 +51,10 @@ def test_who_may_publish_what_moves_it(topic, allowed):
     assert {who for who, names in rights('publish').items() if topic in names} == allowed
 
 
+def test_goals_come_from_the_planner_alone():
+    assert {who for who, names in rights('call').items() if names} == {'planner'}
+
+
 def test_who_looks_on_may_do_nothing_else():
     assert rights('publish')['viewer'] == {'/parameter_events', '/rosout'}
     assert not rights('request')['viewer']
@@ -63,12 +68,20 @@ def test_what_node_dynamics_uses_is_allowed_and_nothing_else(client):
         'publish': node.get_publisher_names_and_types_by_node(name, '/'),
         'reply': node.get_service_names_and_types_by_node(name, '/'),
     }
+    goals = importlib.util.find_spec('control_msgs') is not None
+    parts = {'publish': ('feedback', 'status'), 'subscribe': (),
+             'reply': ('send_goal', 'cancel_goal', 'get_result')}  # fmt: skip
     for right, pairs in found.items():
         used = {topic for topic, _ in pairs}
         allowed = {
             entry.replace('~', f'/{name}') if entry[0] in '~/' else f'/{entry}'
             for entry in getattr(access(name), right)
         }
+        if goals:
+            (action,) = access(name).execute
+            allowed |= {f'/{action}/_action/{part}' for part in parts[right]}
+        else:
+            allowed -= {'/joint_states'} if right == 'subscribe' else set()
         for topic in used:
             assert any(fnmatch.fnmatch(topic, entry) for entry in allowed), (right, topic)
         for entry in allowed - {'/clock'}:  # with use_sim_time only

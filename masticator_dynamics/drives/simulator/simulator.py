@@ -24,6 +24,7 @@ from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.plant import Plant
 from masticator_dynamics.drives.simulator.simulation import Simulation
 from masticator_dynamics.drives.simulator.slave import Handler, Slave
+from masticator_dynamics.drives.timing import Longest
 from masticator_dynamics.errors import DriveError, InputError
 
 # Behind by more than this, time is given up instead of made good (s).
@@ -48,11 +49,14 @@ class RealTime:
         Steps made, and those that began more than a step after they were due.
     given_up : float
         s that the plant stood still because the machine was too slow.
+    behind : Longest
+        s by which steps came late.
     """
 
     steps: int = 0
     late: int = 0
     given_up: float = 0.0
+    behind: Longest = dataclasses.field(default_factory=Longest)
 
 
 class DriveSimulator:
@@ -204,6 +208,7 @@ class DriveSimulator:
                     self._rest(length)
                 continue
             self.real_time.late += late > length
+            self.real_time.behind.add(late)
             if late > _FORGIVEN:
                 self._start += late
                 self._give_up(late)

@@ -28,8 +28,9 @@ _SIGNAL_POLL = 0.1  # s; Python sees a signal only between two waits of the exec
 class _Termination:
     """Turns signals into an end: by exception while starting, between callbacks later."""
 
-    def __init__(self) -> None:
+    def __init__(self, early: int) -> None:
         self.requested = False
+        self._early = early
         self.starting = True
         for number in _SIGNALS:
             signal.signal(number, self._handle)
@@ -55,7 +56,7 @@ class _Termination:
         os.read(reader, 1)
         time.sleep(_STUCK)
         if self.starting:
-            os._exit(0)
+            os._exit(self._early)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         first, self.requested = not self.requested, True
@@ -63,7 +64,7 @@ class _Termination:
             raise KeyboardInterrupt
 
 
-def run(create: Callable[[], Node], arguments: Sequence[str] | None = None) -> int:
+def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, early: int = 0) -> int:
     """Run a node until a signal or the shutdown of its context.
 
     Parameters
@@ -72,13 +73,15 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None) -> i
         Returns the node; has its ``start()`` called, if it has one, and its ``stop()`` at the end.
     arguments : sequence of str, optional
         Command line; default that of the process.
+    early : int
+        Exit code of a process that is ended by force, since it is told to end while it starts.
 
     Returns
     -------
     int
         Exit code: 0 after a signal, 1 when the node could not start (after one line that says why).
     """
-    termination = _Termination()
+    termination = _Termination(early)
     node, code = None, 0
     try:
         termination.release()

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from masticator_dynamics.drives.timing import Longest
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.nodes.dynamics.clock_steps import SMALLEST, ClockSteps, steady_ns
 
@@ -89,6 +90,7 @@ class CycleScheduler:
         self._now, self._cycle, self._failed = now, cycle, failed
         self._jumped, self._stalled, self._steady = jumped, stalled, steady
         self.counts = CycleCounts()
+        self.late = Longest()  # s by which cycles began late
         self._durations = np.zeros(_WINDOW)
         self._lateness = np.zeros(_WINDOW)
         self._stopped = threading.Event()
@@ -143,6 +145,8 @@ class CycleScheduler:
 
     def _after_stall(self, due: int, late: int) -> int:
         """The due time on the grid from which to go on."""
+        if not self.simulated:
+            self.late.add(late * 1e-9)
         if late <= _CATCH_UP * 1e9:
             return due
         missed = late // self.period

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import collections
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 _UNREAD = 32_000_000  # bytes that wait; whoever sends more than that has changed its mind
@@ -15,6 +15,14 @@ _WAITING = 4  # items that could be read; as above
 
 class OvertakenError(Exception):
     """Raised within work that a newer item makes pointless; it is taken up again if need be."""
+
+
+class Message(Protocol):
+    """What came and has not been read."""
+
+    @property
+    def data(self) -> bytes:
+        """Its content, of which not too much may wait."""
 
 
 class Item(Protocol):
@@ -28,10 +36,11 @@ class Item(Protocol):
         """When it begins, ns; 0: at once."""
 
 
+Came = TypeVar('Came', bound=Message)
 Work = TypeVar('Work', bound=Item)
 
 
-class NewestFirst(Generic[Work]):
+class NewestFirst(Generic[Came, Work]):
     """Reads what comes and works on it, the newest first.
 
     An item that is accepted takes the place of all that came before it and do not begin earlier:
@@ -47,18 +56,18 @@ class NewestFirst(Generic[Work]):
     work : callable
         Gets an item; True when it is accepted. Calls :meth:`give_way` now and then.
     overtaken : callable
-        Told how many were dropped.
+        Gets what was dropped, read or not.
     """
 
     def __init__(
         self,
         name: str,
-        read: Callable[[bytes], Work | None],
+        read: Callable[[Came], Work | None],
         work: Callable[[Work], bool],
-        overtaken: Callable[[int], None],
+        overtaken: Callable[[Sequence[Came | Work]], None],
     ):
         self._read, self._work, self._overtaken = read, work, overtaken
-        self._came: collections.deque[bytes] = collections.deque()
+        self._came: collections.deque[Came] = collections.deque()
         self._items: list[Work] = []  # in the order in which they came
         self._present: Work | None = None
         self._changed = threading.Condition()
@@ -66,14 +75,13 @@ class NewestFirst(Generic[Work]):
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def put(self, data: bytes) -> None:
+    def put(self, message: Came) -> None:
         """Have something read and worked on."""
         with self._changed:
-            self._came.append(data)
-            dropped = 0
-            while sum(map(len, self._came)) > _UNREAD and len(self._came) > 1:
-                self._came.popleft()
-                dropped += 1
+            self._came.append(message)
+            dropped = []
+            while sum(len(m.data) for m in self._came) > _UNREAD and len(self._came) > 1:
+                dropped.append(self._came.popleft())
             self._changed.notify()
         if dropped:
             self._overtaken(dropped)
@@ -113,9 +121,10 @@ class NewestFirst(Generic[Work]):
             finally:
                 self._present = None
             place = self._items.index(item)
+            dropped = self._items[:place] if accepted else []
             del self._items[0 if accepted else place : place + 1]
-            if accepted and place:
-                self._overtaken(place)
+            if dropped:
+                self._overtaken(dropped)
 
     def _wait(self) -> bool:
         with self._changed:
@@ -125,14 +134,13 @@ class NewestFirst(Generic[Work]):
     def _read_waiting(self) -> None:
         for _ in range(len(self._came)):  # no more: the work must go on beside a flood
             with self._changed:
-                data = self._came.popleft()
-            item = self._read(data)
+                message = self._came.popleft()
+            item = self._read(message)
             if item is not None:
                 self._items.append(item)
-        excess = len(self._items) - _WAITING
-        if excess > 0:
-            del self._items[:excess]
-            self._overtaken(excess)
+        if dropped := self._items[:-_WAITING]:
+            del self._items[:-_WAITING]
+            self._overtaken(dropped)
 
 
 def _next(items: list[Work]) -> Work:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
@@ -23,9 +24,12 @@ from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
 from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch, scaled_limits
 from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.nodes.dynamics.publishers import Publishers
-from masticator_dynamics.nodes.dynamics.trajectory_input import TrajectoryInput
+from masticator_dynamics.nodes.dynamics.trajectory_input import ACTION, TrajectoryInput
 from masticator_dynamics.nodes.dynamics.trajectory_preparation import PreparedTrajectory
 from masticator_dynamics.nodes.dynamics.wrench_input import WrenchInput
+
+if TYPE_CHECKING:
+    from masticator_dynamics.nodes.dynamics.trajectory_action import TrajectoryAction
 
 
 class Runtime:
@@ -79,6 +83,7 @@ class Runtime:
             self.now,
             self._trajectory_accepted,
         )
+        self.action = self._new_action()
         self._warm_up()
 
     def apply(self, settings: DynamicsSettings) -> None:
@@ -118,10 +123,14 @@ class Runtime:
         self.trajectory_input.active = False
         self.scheduler.stop()
         self.motion.hold(self.now())
+        if self.action is not None:
+            self.action.deactivate()
 
     def destroy(self) -> None:
         """Give topics and threads back."""
         self.scheduler.stop()
+        if self.action is not None:
+            self.action.destroy()
         self.trajectory_input.destroy()
         self.bite_input.destroy()
         self.external_input.destroy()
@@ -153,6 +162,25 @@ class Runtime:
             goal=self._settings.goal,
             friction=self._settings.friction,
             watch=watch,
+        )
+
+    def _new_action(self) -> TrajectoryAction | None:
+        """The action's server; None where the messages of actions for joints are not installed."""
+        try:
+            from masticator_dynamics.nodes.dynamics.trajectory_action import TrajectoryAction
+        except ModuleNotFoundError as error:
+            if (error.name or '').partition('.')[0] != 'control_msgs':
+                raise
+            text = f'no action {ACTION}: control_msgs is not installed'
+            self._node.get_logger().info(text)
+            return None
+        return TrajectoryAction(
+            self._node,
+            self.mechanism,
+            self.motion,
+            self.trajectory_input,
+            self.now,
+            lambda: self.cycle.failure,
         )
 
     def _present_settings(self) -> DynamicsSettings:

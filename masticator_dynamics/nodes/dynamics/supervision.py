@@ -11,13 +11,16 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN, Rejections
+from masticator_dynamics.nodes.common.keeping_up import KeepingUp
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 from masticator_dynamics.nodes.dynamics.bite_force import MeasuredWrenches
 from masticator_dynamics.nodes.dynamics.cycle import Answer
 from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.nodes.dynamics.runtime import Runtime
+from masticator_dynamics.nodes.dynamics.trajectory_input import ACTION
 from masticator_dynamics.nodes.dynamics.wrench_input import WrenchInput
 
+_STOOD_STILL = 0.05  # s; the default of added_effort_timeout
 _LATE_PART = 0.001  # of the cycles, above which there is a warning
 
 
@@ -35,6 +38,7 @@ class Supervision:
         self._efforts_logged = -10.0
         self._effort_news = ''  # what happened to efforts in the second before, or nothing
         self._stale: dict[str, set[str]] = {'bite_force': set(), 'external_wrench': set()}
+        self._keeping_up = KeepingUp(node.get_logger().warning)
         self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect)
         self._status = self._reporter.status
 
@@ -48,6 +52,10 @@ class Supervision:
             self._efforts_logged = now
             self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
         runtime = self._runtime
+        self._keeping_up.look(
+            'the control cycle stood still', runtime.scheduler.late.take(), _STOOD_STILL,
+            'servo_drives adds no bite force meanwhile',
+        )  # fmt: skip
         self._log_stale('bite_force', runtime.bite)
         self._log_stale('external_wrench', runtime.external)
         return [
@@ -77,6 +85,7 @@ class Supervision:
             **rejections.values(),
             'overtaken': runtime.trajectory_input.overtaken,
             'last asked': runtime.trajectory_input.asked or 'nothing',
+            'action': ACTION if runtime.action else 'none: control_msgs is not installed',
         }
         if runtime.cycle.failure:
             message = f'stopped: {runtime.cycle.failure}'

@@ -7,18 +7,19 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
 from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.nodes.common.askers import who_publishes
+from masticator_dynamics.nodes.common.askers import who_asks, who_publishes
 from masticator_dynamics.nodes.common.diagnostics import LogLimit, Rejections
 from masticator_dynamics.nodes.common.messages import RELIABLE
 from masticator_dynamics.nodes.common.trajectory_cdr import Trajectory, decode
-from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
+from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, Piece, piece_at
 from masticator_dynamics.nodes.dynamics.newest_first import NewestFirst, OvertakenError
 from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.nodes.dynamics.trajectory_points import (
@@ -33,16 +34,47 @@ from masticator_dynamics.nodes.dynamics.trajectory_preparation import (
 )
 
 _TOPIC = 'joint_trajectory'
+ACTION = 'follow_joint_trajectory'
 _ATTEMPTS = 5
 _BURST = 10  # lines in the log at once
 _MARGIN = 5_000_000  # ns; a cycle that is running must not be overtaken
 
 
+_STOP = 0.02  # s that the checks of a stop are expected to take
+Outcome = PreparedTrajectory | Exception
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Request:
+    """Somebody asks for a motion, and may want to know what becomes of it.
+
+    Attributes
+    ----------
+    data : bytes
+        A trajectory message; none: come to rest.
+    source : str
+        What it came by.
+    told : callable
+        Gets the motion that will be followed, or why there is none; from any thread.
+    withdrawn : callable
+        Whether it is not wanted any more, before it begins.
+    stop_at : int
+        When to come to rest, ns; at once where that is past.
+    """
+
+    data: bytes
+    source: str = _TOPIC
+    told: Callable[[Outcome], None] = lambda outcome: None
+    withdrawn: Callable[[], bool] = lambda: False
+    stop_at: int = 0
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Order:
-    """Points that can be read; ``stamp`` as in the message, ``begin`` when they begin, ns."""
+    """Points that can be read, None to stop; ``stamp`` as asked, ``begin`` when they begin, ns."""
 
-    points: TrajectoryPoints
+    request: Request
+    points: TrajectoryPoints | None
     stamp: int
     begin: int
 
@@ -50,7 +82,8 @@ class _Order:
 class TrajectoryInput:
     """Topic ``joint_trajectory``: of several that wait, the newest that is accepted counts.
 
-    One that begins later than another does not take its place; both are followed, in turn.
+    One that begins later than another does not take its place; both are followed, in turn. Goals
+    of the action are put into the same queue.
 
     Parameters
     ----------
@@ -90,7 +123,7 @@ class TrajectoryInput:
             limits=settings().limits,
         )
         self._most_names = 4 * max(len(mechanism.independent), len(mechanism.actuated))
-        self._worker = NewestFirst('trajectories', self._read, self._follow, self._count_overtaken)
+        self._worker = NewestFirst('trajectories', self._read, self._follow, self._tell_overtaken)
         # The serialised message: rclpy would convert it in the executor's thread.
         self._subscription = node.create_subscription(
             JointTrajectory, _TOPIC, self._take, RELIABLE, raw=True
@@ -106,86 +139,117 @@ class TrajectoryInput:
         points = to_independent(read_points(trajectory, self._mechanism), self._mechanism, 1e-4)
         self._prepare(points, self._motion.schedule, 1, 1, 1.0)
 
-    def _take(self, data: bytes) -> None:
+    def put(self, request: Request) -> None:
+        """Have a motion checked and followed."""
         if self.active:
-            self._worker.put(data)
+            self._worker.put(request)
         else:
-            self._reject('the node is not active')
+            self._reject(request, InputError('the node is not active'))
 
-    def _read(self, data: bytes) -> _Order | None:
+    def _take(self, data: bytes) -> None:
+        self.put(Request(data))
+
+    def _read(self, request: Request) -> _Order | None:
         """What a message asks for, if that can be understood."""
-        with self._rejecting():
-            trajectory = decode(data, self._most_names)
-            points = read_points(trajectory, self._mechanism)
-            stamp = trajectory.stamp
-            return _Order(points, stamp, stamp if stamp > self._now() else 0)
+        with self._rejecting(request):
+            points, stamp = None, request.stop_at
+            if request.data:
+                trajectory = decode(request.data, self._most_names)
+                points, stamp = read_points(trajectory, self._mechanism), trajectory.stamp
+            return _Order(request, points, stamp, stamp if stamp > self._now() else 0)
         return None
 
     def _follow(self, order: _Order) -> bool:
         """Prepare a trajectory and follow it; False when it is refused."""
-        with self._rejecting():
+        with self._rejecting(order.request):
             prepared = self._replace_motion(order)
             self._accepted(prepared)
             self.rejections.accept()
-            self.asked = f'{time.strftime("%H:%M:%S")} by {who_publishes(self._node, _TOPIC)}'
+            self.asked = f'{time.strftime("%H:%M:%S")} by {self._asker(order.request)}'
+            order.request.told(prepared)
             if self._log_limit.allows():
                 self._tell(order, prepared)
             return True
         return False
 
+    def _asker(self, request: Request) -> str:
+        if request.source == _TOPIC:
+            return who_publishes(self._node, _TOPIC)
+        return who_asks(self._node, f'{ACTION}/_action/send_goal')
+
     def _replace_motion(self, order: _Order) -> PreparedTrajectory:
         """Follow a trajectory from an instant that is still ahead when its checks are done."""
         settings, give_way = self._settings(), self._worker.give_way
-        points = to_independent(order.points, self._mechanism, settings.closure_tolerance, give_way)
-        ahead = expected_duration(points)
+        points, ahead = order.points, _STOP
+        if points is not None:
+            tolerance = settings.closure_tolerance
+            points = to_independent(points, self._mechanism, tolerance, give_way)
+            ahead = expected_duration(points)
         for _ in range(_ATTEMPTS):
             begin, schedule = time.perf_counter(), self._motion.schedule
             start = max(order.stamp, self._now() + round(ahead * 1e9) + _MARGIN)
-            stamp = order.stamp or start
+            stamp = start if points is None else order.stamp or start
             scale = settings.effort_limit_scale
-            prepared = self._prepare(points, schedule, stamp, start, scale, give_way)
+            wanted = self._rest(schedule, start) if points is None else points
+            prepared = self._prepare(wanted, schedule, stamp, start, scale, give_way)
             now = self._now()
             if not self.active:
                 raise InputError('the node is not active any more')
+            if order.request.withdrawn():
+                raise InputError('it was cancelled before it began')
             if now + _MARGIN < start and self._motion.replace(start, prepared.path, schedule, now):
                 return prepared
             ahead = 2.0 * (time.perf_counter() - begin) + 0.01
         raise InputError(f'its checks take longer than {ahead:.3g} s: the computer is overloaded')
 
+    def _rest(self, schedule: tuple[Piece, ...], start: int) -> TrajectoryPoints:
+        """No further than where the motion is: what it needs to come to rest is added to that."""
+        position, _, _ = piece_at(schedule, start).state(start)
+        return TrajectoryPoints(
+            self._mechanism.independent, np.zeros(1), position[None], None, None
+        )
+
     def _tell(self, order: _Order, prepared: PreparedTrajectory) -> None:
-        logger = self._node.get_logger()
+        logger, source = self._node.get_logger(), order.request.source
+        seconds = f'{prepared.path.end - prepared.path.start:.6g} s'
+        if order.points is None:
+            logger.info(f'{source} accepted: at rest within {seconds}{self._log_limit.note()}')
+            return
         logger.info(
-            f'joint_trajectory accepted: {len(order.points.times)} points, '
-            f'{prepared.path.end - prepared.path.start:.6g} s, starts in '
+            f'{source} accepted: {len(order.points.times)} points, {seconds}, starts in '
             f'{(prepared.start - self._now()) * 1e-9:.3f} s{self._log_limit.note()}'
         )
         if prepared.ramp > 0.0:
             logger.warning(
-                'joint_trajectory does not end at rest: a rest ramp of '
-                f'{prepared.ramp:.3g} s is appended'
+                f'{source} does not end at rest: a rest ramp of {prepared.ramp:.3g} s is appended'
             )
 
-    def _count_overtaken(self, count: int) -> None:
-        self.overtaken += count
+    def _tell_overtaken(self, dropped: Sequence[Request | _Order]) -> None:
+        self.overtaken += len(dropped)
+        for one in dropped:
+            request = one if isinstance(one, Request) else one.request
+            request.told(InputError('overtaken by a newer one before its checks were done'))
         if self._overtaken_limit.allows():
             self._node.get_logger().warning(
-                'joint_trajectory overtaken by a newer one before its checks were done'
+                f'{request.source} overtaken by a newer one before its checks were done'
                 f'{self._overtaken_limit.note()}'
             )
 
     @contextlib.contextmanager
-    def _rejecting(self) -> Iterator[None]:
+    def _rejecting(self, request: Request) -> Iterator[None]:
         """Refuse what raises: the node survives whatever a message does."""
         try:
             yield
         except OvertakenError:
             raise
-        except MasticatorError as error:
-            self._reject(str(error))
         except Exception as error:
-            self._reject(f'{type(error).__name__}: {error}')
+            self._reject(request, error)
 
-    def _reject(self, reason: str) -> None:
+    def _reject(self, request: Request, error: Exception) -> None:
+        reason = str(error)
+        if not isinstance(error, MasticatorError):
+            reason = f'{type(error).__name__}: {error}'
         line = self.rejections.reject(reason)
+        request.told(error)
         if line:
-            self._node.get_logger().error(f'joint_trajectory rejected: {line}')
+            self._node.get_logger().error(f'{request.source} rejected: {line}')

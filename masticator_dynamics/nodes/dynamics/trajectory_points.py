@@ -20,6 +20,10 @@ _RATE_TOLERANCE = 0.01
 _LARGE_RATE = (0.5, 5.0)
 
 
+class JointsError(InputError):
+    """The joints of a trajectory are not those that are needed."""
+
+
 @dataclasses.dataclass(frozen=True)
 class TrajectoryPoints:
     """Points in the order of ``joints``: ``times`` (N,) in s from the start, rows (N, n)."""
@@ -120,21 +124,21 @@ def _joints(names: Sequence[str], mechanism: Mechanism) -> tuple[str, ...]:
         f'or actuated joints ({", ".join(mechanism.actuated)})'
     )
     if not names:
-        raise InputError(f'joint_names is empty; needed are all {either}')
+        raise JointsError(f'joint_names is empty; needed are all {either}')
     for name in names:
         if name not in mechanism.independent and name not in mechanism.actuated:
-            raise InputError(f'unknown joint {name!r}; there are {either}')
+            raise JointsError(f'unknown joint {name!r}; there are {either}')
         if list(names).count(name) > 1:
-            raise InputError(f'joint {name!r} is named {list(names).count(name)} times')
+            raise JointsError(f'joint {name!r} is named {list(names).count(name)} times')
     wanted = mechanism.independent if names[0] in mechanism.independent else mechanism.actuated
     for name in names:
         if name not in wanted:
-            raise InputError(
+            raise JointsError(
                 f'joint {name!r} and {names[0]!r} are of different kinds: all {either}'
             )
     missing = [name for name in wanted if name not in names]
     if missing:
-        raise InputError(f'joint {missing[0]!r} is missing; needed are all {either}')
+        raise JointsError(f'joint {missing[0]!r} is missing; needed are all {either}')
     return wanted
 
 

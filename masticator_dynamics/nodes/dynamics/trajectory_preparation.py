@@ -25,6 +25,10 @@ _CHECK_STEP = 0.005  # s
 _JOIN = 0.050  # s; a message that comes late is joined no sooner than this after it starts
 
 
+class PastError(InputError):
+    """A trajectory is over before it can begin."""
+
+
 @dataclasses.dataclass(frozen=True)
 class PreparedTrajectory:
     """A motion that passed every check.
@@ -108,7 +112,7 @@ class TrajectoryPreparation:
                 f'the trajectory lasts {points.times[-1]:.6g} s; at most {LONGEST:g} s are taken'
             )
         if points.times[-1] < late:
-            raise InputError(
+            raise PastError(
                 f'the trajectory ended {late - points.times[-1]:.6g} s ago '
                 f'(it lasts {points.times[-1]:.6g} s)'
             )

@@ -17,6 +17,7 @@ from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.report import Phase, Report
 from masticator_dynamics.drives.state_machine import state_of
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Rejections
+from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 
 _REPORT = 0.5  # s between two statuses without news: to make them takes a millisecond
@@ -70,6 +71,7 @@ class DriveDiagnostics:
         self._text, self._limited = '', np.zeros(len(self._joints), dtype=np.int64)
         self._refused = 0
         self._refused_at = -10.0
+        self._keeping_up = KeepingUp(node.get_logger().warning)
         self._reporter = StatusReporter(node, name, self._collect)
         self._status = self._reporter.status
 
@@ -92,6 +94,7 @@ class DriveDiagnostics:
 
     def _log(self, report: Report, now: float) -> None:
         logger = self._node.get_logger()
+        self._look_who_stands_still(report)
         if report.text != self._text:
             before, self._text = self._text, report.text
             if report.text:
@@ -108,6 +111,15 @@ class DriveDiagnostics:
             self._limited = total
             if names:
                 logger.warning(f'effort limited (bound or rate): {", ".join(names)}')
+
+    def _look_who_stands_still(self, report: Report) -> None:
+        """What cannot be helped later: drives stop soon after."""
+        drives, late = self._drives, self._exchange.late.take()
+        self._keeping_up.look('the cycle of the drives stood still', late, *late_answers(drives))
+        if report.phase is Phase.FOLLOWING:
+            stop = f'drives stop after {1e3 * drives.command_timeout:.0f} ms'
+            who = 'whoever commands, the controller manager with ros2_control, has been silent'
+            self._keeping_up.look(who, report.silence, 0.5 * drives.command_timeout, stop)
 
     def _supervision(self, report: Report) -> DiagnosticStatus:
         cause = report.causes[0] if report.causes else None

@@ -1,0 +1,57 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A computer that does not keep up is told in words, before it is drives that tell."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.status import LOST_AFTER
+
+_REMEDY = (
+    'this computer does not keep up: end what else computes, allow real-time priorities '
+    '(masticator check-robot says what is missing), or choose a lower rate'
+)
+_QUIET = 60.0  # s without trouble, after which it is news again
+
+
+def late_answers(drives: Drives) -> tuple[float, str]:
+    """How late (s) a cycle of the drives may be without a word, and what comes of it."""
+    lost = LOST_AFTER / drives.cycle_rate
+    return 0.5 * lost, f'all drives stop after {1e3 * lost:.0f} ms without an answer'
+
+
+class KeepingUp:
+    """Tells once of each that it stood still.
+
+    Parameters
+    ----------
+    warn : callable
+        Takes a sentence.
+    """
+
+    def __init__(self, warn: Callable[[str], None]):
+        self._warn = warn
+        self._last: dict[str, float] = {}
+
+    def look(self, who: str, stood: float, limit: float, consequence: str) -> None:
+        """Take the longest time for which somebody stood still since the last look.
+
+        Parameters
+        ----------
+        who : str
+            What is told to have done so.
+        stood, limit : float
+            s; up to the limit it is not worth a word.
+        consequence : str
+            What it leads to.
+        """
+        if stood <= limit:
+            return
+        now = time.monotonic()
+        if now - self._last.get(who, -math.inf) > _QUIET:
+            self._warn(f'{who} for {1e3 * stood:.0f} ms ({consequence}); {_REMEDY}')
+        self._last[who] = now

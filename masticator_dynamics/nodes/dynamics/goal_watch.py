@@ -1,0 +1,102 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Measured joints beside the motion that a goal asked for, and how far off they may be."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+import numpy as np
+from scipy.interpolate import CubicHermiteSpline
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.nodes.dynamics.trajectory_points import JointsError
+from masticator_dynamics.nodes.dynamics.trajectory_preparation import PreparedTrajectory
+
+# Of actuated joints, where a goal says nothing: as in config/controllers.yaml.
+ON_THE_WAY = {'rad': 0.15, 'm': 0.015}
+AT_THE_END = {'rad': 0.02, 'm': 0.002}
+
+Given = Iterable[tuple[str, float, float, float]]  # joint, position, velocity, acceleration
+
+
+@dataclasses.dataclass(frozen=True)
+class Tolerances:
+    """Largest errors (n_q,) of position and velocity, in tree order; inf: none."""
+
+    joints: tuple[str, ...]
+    units: tuple[str, ...]
+    position: FloatArray
+    velocity: FloatArray
+
+    @classmethod
+    def of(cls, given: Given, mechanism: Mechanism, usual: dict[str, float]) -> Tolerances:
+        """Tolerances of a goal; 0 leaves what is usual, a negative number takes it away.
+
+        Raises
+        ------
+        JointsError
+            For a joint that the mechanism does not have.
+        InputError
+            For tolerances that cannot be watched.
+        """
+        joints = mechanism.tree_joints
+        units = tuple(joint.unit for joint in mechanism.structure.tree.joints)
+        position, velocity = np.full((2, len(joints)), np.inf)
+        for name in mechanism.actuated:
+            k = joints.index(name)
+            position[k] = usual[units[k]]
+        for name, *allowed in given:
+            if name not in joints:
+                raise JointsError(f'tolerance of unknown joint {name!r}')
+            if np.isnan(allowed).any():
+                raise InputError(f'tolerance of {name} is not a number')
+            if allowed[2] > 0.0:
+                raise InputError(f'tolerance of {name}: accelerations are not measured')
+            for values, value in zip((position, velocity), allowed, strict=False):
+                if value:
+                    values[joints.index(name)] = value if value > 0.0 else np.inf
+        return cls(joints, units, position, velocity)
+
+    def violation(self, position: FloatArray, velocity: FloatArray) -> str:
+        """What is farthest beyond its tolerance, of errors (n_q,) each, NaN: unknown; or ''."""
+        for errors, allowed, per in (
+            (position, self.position, ''),
+            (velocity, self.velocity, '/s'),
+        ):
+            beyond = np.where(np.isfinite(allowed), np.abs(errors) / allowed, 0.0)
+            if np.isnan(beyond).any():
+                k = int(np.flatnonzero(np.isnan(beyond))[0])
+                return f'{"velocity" if per else "position"} of {self.joints[k]} is not measured'
+            k = int(np.argmax(beyond))
+            if beyond[k] > 1.0:
+                unit = self.units[k] + per
+                off = f'{self.joints[k]} is {abs(errors[k]):.3g} {unit} off'
+                return f'{off} (tolerance {allowed[k]:.3g} {unit})'
+        return ''
+
+
+class Wanted:
+    """Where all joints of the tree should be on the way; at its ends before and after.
+
+    Parameters
+    ----------
+    prepared : PreparedTrajectory
+    """
+
+    def __init__(self, prepared: PreparedTrajectory):
+        samples = prepared.samples
+        self._times = samples.times - samples.times[0]
+        self._ends = samples.q[0], samples.q[-1]
+        self._course = None
+        if len(self._times) > 1:
+            self._course = CubicHermiteSpline(self._times, samples.q, samples.v)
+
+    def __call__(self, seconds: float) -> tuple[FloatArray, FloatArray]:
+        """Positions and velocities (n_q,), some s after the motion's start."""
+        if self._course is None or not 0.0 < seconds < self._times[-1]:
+            return self._ends[seconds > 0.0], np.zeros_like(self._ends[0])
+        return self._course(seconds), self._course(seconds, 1)

@@ -1,0 +1,94 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Who stands still is told in words, once, and before the drives stop."""
+
+import signal
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from masticator_dynamics.nodes.common import keeping_up  # noqa: E402
+from nodes.drives_harness import Robot, has_multicast, told, write_drives  # noqa: E402
+from nodes.harness import NodeProcess  # noqa: E402
+
+pytest.importorskip('can', reason='python-can is not installed')
+needs_bus = pytest.mark.skipif(
+    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+)
+
+
+def test_it_is_told_once_of_each_and_again_after_a_quiet_minute(monkeypatch):
+    now, lines = [100.0], []
+    monkeypatch.setattr(keeping_up.time, 'monotonic', lambda: now[0])
+    watch = keeping_up.KeepingUp(lines.append)
+
+    def look(who, stood):
+        watch.look(who, stood, 0.02, 'drives stop')
+
+    look('A stood still', 0.02)
+    assert not lines
+    for _ in range(5):  # 150 s, never quiet for a minute
+        look('A stood still', 0.03)
+        now[0] += 30.0
+    look('B stood still', 0.1)
+    assert [line.split(' (')[0] for line in lines] == [
+        'A stood still for 30 ms', 'B stood still for 100 ms',
+    ]  # fmt: skip
+    assert 'drives stop' in lines[0] and 'check-robot' in lines[0]
+    now[0] += 60.0
+    look('A stood still', 0.04)
+    assert lines[-1].startswith('A stood still for 40 ms')
+
+
+def stand_still(node, seconds):
+    """What a computer does that is busy with something else."""
+    node.process.send_signal(signal.SIGSTOP)
+    time.sleep(seconds)
+    node.process.send_signal(signal.SIGCONT)
+
+
+def told_once(node, text, seconds=0.2):
+    stand_still(node, seconds)
+    node.wait_for_line(text)
+    stand_still(node, seconds)
+    time.sleep(0.3)
+    (line,) = node.log(text)
+    assert 'this computer does not keep up' in line and 'WARN' in line
+
+
+def test_node_dynamics_tells(node):
+    told_once(node, 'the control cycle stood still for')
+
+
+@needs_bus
+def test_the_twin_tells(ros_domain, tmp_path):
+    twin = NodeProcess('twin', namespace='slow', drives=write_drives(tmp_path))
+    try:
+        told_once(twin, 'the twin stood still for')
+    finally:
+        assert twin.end() == 0, twin.lines
+
+
+@needs_bus
+def test_servo_drives_tells_of_itself_and_of_whoever_commands(ros_domain, mechanism, tmp_path):
+    robot = Robot(mechanism, tmp_path, 'starved', changes={'command_timeout': 0.5})
+    try:
+        peer, pauses = robot.enabled(), []
+
+        def motion(t):
+            time.sleep(pauses.pop() if pauses else 0.0)
+            return {'position': peer.chewing(t)}
+
+        with peer.following(motion):
+            pauses.append(1.5)
+            told(robot, 'until reset')
+        texts = ('has been silent for', 'until reset')
+        silent, stopped = (next(k for k, line in enumerate(robot.node.lines) if text in line)
+                           for text in texts)  # fmt: skip
+        assert silent < stopped
+        assert 'drives stop after 500 ms' in robot.node.lines[silent]
+        told_once(robot.node, 'the cycle of the drives stood still for')
+    finally:
+        robot.close()
