@@ -98,6 +98,11 @@ class CyclicExchange:
         """Counts and times so far."""
         return self._timing.statistics()
 
+    @property
+    def no_frames(self) -> int:
+        """Packets of strangers on a bus over UDP that were no frames, so far."""
+        return self._network.no_frames
+
     def start(self) -> None:
         """Begin; returns at once."""
         sys.setswitchinterval(min(_SWITCH, sys.getswitchinterval()))

@@ -121,6 +121,12 @@ class DriveNetwork:
             or index in self._booted
         )
 
+    @property
+    def no_frames(self) -> int:
+        """Packets of strangers on a bus over UDP that were no frames, so far."""
+        bus = self._network and self._network.bus
+        return getattr(bus, 'ignored', 0)
+
     def gone(self) -> tuple[str, ...]:
         """Drives that have fallen silent: to ask them would only take time."""
         return tuple(name for name in self.names if self._is_gone(name))

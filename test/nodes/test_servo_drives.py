@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `servo_drives` as a process, against simulated drives in another, watched on their bus."""
 
+import socket
 import time
 
 import numpy as np
@@ -190,6 +191,22 @@ def test_lost_frames_of_one_drive_stop_all(robot):
         assert words and all(data[0] & 0x0F != 0x0F for _, _, data in words)  # told to stop, too
     assert on_time('drop', begin, end, robot.stated['lost'])
     wait_for(lambda: int(peer.status('drive crank_3')[2]['lost frames']) > 20, 'lost frames', LONG)
+
+
+def test_packets_that_are_no_frames_are_counted_and_stop_nothing(robot):
+    peer, bus = robot.enabled(), load_drives(robot.file).bus
+    wait_for(lambda: peer.status('bus'), 'diagnostics', LONG)
+
+    def counted():
+        return int(peer.status('bus')[2]['packets that were no frames'])
+
+    before = counted()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+        for garbage in (b'', b'garbage', bytes(range(256))):
+            stranger.sendto(garbage, (bus.channel, bus.port))
+    wait_for(lambda: counted() == before + 3, 'all of them', LONG)
+    assert peer.status('supervision')[0] == 'OK'
 
 
 def test_frames_later_than_a_cycle_stop_all(robot):

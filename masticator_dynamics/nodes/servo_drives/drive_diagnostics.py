@@ -179,6 +179,8 @@ class DriveDiagnostics:
             'load estimate (%)': f'{100.0 * low:.0f} to {100.0 * high:.0f}',
             'lost frames': 0 if report.feedback is None else int(report.feedback.lost.sum()),
         }
+        if drives.bus.interface == 'udp_multicast':
+            values['packets that were no frames'] = self._exchange.no_frames
         for name, spread in (('jitter', statistics.lateness), ('answer', statistics.answer),
                              ('cycle', statistics.duration)):  # fmt: skip
             values[f'{name} p50 (us)'] = round(spread.median * 1e6, 1)
