@@ -91,18 +91,19 @@ def test_ctrl_c_while_python_starts_is_no_stack_trace(ros_domain):
     scripts = sorted((ROOT / 'scripts').iterdir())
     delays = np.linspace(0.05, 0.6, len(scripts))
     command = ['-p', 'autostart:=false', '-r', '__ns:=/hasty']
-    started = [
-        subprocess.Popen(
-            [ROOT / '.venv/lib/masticator_dynamics' / script.name, '--ros-args', *command]
-            if (ROOT / '.venv/lib/masticator_dynamics').is_dir()
-            else [script, '--ros-args', *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for script in scripts
-    ]
+    folder = ROOT / '.venv/lib/masticator_dynamics'
+    folder = folder if folder.is_dir() else ROOT / 'scripts'
+    started = []
     try:
+        for script in scripts:
+            started.append(
+                subprocess.Popen(
+                    [folder / script.name, '--ros-args', *command],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                )
+            )
         for process in started:
             wait_for(lambda p=process: holds_back_interrupts(p), 'signals held back', START)
         begin = time.monotonic()
