@@ -145,6 +145,35 @@ def check_efforts(mechanism: Mechanism, state: samples.State) -> None:
         assert abs(driven - slope[order] @ load) < 1e-8 * max(np.abs(load).max(), 1.0), k
 
 
+def check_power(mechanism: Mechanism, state: samples.State) -> None:
+    """Motors and environment put in what kinetic and potential energy gain.
+
+    Energies and the platform's velocity are Pinocchio's, of the open tree along the motion.
+    """
+    pin = samples.pinocchio()
+    model = pin.buildModelFromXML(mechanism.description.urdf_xml)
+    model.gravity = pin.Motion(np.array(mechanism.description.gravity), np.zeros(3))
+    order = [mechanism.tree_joints.index(name) for name in list(model.names)[1:]]
+    data = model.createData()
+    y, y_dot, y_ddot, wrench = state
+
+    def energy(t: float) -> float:
+        moved = mechanism.solve(y + t * y_dot + 0.5 * t * t * y_ddot, y_dot + t * y_ddot)
+        q, v = moved.q[order], moved.v[order]
+        return float(
+            pin.computeKineticEnergy(model, data, q, v) + pin.computePotentialEnergy(model, data, q)
+        )
+
+    effort = mechanism.feedforward(y, y_dot, y_ddot, wrench)
+    pin.forwardKinematics(model, data, effort.q[order], effort.v[order])
+    pin.updateFramePlacements(model, data)
+    platform = model.getFrameId(mechanism.description.platform)
+    twist = pin.getFrameVelocity(model, data, platform, pin.LOCAL_WORLD_ALIGNED).vector
+    parts = [*(effort.actuated * effort.velocity), wrench @ twist]
+    gained = float(samples.five_point(energy, 1e-4))
+    assert abs(sum(parts) - gained) < 1e-7 * max(np.abs(parts).max(), 1.0)
+
+
 def check_wrenches(mechanism: Mechanism, state: samples.State) -> None:
     """Efforts, wrenches of closures, contacts and couplings balance every joint of the open tree.
 

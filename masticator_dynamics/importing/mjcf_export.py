@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.schema import Contact
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
+from masticator_dynamics.engine.tree import spanning_tree
 
 LEAST_MASS = 1e-6  # kg, of a body that has none
 LEAST_MOMENT = 1e-9  # kg m^2, likewise
@@ -57,6 +58,7 @@ class _Writer:
         )  # fmt: skip
         self.world = ElementTree.SubElement(self.root, 'worldbody')
         self.equality = ElementTree.Element('equality')
+        self.tendons: ElementTree.Element | None = None
 
     def exported(self) -> Exported:
         tree = self.description.tree
@@ -137,10 +139,28 @@ class _Writer:
             self._connect('connect', name, frames[0], frames[1])
             ends = [self._along_axis(frame) for frame in frames]
             self._connect('connect', f'{name}:axis', ends[0], ends[1])
+        elif kind == 'distance':
+            self._distance(name, closure)
         elif kind == 'coupling' and self._coupling(name, closure):
             pass
         else:
             self.left_out.append(f'closure {name}: MuJoCo has no equality for type {kind}')
+
+    def _distance(self, name: str, closure: object) -> None:
+        """A tendon from end to end that keeps its length; MuJoCo counts from that at zero."""
+        tree = spanning_tree(self.description.tree)
+        poses, links = tree.poses(np.zeros(len(tree.joints))), getattr(closure, 'frames', ())
+        ends = [poses.point(tree.frames[link].body, tree.frames[link].position) for link in links]
+        longer = getattr(closure, 'length', 0.0) - float(np.linalg.norm(ends[1] - ends[0]))
+        if self.tendons is None:
+            self.tendons = ElementTree.SubElement(self.root, 'tendon')
+        rod = ElementTree.SubElement(self.tendons, 'spatial', name=name)
+        for link in links:
+            ElementTree.SubElement(rod, 'site', site=f'{link}:origin')
+        ElementTree.SubElement(
+            self.equality, 'tendon', _STIFF, name=name, tendon1=name,
+            polycoef=_text([longer, 0.0, 0.0, 0.0, 0.0]),
+        )  # fmt: skip
 
     def _along_axis(self, origin: str) -> str:
         """A second point on the axis of a hinge."""

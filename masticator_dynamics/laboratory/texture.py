@@ -147,6 +147,8 @@ def openings(gap: FloatArray) -> list[int]:
 
 def profile(first: Stroke, second: Stroke) -> TextureProfile:
     """The two-bite profile; NaN where the first stroke did not touch the food."""
+    if first.peak_force <= TOUCH:  # what is left is the sensor's noise
+        return TextureProfile(first.peak_force, *(6 * (math.nan,)))
     cohesiveness = _ratio(second.loading_work, first.loading_work)
     springiness = _ratio(second.deformation, first.deformation)
     gumminess = first.peak_force * cohesiveness

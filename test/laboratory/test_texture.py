@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Texture figures against curves whose figures are computed by hand."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -106,6 +107,14 @@ def test_a_stroke_beside_the_food_has_no_figures() -> None:
     (stroke,) = texture.strokes(*chewed(lambda gap, closing: 0.0))
     assert stroke.peak_force == 0.0 and stroke.contact_time == 0.0
     assert math.isnan(stroke.stiffness) and math.isnan(stroke.deformation)
+
+
+def test_a_first_bite_of_noise_makes_no_profile() -> None:
+    """A sensor is never quite silent: figures relative to nothing are no figures."""
+    noisy = chewed(lambda gap, closing: 1e-3 * (gap < 0.004), spring(5000.0, 0.006))
+    found = texture.profile(*texture.strokes(*noisy))
+    assert found.hardness == pytest.approx(1e-3)
+    assert all(math.isnan(x) for x in dataclasses.astuple(found)[1:])
 
 
 def test_a_mouth_that_stays_open_is_refused() -> None:
