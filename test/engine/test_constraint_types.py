@@ -18,6 +18,7 @@ import pytest
 import samples
 from linkages import Part, frame
 
+from benchmark import constraint_types
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError, ReachError
 from masticator_dynamics.importing.mjcf_export import export_mjcf
@@ -459,3 +460,14 @@ def test_what_a_type_needs(tmp_path: pathlib.Path, closure: dict[str, Any], reas
     driven = {'independent': ['crank_joint'], 'actuated': ['crank_joint']}
     with pytest.raises(DescriptionError, match=reason):
         load(tmp_path, weld_parts(), 'bad', closures=[{'name': 'loop', **closure}], **driven)
+
+
+@pytest.mark.parametrize('pair', [constraint_types.welds, constraint_types.hinges])
+def test_a_weld_is_three_points_and_a_hinge_two(pair: Any) -> None:
+    """What the benchmark sets side by side is the same machine, by as many rows that count."""
+    closure, points = pair()
+    rows = [sum(c.size for c in m.structure.constraints) for m in (closure, points)]
+    assert rows[0] == rows[1] and points.structure.redundant
+    for state in linkages.states(closure, 3, 0.15, seed=12):
+        wanted = closure.feedforward(*state).actuated
+        assert points.feedforward(*state).actuated == pytest.approx(wanted, rel=1e-9)
