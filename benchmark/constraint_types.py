@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A weld, a hinge and a coupling beside as many rows of points.
 
-``python -m benchmark.constraint_types`` prints them, timed in alternating turns. The same spatial four-bar, its rod or its crank held together by one closure or by points that say
-as much: three for a weld (six of nine rows count), two on the axis for a hinge (five of six), a
-point on a plane for a coupling (one).
+``python -m benchmark.constraint_types`` prints them, timed in alternating turns. The same spatial
+four-bar has its rod or its crank held together by one closure or by points that say as much: three
+for a weld (six of nine rows count), two on the axis for a hinge (five of six). A gear is set beside
+a point on a plane (one row).
 """
 
 from __future__ import annotations
