@@ -9,29 +9,24 @@ motion; and the Coulomb friction of each contact, per unit of its multiplier.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Joint, Stage, chain, is_base
+from masticator_dynamics.traced.bodies import Joint, Stage, chain
+from masticator_dynamics.traced.friction import Contact
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.numbers import (
-    absolute,
     lane_pick,
     lane_sum,
     reciprocal,
-    select,
     square_root,
     stacked,
     total,
 )
 from masticator_dynamics.traced.vectors import Vector
 
-if TYPE_CHECKING:
-    from masticator_dynamics.description.schema import Contact as ContactData
-
-REST = 1e-12  # of the velocities that cancel, or of the fastest actuator
 CERTAIN = 0.01  # least square of what a unit effort, chosen at home, has of a free effort
 
 
@@ -63,97 +58,6 @@ class Cause:
     contacts: list[Any]
 
 
-class Contact:
-    """A contact of a motion and its friction.
-
-    Attributes
-    ----------
-    stage, lane, row : int
-        Where its multiplier is.
-    rubs : number
-        Above zero where there is Coulomb friction.
-    coulomb : vector
-        Friction that the body has to overcome per unit of multiplier, N, base axes.
-    viscous : vector
-        Friction that grows with velocity, likewise, N.
-    """
-
-    def __init__(self, run: InverseDynamics, data: ContactData, friction: bool):
-        self.stage, self.lane, self.row = _place(run, data.name)
-        stage = run.plan.stages[self.stage]
-        self._stage = stage
-        lanes = next(c for c in stage.constraints if c[self.lane].name == data.name)
-        self._a, self._b = run.plan.body(lanes[0].body_a), run.plan.body(lanes[0].body_b)
-        self._point = self._b.point(stacked([c.point_b for c in lanes]))
-        self.rubs: Any = 0.0
-        self.coulomb = self.viscous = vec.ZERO
-        law = data.friction
-        if friction and (law.coulomb or law.viscous):
-            slip, moving = self._slip(run)
-            unit = float(law.coulomb * np.linalg.norm(data.normal))
-            speed = square_root(vec.dot(slip, slip) + law.transition_velocity**2)
-            per_speed = select(moving, unit * reciprocal(speed), 0.0)
-            self.rubs = moving if unit else 0.0
-            self.coulomb, self.viscous = vec.scale(slip, per_speed), vec.scale(slip, law.viscous)
-
-    def _slip(self, run: InverseDynamics) -> tuple[Vector, Any]:
-        """Velocity of the body on the plane, and whether it is more than rounding."""
-        slip = vec.subtract(self._velocity(self._b), self._velocity(self._a))
-        one, other = _carriers(self._b), _carriers(self._a)
-        parts: Any = 0.0
-        for body in [b for b in one if b not in other] + [b for b in other if b not in one]:
-            joint, rate = run.joint_rate(body)
-            arm = vec.subtract(self._point, body.position)
-            per_rate = body.axis if joint.slides else vec.cross(body.axis, arm)
-            parts = parts + total(absolute(x) for x in per_rate) * absolute(rate)
-        slip = [lane_pick(x, self.lane) for x in slip]
-        parts = lane_pick(parts, self.lane) * REST
-        moving = vec.dot(slip, slip) - parts * parts
-        return [select(moving, x, 0.0) for x in slip], moving
-
-    def _velocity(self, body: Body) -> Vector:
-        arm = vec.subtract(self._point, body.position)
-        return vec.add(body.velocity, vec.cross(body.angular_velocity, arm))
-
-    def resist(self, force: Vector) -> None:
-        """Let a force on the body have to be overcome."""
-        own = [[float(lane == self.lane)] for lane in range(self._stage.lanes)]
-        force = vec.scale(force, stacked(own)[0])
-        for body, push in ((self._b, force), (self._a, vec.scale(force, -1.0))):
-            if not is_base(body):
-                moment = vec.cross(vec.subtract(self._point, body.position), push)
-                body.force = vec.add(body.force, self._as_of(body, push))
-                body.moment = vec.add(body.moment, self._as_of(body, moment))
-
-    def _as_of(self, body: Body, vector: Vector) -> Vector:
-        """A vector of the contact's stage for a body of this or another."""
-        if body.stage is self._stage:
-            return vector
-        return [lane_sum(x, self._stage.lanes) for x in vector]
-
-
-def _place(run: InverseDynamics, name: str) -> tuple[int, int, int]:
-    """Stage, lane and row of a contact's multiplier."""
-    for s, stage in enumerate(run.plan.stages):
-        row = 0
-        for lanes in stage.constraints:
-            for lane, constraint in enumerate(lanes):
-                if constraint.name == name:
-                    return s, lane, row
-            row += lanes[0].size
-    raise KeyError(name)
-
-
-def _carriers(body: Body) -> list[Body]:
-    """A body and all that carry it, the base not among them."""
-    found = []
-    while not is_base(body):
-        found.append(body)
-        assert body.parent is not None
-        body = body.parent
-    return found
-
-
 class Causes:
     """The causes of a motion's efforts, in order: load, free efforts, contacts.
 
@@ -165,21 +69,13 @@ class Causes:
 
     def __init__(self, run: InverseDynamics, friction: bool, observed: tuple[str, ...]):
         self._run, self._forces = run, run.forces
-        self._observed = [self._find(name) for name in observed]
+        index = run.plan.structure.index
+        self._observed = [run.stage_of(index(name)) for name in observed]
         contacts = run.plan.description.contacts
         self.contacts = [Contact(run, contact, friction) for contact in contacts]
         self.load = self._driven(True, [(c, c.viscous) for c in self.contacts])
         self.free = [self._cause(efforts, False, []) for efforts in self._free_efforts()]
         self.rubbing = [self._driven(False, [(c, c.coulomb)]) for c in self.contacts]
-
-    def _find(self, name: str) -> tuple[int, Joint, int]:
-        """Stage, joint and lane of a joint of the tree."""
-        index = self._run.plan.structure.index(name)
-        for s, stage in enumerate(self._run.plan.stages):
-            for joint in stage.joints:
-                if index in joint.joints:
-                    return s, joint, joint.joints.index(index)
-        raise KeyError(name)
 
     def _driven(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> Cause:
         """A cause with the efforts of least norm that it needs."""

@@ -53,10 +53,18 @@ class Closing:
     jacobian, inverse : matrices
         Rates of the equations per velocity of the unknown joints, and back.
     conditions : list
-        Numbers that are above zero where the result counts.
+        Numbers that are above zero where the result counts; none where positions (n_q,) of all
+        joints are given, closed by other means.
     """
 
-    def __init__(self, stage: Stage, body: Callable[[int], Body], y: Vector, extent: float):
+    def __init__(
+        self,
+        stage: Stage,
+        body: Callable[[int], Body],
+        y: Vector,
+        extent: float,
+        positions: Vector | None = None,
+    ):
         self.stage, self._body, self._extent = stage, body, extent
         self.positions: dict[int, Any] = {}
         self.turns: dict[int, Turn] = {}
@@ -69,6 +77,11 @@ class Closing:
                 self.positions[id(joint)] = y[joint.independent]
         if not stage.blocks:
             self._place()
+            return
+        if positions is not None:
+            for joint in stage.unknowns:
+                self.positions[id(joint)] = positions[joint.joints[0]]
+            self._measure()
             return
         if all(stage.formula):
             self._universal_limb()

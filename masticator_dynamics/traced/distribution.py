@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.causes import REST, Causes
-from masticator_dynamics.traced.inverse_dynamics import LARGEST_SQUARE, InverseDynamics, largest
+from masticator_dynamics.traced.causes import Causes
+from masticator_dynamics.traced.evaluation import LARGEST_SQUARE, largest
+from masticator_dynamics.traced.friction import friction_of_actuators
+from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.numbers import (
     absolute,
     greater,
     lane_least,
-    reciprocal,
     select,
-    square_root,
     total,
 )
 from masticator_dynamics.traced.pieces import Goal, best_of, direction
@@ -45,7 +45,6 @@ class Distribution:
         observed = tuple(description.force_joints) if goals.get('joint-force') else ()
         self._causes = Causes(run, friction, observed)
         run.comment('The best free efforts for each pattern of contact signs')
-        self._rates = self._joint_rates()
         goal = self._goal(goals)
         conditions = run.forces.conditions
         free, rubbing, self.optimality = best_of(self._causes, goal, conditions)
@@ -66,28 +65,22 @@ class Distribution:
         sizes = [*self.efforts(), *self.multipliers()]
         conditions.append(LARGEST_SQUARE - total(x * x for x in sizes))
 
-    def _joint_rates(self) -> list[Any]:
-        """Velocities of the actuated joints."""
-        return [self._run.joint_rate(m.joint.body)[1] for m in self._run.forces.motors]
-
     def _goal(self, goals: Mapping[str, float]) -> Goal:
         """The goal's weights at this motion, and the friction of the actuated joints."""
-        motors, rates = self._run.forces.motors, self._rates
+        run = self._run
+        motors = run.forces.motors
+        rates = [run.joint_rate(m.joint.body)[1] for m in motors]
         fastest: Any = 0.0
         for rate in rates:
             fastest = greater(absolute(rate), fastest)
         fastest = -lane_least(-fastest)
         torque, power = goals.get('torque', 0.0), goals.get('power', 0.0)
-        weights, drag, rubbing = [], [], []
+        weights = []
         for m, rate in zip(motors, rates, strict=True):
             slow = 1e-3 * fastest
             squared = select(fastest, rate * rate + slow * slow, 1.0) if power else 0.0
             weights.append(torque + power * (m.ratio * m.ratio * squared))
-            viscous, coulomb, transition = self._joint_friction(m.joint)
-            drag.append(viscous * rate)
-            speed = square_root(rate * rate + transition * transition)
-            moving = absolute(rate) - REST * fastest
-            rubbing.append(coulomb * select(moving, rate * reciprocal(speed), 0.0))
+        drag, rubbing = friction_of_actuators(run, self._friction)
         return Goal(
             weights if torque or power else [],
             drag,
@@ -96,22 +89,6 @@ class Distribution:
             goals.get('joint-force', 0.0),
             goals.get('contact-force', 0.0),
         )
-
-    def _joint_friction(self, joint: Any) -> tuple[Any, Any, Any]:
-        """Motor side: effort per velocity, per newton across the axis; transition velocity."""
-        plan = self._run.plan
-        if not self._friction:
-            return 0.0, 0.0, 0.0
-
-        def law(j: int) -> list[float]:
-            actuator = plan.description.actuators[plan.tree.joints[j].name]
-            data = actuator.friction
-            per_newton = data.coulomb * (1.0 if joint.slides else data.radius)
-            return [data.viscous / actuator.ratio, per_newton / actuator.ratio,
-                    data.transition_velocity]  # fmt: skip
-
-        viscous, coulomb, transition = joint.body.stage.constant(law, joint)
-        return viscous, coulomb, transition
 
     def _sum(self, per_cause: list[Any]) -> Any:
         """A quantity for the best amounts of the causes."""
@@ -125,7 +102,7 @@ class Distribution:
 
     def multipliers(self) -> list[Any]:
         """Of all constraint equations, in block order."""
-        return self._run.multipliers(
+        return self._run.in_block_order(
             [
                 [self._sum([c.multipliers[s][r] for c in self._all]) for r in range(len(found))]
                 for s, found in enumerate(self._causes.load.multipliers)

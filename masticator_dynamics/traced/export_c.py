@@ -11,7 +11,8 @@ from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.traced.c_source import literal, statements
 from masticator_dynamics.traced.distribution import Distribution
-from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, covered
+from masticator_dynamics.traced.evaluation import covered
+from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.kernels import MOST_OPERATIONS, has_losses
 from masticator_dynamics.traced.numbers import Graph, TooLargeError
 

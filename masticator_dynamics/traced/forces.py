@@ -14,12 +14,11 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint, Plan, Stage, carrier, chain, is_base
 from masticator_dynamics.traced.closing import Closing
+from masticator_dynamics.traced.matrices import cholesky, solve_factored
 from masticator_dynamics.traced.motion import StageMotion
 from masticator_dynamics.traced.numbers import (
     is_known,
     lane_sum,
-    reciprocal,
-    square_root,
     stacked,
     total,
 )
@@ -30,7 +29,8 @@ from masticator_dynamics.traced.vectors import Vector
 STRENGTH = 1e-5
 WEAK = 1e-11  # of the square of the usual rate; the engine refuses below 1e-12
 
-Efforts = dict[int, Any]  # by the identity of a joint, motor side
+Efforts = dict[int, Any]  # by the identity of a joint
+Pair = tuple[Vector, Vector]
 
 
 @dataclasses.dataclass
@@ -83,7 +83,6 @@ class Forces:
         self.conditions: list[Any] = []
         self._wrench, self.driving = wrench, driving
         self.motors = [m for motion in motions for m in self._motors(motion)]
-        self._factor()
 
     # What motions need
 
@@ -92,7 +91,9 @@ class Forces:
         plan = self._plan
         for stage in plan.stages:
             for joint in stage.joints:
-                joint.body.force, joint.body.moment = self._newton_euler(stage, joint)
+                body = joint.body
+                rates = body.acceleration, body.angular_acceleration
+                body.force, body.moment = self.inertial_wrench(joint, rates, body.angular_velocity)
         frame = plan.tree.frames[plan.description.platform]
         body = plan.body(frame.body)
         arm = vec.rotate(body.rotation, stacked([frame.position]))
@@ -104,17 +105,23 @@ class Forces:
             body.force = vec.subtract(body.force, self._wrench[first : first + 3])
             body.moment = vec.subtract(body.moment, self._wrench[first + 3 : first + 6])
 
-    def _newton_euler(self, stage: Stage, joint: Joint) -> tuple[Vector, Vector]:
-        """About the body's origin, base axes.
+    def inertial_wrench(self, joint: Joint, rates: Pair, turning: Vector) -> Pair:
+        """Force and moment, about the origin of a joint's body, that its acceleration needs.
 
         The moment of inertia is summed over the principal axes of the second moments of mass: a
         thin rod has but one, and a body needs no inertia tensor turned into base axes.
+
+        Parameters
+        ----------
+        rates : (vector, vector)
+            Acceleration of the origin and angular acceleration.
+        turning : vector
+            Angular velocity.
         """
         inertias = [self._plan.tree.inertias[j] for j in joint.joints]
         if not any(i.mass > 0.0 or i.about_center.any() for i in inertias):
             return vec.ZERO, vec.ZERO
-        body = joint.body
-        turning, change = body.angular_velocity, body.angular_acceleration
+        body, (acceleration, change) = joint.body, rates
         mass = stacked([[i.mass] for i in inertias])[0]
         arm = vec.rotate(body.rotation, stacked([i.center_of_mass for i in inertias]))
 
@@ -122,7 +129,7 @@ class Forces:
             """Second derivative of a vector fixed to the body."""
             return vec.add(vec.cross(change, fixed), vec.cross(turning, vec.cross(turning, fixed)))
 
-        force = vec.scale(vec.add(body.acceleration, second_rate(arm)), mass)
+        force = vec.scale(vec.add(acceleration, second_rate(arm)), mass)
         moment = vec.cross(arm, force)
         moments = [_second_moments(i.about_center) for i in inertias]
         for axis in range(3):
@@ -163,8 +170,8 @@ class Forces:
             assert parent is not None
             load = vec.dot(body.axis, body.force if joint.slides else body.moment)
             if rotors:
-                load = load + self._spring(closing, joint)
-                load = load + self._rotor(stage, joint) * motion.acceleration[id(joint)]
+                load = load + self.spring(closing, joint)
+                load = load + self.rotor(stage, joint) * motion.acceleration[id(joint)]
             if efforts is not None and id(joint) in efforts:
                 load = load - efforts[id(joint)]
             loads[id(joint)] = load
@@ -220,19 +227,29 @@ class Forces:
             moment = vec.scale(wrench.about(outer.position), -multiplier)
             handed.append((outer, force, moment))
 
-    def _spring(self, closing: Closing, joint: Joint) -> Any:
+    def spring(self, closing: Closing, joint: Joint) -> Any:
         """What holds the joint's spring bent."""
+        bent, stiffness = self._bent(closing, joint)
+        return bent * stiffness
+
+    def spring_energy(self, closing: Closing, joint: Joint) -> Any:
+        """What is in the joint's spring, J."""
+        bent, stiffness = self._bent(closing, joint)
+        return bent * bent * stiffness * 0.5
+
+    def _bent(self, closing: Closing, joint: Joint) -> tuple[Any, Any]:
+        """How far a joint is from where its spring is slack, and the spring's stiffness."""
         physics = self._plan.description.joints
         names = [self._plan.tree.joints[j].name for j in joint.joints]
         springs = [physics.get(name) for name in names]
         if not any(spring and spring.stiffness for spring in springs):
-            return 0.0
+            return 0.0, 0.0
         stiffness, reference = stacked(
             [[spring.stiffness, spring.reference] if spring else [0.0, 0.0] for spring in springs]
         )
-        return (closing.unwound(joint) - reference) * stiffness
+        return closing.unwound(joint) - reference, stiffness
 
-    def _rotor(self, stage: Stage, joint: Joint) -> Any:
+    def rotor(self, stage: Stage, joint: Joint) -> Any:
         """Inertia of the motor, seen from the joint."""
         actuators = self._plan.description.actuators
 
@@ -256,7 +273,7 @@ class Forces:
                 found.append(Motors(joint, stage.lanes, ratio, rates))
         return found
 
-    def _factor(self) -> None:
+    def factor(self) -> None:
         """Cholesky factor of the motors' rates, squared; reciprocals on the diagonal."""
         size = len(self._plan.independent)
         gram = [
@@ -265,15 +282,10 @@ class Forces:
             for a in range(size)
         ]  # fmt: skip
         usual = self._usual_rates()
-        self._lower: list[list[Any]] = [[0.0] * size for _ in range(size)]
-        for j in range(size):
-            rest = gram[j][j] - total(self._lower[j][x] * self._lower[j][x] for x in range(j))
+        self._lower, rests = cholesky(gram)
+        for j, rest in enumerate(rests):
             self.conditions.append(rest - gram[j][j] * STRENGTH)
             self.conditions.append(rest - WEAK * usual[j] ** 2)
-            self._lower[j][j] = reciprocal(square_root(rest))
-            for i in range(j + 1, size):
-                part = gram[i][j] - total(self._lower[i][x] * self._lower[j][x] for x in range(j))
-                self._lower[i][j] = part * self._lower[j][j]
 
     def _usual_rates(self) -> FloatArray:
         plan = self._plan
@@ -284,12 +296,7 @@ class Forces:
 
     def least_norm(self, freedoms: list[Any]) -> list[Any]:
         """Efforts of the motors that supply a generalised force with the least norm."""
-        size, lower, x = len(freedoms), self._lower, list(freedoms)
-        for i in range(size):
-            x[i] = (x[i] - total(lower[i][j] * x[j] for j in range(i))) * lower[i][i]
-        for i in reversed(range(size)):
-            rest = total(lower[j][i] * x[j] for j in range(i + 1, size))
-            x[i] = (x[i] - rest) * lower[i][i]
+        x = solve_factored(self._lower, freedoms)
         return [total(r * f for r, f in zip(m.rates, x, strict=True)) for m in self.motors]
 
     def on_joints(self, efforts: list[Any]) -> Efforts:

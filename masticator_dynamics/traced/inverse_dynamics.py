@@ -1,9 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics of a mechanism: the whole algorithm, from rows of input to rows of output.
-
-On floats it computes; on recording numbers it leaves the graph that becomes machine code or C.
-"""
+"""Inverse dynamics of a mechanism: efforts of least norm for a motion, and what they cause."""
 
 from __future__ import annotations
 
@@ -12,34 +9,11 @@ from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.traced.bodies import Body, Joint, Plan
-from masticator_dynamics.traced.closing import Closing
-from masticator_dynamics.traced.constraints import understood
-from masticator_dynamics.traced.forces import Forces
-from masticator_dynamics.traced.functions import LARGEST_ANGLE
-from masticator_dynamics.traced.motion import StageMotion
-from masticator_dynamics.traced.numbers import (
-    Number,
-    absolute,
-    greater,
-    is_known,
-    lane_least,
-    lane_pick,
-    lane_sum,
-    select,
-    total,
-)
+from masticator_dynamics.traced.evaluation import Evaluation, largest
 from masticator_dynamics.traced.vectors import Vector
 
-LARGEST_SQUARE = 1e250  # of inputs and results together; beyond it, and for NaN, the engine looks
 
-
-def covered(structure: Structure) -> bool:
-    """Whether all that a mechanism consists of is understood here."""
-    return all(understood(constraint) for constraint in structure.constraints)
-
-
-class InverseDynamics:
+class InverseDynamics(Evaluation):
     """One evaluation.
 
     Parameters
@@ -62,22 +36,10 @@ class InverseDynamics:
         share: bool = True,
     ):
         count = len(description.independent)
-        self._given = given
-        self.plan = Plan(description, structure, share)
         y, y_dot, y_ddot = (given[i * count : (i + 1) * count] for i in range(3))
-        extent = structure.extent()
-        self.closings: list[Closing] = []
-        self.motions: list[StageMotion] = []
-        self.comments: dict[int, str] = {}  # what begins at which node of the recording
-        for stage in self.plan.stages:
-            names = [c.name for lanes in stage.constraints for c in lanes]
-            self.comment(f'Positions to accelerations: {", ".join(names) or "open joints"}')
-            closing = Closing(stage, self.plan.body, y, extent)
-            self.closings.append(closing)
-            self.motions.append(StageMotion(stage, closing, y_dot, y_ddot))
-        self._y = y
-        self.comment('Forces that the motion needs, inwards')
-        self.forces = Forces(self.plan, self.closings, self.motions, given[3 * count :], driving)
+        motion = y, y_dot, y_ddot
+        super().__init__(description, structure, given, motion, given[3 * count :], driving, share)
+        self.forces.factor()
         self.forces.inertial()
         needed = self.forces.balance().freedoms
         self.comment('Efforts of least norm')
@@ -86,93 +48,17 @@ class InverseDynamics:
         self.forces.inertial()
         self.balance = self.forces.balance(self.forces.on_joints(self.motor_efforts))
 
-    def comment(self, text: str) -> None:
-        """Note, for written-out code, what comes next."""
-        if isinstance(self._given[0], Number):
-            self.comments[len(self._given[0].graph.nodes)] = text
-
-    # Results, scalar by scalar
-
     def efforts(self) -> list[Any]:
         """Of the actuators, in their order."""
         return self.per_actuator(self.motor_efforts)
 
-    def per_actuator(self, values: list[Any]) -> list[Any]:
-        """Numbers of the motors, in the order of the actuators."""
-        found: dict[int, Any] = {}
-        for motors, value in zip(self.forces.motors, values, strict=True):
-            for lane, actuator in enumerate(motors.joint.actuator):
-                found[actuator] = lane_pick(value, lane)
-        return [found[i] for i in sorted(found)]
-
-    def multipliers(self, found: list[list[Any]] | None = None) -> list[Any]:
+    def multipliers(self) -> list[Any]:
         """Of all constraint equations, in block order."""
-        return [
-            lane_pick(multiplier, lane)
-            for stage, of_stage in zip(
-                self.plan.stages, found or self.balance.multipliers, strict=True
-            )
-            for lane in range(stage.lanes)
-            for multiplier in of_stage
-        ]
-
-    def closure_residual(self) -> Any:
-        """Largest gap, m."""
-        return largest([e.gap for closing in self.closings for e in closing.equations])
+        return self.in_block_order(self.balance.multipliers)
 
     def balance_residual(self) -> Any:
         """Largest generalised force left unbalanced, N or N m."""
         return largest([rest for rest, _ in self.balance.rest])
-
-    def positions(self) -> list[Any]:
-        """Of all joints, in tree order."""
-        return self._per_joint(self._position)
-
-    def velocities(self) -> list[Any]:
-        """Of all joints."""
-        return self._per_joint(lambda i, joint: self.motions[i].velocity[id(joint)])
-
-    def accelerations(self) -> list[Any]:
-        """Of all joints."""
-        return self._per_joint(lambda i, joint: self.motions[i].acceleration[id(joint)])
-
-    def tangent(self) -> list[Any]:
-        """Velocities of all joints per independent velocity, row by row."""
-        columns = [
-            self._per_joint(lambda i, joint, k=k: self.motions[i].tangent[id(joint)][k])
-            for k in range(len(self.plan.independent))
-        ]
-        return [x for row in zip(*columns, strict=True) for x in row]
-
-    def joint_rate(self, body: Body) -> tuple[Joint, Any]:
-        """The joint that carries a body, and its velocity."""
-        assert body.stage is not None
-        joint = body.stage.joint_of(body)
-        return joint, self.motions[self.plan.stages.index(body.stage)].velocity[id(joint)]
-
-    def counts(self) -> Any:
-        """1 where the results are those of the engine, 0 where it has to look itself."""
-        passed: Any = 1.0
-        for condition in self._conditions():
-            passed = select(lane_least(condition), passed, 0.0)
-        return passed
-
-    def _conditions(self) -> list[Any]:
-        found = [self._size_condition()]
-        for joint in (joint for stage in self.plan.stages for joint in stage.joints):
-            if joint.independent is not None and not joint.slides:
-                found.append(LARGEST_ANGLE - absolute(self._y[joint.independent]))
-        for closing in self.closings:
-            wide: Any = 1.0
-            for condition in closing.conditions:
-                wide = select(condition, wide, 0.0)
-            found.append(wide)
-        return [c for c in [*found, *self.forces.conditions] if not is_known(c, 1.0)]
-
-    def _size_condition(self) -> Any:
-        """That everything is finite, and so small that nothing overflows."""
-        squares = [lane_sum(x * x, n) for x, n in self._everything()]
-        return LARGEST_SQUARE - total(squares) - total(x * x for x in self._given)
 
     def _everything(self) -> list[tuple[Any, int]]:
         found = []
@@ -182,23 +68,3 @@ class InverseDynamics:
             rates = [*motion.velocity.values(), *motion.acceleration.values(), *multipliers]
             found += [(x, stage.lanes) for x in rates]
         return found
-
-    def _position(self, stage: int, joint: Joint) -> Any:
-        return self.closings[stage].unwound(joint)
-
-    def _per_joint(self, of: Any) -> list[Any]:
-        found: dict[int, Any] = {}
-        for i, stage in enumerate(self.plan.stages):
-            for joint in stage.joints:
-                value = of(i, joint)
-                for lane, index in enumerate(joint.joints):
-                    found[index] = lane_pick(value, lane)
-        return [found[i] for i in sorted(found)]
-
-
-def largest(numbers: list[Any]) -> Any:
-    """Largest amount over numbers and lanes; not a number where one is none."""
-    wide: Any = 0.0
-    for x in numbers:
-        wide = greater(absolute(x), wide)
-    return -lane_least(-wide)

@@ -16,7 +16,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced import object_cache, python_entry
 from masticator_dynamics.traced.distribution import Distribution
-from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, covered
+from masticator_dynamics.traced.evaluation import Evaluation, covered
+from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.llvm_ir import row_function, rows_function
 from masticator_dynamics.traced.machine_code import (
     Library,
@@ -128,20 +129,14 @@ class Kernels:
 
     def library(self, kind: str, text: Callable[[], str]) -> Library:
         """Machine code for a text, made where it is not in its file."""
-        processor = this_processor()
         python_entry.declare_functions()
-        key = object_cache.key_of(kind, generator_version(), processor, self._identity)
-        return Library(object_cache.cached(key, lambda: object_code(text(), processor)))
+        return library(kind, text, self._identity)
 
     @functools.cached_property
     def _identity(self) -> list[Any]:
         """All that the machine code depends on."""
-        d, s = self._description, self._structure
-        return [
-            object_cache.SOURCES, s.tree, s.constraints, s.blocks, s.stages, s.home,
-            d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
-            d.force_joints, d.joints, self._driving, self._loads,
-        ]  # fmt: skip
+        of_mechanism = identity(self._description, self._structure)
+        return [*of_mechanism, self._driving, self._loads]
 
     def graph(self, share: bool, outputs: Outputs) -> tuple[Graph, list[Scalar]]:
         """A recording and what is wanted of it; ``share`` puts limbs alike into lanes."""
@@ -151,6 +146,23 @@ class Kernels:
             self._description, self._structure, given, self._driving, share and not self._loads
         )
         return graph, outputs(run)
+
+
+def identity(description: MechanismDescription, structure: Structure) -> list[Any]:
+    """All of a mechanism that machine code depends on."""
+    d, s = description, structure
+    return [
+        object_cache.SOURCES, s.tree, s.constraints, s.blocks, s.stages, s.home,
+        d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
+        d.force_joints, d.joints,
+    ]  # fmt: skip
+
+
+def library(kind: str, text: Callable[[], str], depends_on: list[Any]) -> Library:
+    """Machine code for a text, made where it is not in its file."""
+    processor = this_processor()
+    key = object_cache.key_of(kind, generator_version(), processor, depends_on)
+    return Library(object_cache.cached(key, lambda: object_code(text(), processor)))
 
 
 def has_losses(description: MechanismDescription) -> bool:
@@ -237,25 +249,25 @@ class Code:
         given = np.ascontiguousarray(given)
         out = np.empty((*given.shape[:-1], self.told))
         if given.ndim == 1:
-            self.row.row(_address(given), _address(out))
+            self.row.row(address(given), address(out))
             return out
         if self.rows is None:
             for one, answer in zip(given, out, strict=True):
-                self.row.row(_address(one), _address(answer))
+                self.row.row(address(one), address(answer))
             return out
         width = this_processor().rows
         function, rest = self.rows.rows, len(given) % width
-        function(len(given) - rest, _address(given), _address(out))
+        function(len(given) - rest, address(given), address(out))
         if rest:
             group = np.repeat(given[-1:], width, axis=0)
             group[:rest] = given[-rest:]
             last = np.empty((width, self.told))
-            function(width, _address(group), _address(last))
+            function(width, address(group), address(last))
             out[-rest:] = last[:rest]
         return out
 
 
-def _address(array: FloatArray) -> int:
+def address(array: FloatArray) -> int:
     """Of an array's data; ``array.ctypes.data`` takes longer than a row does."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
@@ -271,10 +283,10 @@ def told(run: InverseDynamics) -> list[Scalar]:
     ]  # fmt: skip
 
 
-def whole(run: InverseDynamics, best: Distribution | None = None) -> list[Scalar]:
+def whole(run: Evaluation, forces: Any = None) -> list[Scalar]:
     """What :attr:`Kernels.everything` tells: whether it counts, then ``engine.layout.Answer``."""
     q, v, a = run.positions(), run.velocities(), run.accelerations()
-    forces = best or run
+    forces = forces or run
     report = [0.0, -1.0, 0.0, run.closure_residual(), forces.balance_residual()]
     actuated = [[part[j] for j in run.plan.actuated] for part in (q, v, a)]
     return [

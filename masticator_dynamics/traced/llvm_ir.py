@@ -179,20 +179,20 @@ class _Writer:
         width = self._wide(index)
         self._say(f'%t{index} = fneg {_type(width)} {self._value(node[1], width)}')
 
-    def _call(self, index: int, name: str, *arguments: int) -> None:
+    def _intrinsic(self, index: int, name: str, *arguments: int) -> None:
         width = self._wide(index)
         kind = _type(width)
         values = ', '.join(f'{kind} {self._value(i, width)}' for i in arguments)
         self._say(f'%t{index} = call {kind} @llvm.{name}.{_suffix(width)}({values})')
 
     def _sqrt(self, index: int, node: tuple[Any, ...]) -> None:
-        self._call(index, 'sqrt', node[1])
+        self._intrinsic(index, 'sqrt', node[1])
 
     def _abs(self, index: int, node: tuple[Any, ...]) -> None:
-        self._call(index, 'fabs', node[1])
+        self._intrinsic(index, 'fabs', node[1])
 
     def _copysign(self, index: int, node: tuple[Any, ...]) -> None:
-        self._call(index, 'copysign', node[1], node[2])
+        self._intrinsic(index, 'copysign', node[1], node[2])
 
     def _round(self, index: int, node: tuple[Any, ...]) -> None:
         """To the nearest integer, without the library call that processors before SSE4 need."""
@@ -226,6 +226,24 @@ class _Writer:
             self._say(f'%x{index}_{row} = load double, {double} %p{index}_{row}')
             self._say(f'{name} = insertelement {kind} {before}, double %x{index}_{row}, i32 {row}')
             before = name
+
+    def _call(self, index: int, node: tuple[Any, ...]) -> None:
+        """A function of one row, with memory for what it is given and what it tells."""
+        _, name, told, *arguments = node
+        double = pointer('double')
+        for memory, count in (('given', len(arguments)), ('told', told)):
+            self._say(f'%{memory}_{index} = alloca double, i64 {count}')
+        for i, argument in enumerate(arguments):
+            at = f'%at_{index}_{i}'
+            self._say(f'{at} = getelementptr inbounds double, {double} %given_{index}, i64 {i}')
+            self._say(f'store double {self._value(argument, 0)}, {double} {at}')
+        self._say(f'call void @{name}({double} %given_{index}, {double} %told_{index})')
+
+    def _result(self, index: int, node: tuple[Any, ...]) -> None:
+        double, (_, call, position) = pointer('double'), node
+        at = f'getelementptr inbounds double, {double} %told_{call}, i64 {position}'
+        self._say(f'%p{index} = {at}')
+        self._say(f'%t{index} = load double, {double} %p{index}')
 
     def _lane(self, index: int, number: int, lane: int) -> str:
         """One lane of a node, as an operand of the node being written."""

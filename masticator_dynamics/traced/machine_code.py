@@ -76,10 +76,14 @@ class Library:
 
     # Looked up once: that costs more than a row.
 
+    def of_row(self, function: str) -> Callable[[int, int], None]:
+        """A function of what is given and told, addresses."""
+        return _ROW(self.address(function))
+
     @functools.cached_property
     def row(self) -> Callable[[int, int], None]:
         """``row(given, out)``, addresses."""
-        return _ROW(self.address('row'))
+        return self.of_row('row')
 
     @functools.cached_property
     def rows(self) -> Callable[[int, int, int], None]:

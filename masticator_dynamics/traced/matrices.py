@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverses of small matrices, unrolled."""
+"""Inverses and factors of small matrices, unrolled."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.traced.numbers import is_known, reciprocal, total
-from masticator_dynamics.traced.vectors import Matrix
+from masticator_dynamics.traced.numbers import is_known, reciprocal, square_root, total
+from masticator_dynamics.traced.vectors import Matrix, Vector
 
 
 def inverse(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
@@ -68,3 +68,37 @@ def _eliminated(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
                 work[r] = [x - part * y for x, y in zip(work[r], work[pivot], strict=True)]
                 numbers[r] -= numbers[r, k] * numbers[pivot]
     return [work[order[k]][size:] for k in range(size)], determinant
+
+
+def cholesky(matrix: Matrix) -> tuple[list[list[Any]], list[Any]]:
+    """Factor of a symmetric matrix, of which the lower triangle is looked at.
+
+    Returns
+    -------
+    lower : matrix
+        With reciprocals on the diagonal.
+    rests : list
+        Squares of the diagonal: how much of each column is independent of those before.
+    """
+    size = len(matrix)
+    lower: list[list[Any]] = [[0.0] * size for _ in range(size)]
+    rests = []
+    for j in range(size):
+        rest = matrix[j][j] - total(lower[j][x] * lower[j][x] for x in range(j))
+        rests.append(rest)
+        lower[j][j] = reciprocal(square_root(rest))
+        for i in range(j + 1, size):
+            part = matrix[i][j] - total(lower[i][x] * lower[j][x] for x in range(j))
+            lower[i][j] = part * lower[j][j]
+    return lower, rests
+
+
+def solve_factored(lower: Matrix, right: Vector) -> list[Any]:
+    """Solve a system of which :func:`cholesky` has the factor."""
+    size, x = len(right), list(right)
+    for i in range(size):
+        x[i] = (x[i] - total(lower[i][j] * x[j] for j in range(i))) * lower[i][i]
+    for i in reversed(range(size)):
+        rest = total(lower[j][i] * x[j] for j in range(i + 1, size))
+        x[i] = (x[i] - rest) * lower[i][i]
+    return x

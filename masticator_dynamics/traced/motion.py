@@ -16,6 +16,7 @@ from masticator_dynamics.traced.vectors import Vector
 
 Rates = dict[int, Any]  # by the identity of a joint
 Lookup = Callable[[Body], Twist]
+Slide = tuple[Joint, Vector]  # a joint, and the velocity at which it shifts its body
 
 
 class StageMotion:
@@ -62,15 +63,34 @@ class StageMotion:
                 joint.body.twists.append(twist)
         return tangent
 
-    def _solve(self, given: Rates, outside: Lookup) -> tuple[Rates, list[Twist]]:
-        """Rates of all joints that keep the loops closed, and the twists that they make."""
+    def _solve(
+        self,
+        given: Rates,
+        outside: Lookup,
+        opening: tuple[int, Any] | None = None,
+        slide: Slide | None = None,
+    ) -> tuple[Rates, list[Twist]]:
+        """Rates of all joints that keep the loops closed, and the twists that they make.
+
+        ``opening`` is an equation and the rate at which its gap opens nevertheless, ``slide`` a
+        joint that nevertheless shifts its body.
+        """
+        held = self._outwards(given, outside, slide)
         if not self.stage.unknowns:
-            return given, self._outwards(given, outside)
-        held = self._outwards(given, outside)
+            return given, held
         at = _lookup(self.stage, held, outside)
         open_rates = [equation.rate(at) for equation in self._closing.equations]
+        if opening is not None:
+            row, rate = opening
+            open_rates[row] = open_rates[row] - rate
         rates = given | self.cancel(open_rates)
-        return rates, self._outwards(rates, outside)
+        return rates, self._outwards(rates, outside, slide)
+
+    def virtual(
+        self, outside: Lookup, opening: tuple[int, Any] | None, slide: Slide | None
+    ) -> tuple[Rates, list[Twist]]:
+        """Virtual rates and twists while independent joints are held; see :meth:`_solve`."""
+        return self._solve({}, outside, opening, slide)
 
     def cancel(self, open_rates: list[Any]) -> Rates:
         """Rates of the unknown joints that cancel rates of the equations."""
@@ -79,7 +99,7 @@ class StageMotion:
             for joint, row in zip(self.stage.unknowns, self._closing.inverse, strict=True)
         }
 
-    def _outwards(self, rates: Rates, outside: Lookup) -> list[Twist]:
+    def _outwards(self, rates: Rates, outside: Lookup, slide: Slide | None = None) -> list[Twist]:
         """Twists of the stage's bodies; joints without a rate are at rest."""
         twists: list[Twist] = []
         for joint in self.stage.joints:
@@ -89,6 +109,8 @@ class StageMotion:
             arm = vec.subtract(body.position, parent.position)
             velocity = vec.add(velocity, vec.cross(turning, arm))
             rate = rates.get(id(joint), 0.0)
+            if slide is not None and slide[0] is joint:
+                velocity = vec.add(velocity, slide[1])
             twists.append(_with_rate(joint, (velocity, turning), rate))
         return twists
 

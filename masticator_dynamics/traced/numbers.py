@@ -26,6 +26,8 @@ NEGLIGIBLE = 1e-15  # of geometry in m or of unit vectors; rounding of the files
 LANEWISE = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'round', 'abs', 'copysign', 'select')
 # Operations that make one number of a node with lanes.
 REDUCING = ('sum', 'least', 'pick')
+# A function with a recording of its own is a node 'call' of its name, number of results and
+# arguments; its results are nodes 'result'.
 
 
 class TooLargeError(Exception):
@@ -77,6 +79,11 @@ class Graph:
         if isinstance(x, Lanes):
             return self.record('lanes', tuple(x.values.tolist())).index
         return self.record('constant', float(x)).index
+
+    def call(self, name: str, told: int, *arguments: Scalar) -> list[Number]:
+        """Results of a function that is recorded by itself."""
+        called = self.record('call', name, told, *(self.lift(x) for x in arguments))
+        return [self.record('result', called.index, i) for i in range(told)]
 
     def inputs(self, count: int) -> list[Number]:
         """Numbers that are known only when the code runs."""
@@ -335,4 +342,6 @@ def arguments(node: tuple[Any, ...]) -> tuple[int, ...]:
     operation = node[0]
     if operation in LANEWISE or operation in ('sum', 'least'):
         return node[1:]
-    return (node[1],) if operation == 'pick' else ()
+    if operation == 'call':
+        return node[3:]
+    return (node[1],) if operation in ('pick', 'result') else ()

@@ -20,7 +20,6 @@ import numpy as np
 import pydantic
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.yaml_file import (
@@ -31,7 +30,7 @@ from masticator_dynamics.files.yaml_file import (
     checked,
     read_mapping,
 )
-from masticator_dynamics.twin.laws import push
+from masticator_dynamics.traced.surroundings import Bolus
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -40,10 +39,9 @@ if TYPE_CHECKING:
 else:
     Part = pydantic.confloat(ge=0.0, le=1.0, allow_inf_nan=False)
 
-# Packed: where it acts, its data, then its state, what it did last, and how often it broke.
-BODY, POINT, HEIGHT = 0, 1, 4
-THICKNESS, STIFFNESS, DAMPING, RAMP, YIELD, BREAK, REST, WIDE, SOFTENING, BITES = range(5, 15)
-SET, BROKEN, BITE, GAP, FORCE, WIDTH = range(15, 21)
+# Packed: the numbers of `Bolus`, then what it did last.
+BROKEN, BITE, HEIGHT, GAP, FORCE, WIDTH = 1, 2, 7, Bolus.WIDTH, Bolus.WIDTH + 1, Bolus.WIDTH + 2
+_POINT = slice(4, 7)
 
 
 class Food(Strict):
@@ -102,7 +100,7 @@ def load_food(name_or_path: str | pathlib.Path) -> Food:
 
 
 def pack_food(food: Food | None, mechanism: Mechanism) -> FloatArray:
-    """A food as kernels take it; no numbers where there is none.
+    """A food as a row of numbers; none where there is none.
 
     Raises
     ------
@@ -117,7 +115,7 @@ def pack_food(food: Food | None, mechanism: Mechanism) -> FloatArray:
     if placement.body != mechanism.structure.tree.frames[mechanism.description.platform].body:
         raise InputError(f'{food.frame} is no part of the platform {mechanism.name} moves')
     packed = pack_bolus(food)
-    packed[BODY], packed[POINT : POINT + 3] = placement.body, placement.position
+    packed[_POINT] = placement.position
     packed[HEIGHT] = mechanism.frame_pose(mechanism.home, food.frame).position[2]
     return packed
 
@@ -133,13 +131,13 @@ def pack_bolus(food: Food) -> FloatArray:
     problem = _problem(food)
     if problem:
         raise InputError(f'renewal_gap: {problem}')
-    packed = np.zeros(WIDTH)
-    packed[THICKNESS : BITES + 1] = (
-        food.thickness, food.stiffness, food.damping, food.damping_depth, food.yield_force,
+    bites = food.bites - 1
+    bolus = Bolus(
+        food.thickness, 0.0, bites, food.softening**bites, [0.0, 0.0, 0.0], 0.0, food.thickness,
+        food.stiffness, food.damping, food.damping_depth, food.yield_force,
         food.break_compression, food.broken_force, food.renewal_gap, food.softening, food.bites,
     )  # fmt: skip
-    packed[SET], packed[BITE] = food.thickness, food.bites - 1
-    return packed
+    return np.array([*bolus.numbers(), 0.0, 0.0])
 
 
 def _problem(food: Food) -> str:
@@ -151,13 +149,12 @@ def _problem(food: Food) -> str:
     )
 
 
-@kernel
-def crush(food, gap, rate, settle):  # type: ignore[no-untyped-def]
+def crush(food: FloatArray, gap: float, rate: float, settle: bool) -> float:
     """Force with which the food pushes the teeth apart, N.
 
     Parameters
     ----------
-    food
+    food : array
         As packed; its state changes only when it is to settle.
     gap : float
         Between the teeth, m.
@@ -166,24 +163,8 @@ def crush(food, gap, rate, settle):  # type: ignore[no-untyped-def]
     settle : bool
         Keep what this gap does for good: flow, break, be renewed.
     """
-    weaker = food[SOFTENING] ** food[BITE]
-    stiffness, most = weaker * food[STIFFNESS], weaker * food[YIELD]
-    # Flow is tried from the thickness of the last settling, which gives what settling would.
-    depth = food[THICKNESS] - food[SET] - gap
-    elastic = min(stiffness * depth, most) if depth > 0.0 else 0.0
+    bolus = Bolus.of(food[: Bolus.WIDTH].tolist())
+    force, state = bolus.crush(gap, rate, float(settle))
     if settle:
-        food[SET] = max(food[SET], food[THICKNESS] - gap - most / stiffness)
-        if food[THICKNESS] - gap >= food[BREAK]:
-            food[BROKEN] = 1.0
-    force = 0.0
-    if depth > 0.0:
-        force = push(elastic, depth, rate, weaker * food[DAMPING], food[RAMP])
-        if food[BROKEN] > 0.0:
-            force *= food[REST]
-    if settle:
-        # A bite that nothing happened to is not used up.
-        if gap > food[WIDE] and (food[SET] > 0.0 or food[BROKEN] > 0.0):
-            food[SET], food[BROKEN] = 0.0, 0.0
-            food[BITE] = (food[BITE] + 1.0) % food[BITES]
-        food[GAP], food[FORCE] = gap, force
-    return force
+        food[: Bolus.STATE], food[GAP], food[FORCE] = state, gap, force
+    return float(force)

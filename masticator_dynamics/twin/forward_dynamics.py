@@ -5,20 +5,25 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.actuation.layout import CONTACT, SLOT
-from masticator_dynamics.actuation.packing import pack_distribution
+from masticator_dynamics.actuation.distribute import JAMMED
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
-from masticator_dynamics.errors import InputError
+from masticator_dynamics.engine.evaluate import OVERFLOW
+from masticator_dynamics.errors import InputError, MasticatorError, SingularityError
 from masticator_dynamics.failures import failure
 from masticator_dynamics.results import Motion
-from masticator_dynamics.twin import layout
-from masticator_dynamics.twin.integrate import integrate
-from masticator_dynamics.twin.stops import NO_STOPS, PackedStops
+from masticator_dynamics.traced import simulation
+from masticator_dynamics.traced.forward_dynamics import INDEPENDENT, Setting, reported
+from masticator_dynamics.traced.forward_dynamics import ForwardDynamics as Evaluated
+from masticator_dynamics.traced.kernels import address
+from masticator_dynamics.traced.machine_code import Library
+from masticator_dynamics.traced.surroundings import NO_STOPS, Bolus, PackedStops
+from masticator_dynamics.twin.food import FORCE, GAP
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -85,31 +90,35 @@ class ForwardDynamics:
         Its scratch memory is used: one thread for both.
     friction : bool or Regularisation
         Friction of contacts and actuated joints, by the laws of the inverse dynamics.
+    stops : PackedStops
+    food : bool
+        Whether there is any; see :func:`masticator_dynamics.twin.food.pack_food`.
     """
 
-    def __init__(self, mechanism: Mechanism, *, friction: bool | Regularisation = False):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        friction: bool | Regularisation = False,
+        stops: PackedStops = NO_STOPS,
+        food: bool = False,
+    ):
         self.mechanism = mechanism
-        freedoms, actuated = len(mechanism.independent), len(mechanism.actuated)
-        contacts = len(mechanism.contacts)
-        description, model = mechanism.description, mechanism.packed
-        # The tables of the inverse dynamics with other columns in place of the free efforts:
-        # one per independent acceleration, one per unit of friction of an actuated joint.
-        columns = freedoms + actuated
-        tables = pack_distribution(
-            description, mechanism.structure, model, freedoms + columns, {'torque': 1.0}, True
-        )
-        block, table_memory = tables.run.args[2:]  # type: ignore[attr-defined]
-        self._rubs = bool(friction)
-        if friction:
-            chosen = Regularisation() if friction is True else friction
-            _regularise(mechanism, block, chosen)
-        self._fixed = (
-            model.memory, model.scratch, block, table_memory,
-            layout.scratch(len(mechanism.tree_joints), freedoms, actuated, contacts),
-        )  # fmt: skip
-        self._slices = layout.result_slices(freedoms, actuated, contacts)
-        self._row = np.zeros(mechanism.slices['tangent'].stop)
-        self._told = np.zeros(self._slices['contact_friction'].stop)
+        description, freedoms = mechanism.description, len(mechanism.independent)
+        chosen = Regularisation() if friction is True else friction
+        transitions = (0.0, 0.0, 0.0)
+        if chosen:
+            transitions = chosen.turning, chosen.sliding, chosen.contact
+        setting = Setting(bool(friction), transitions, stops, food)
+        self._code = simulation.Simulation(description, mechanism.structure, setting)
+        self._state = Bolus.STATE if food else 0
+        told = reported(freedoms, len(mechanism.actuated), len(mechanism.contacts))
+        first = 1 + self._state + mechanism.slices['tangent'].stop
+        self._fields = {k: slice(first + s.start, first + s.stop) for k, s in told.items()}
+        self._report = np.zeros(self._fields['mass'].stop)
+        self._row = self._report[1 + self._state : first]
+        self._eaten = Bolus.WIDTH if food else 0
+        self._idle = np.zeros(self._eaten)
 
     def __call__(
         self,
@@ -144,34 +153,32 @@ class ForwardDynamics:
         given = vector(efforts, 'efforts', len(self.mechanism.actuated))
         load = _NO_WRENCH if wrench is None else vector(wrench, 'wrench', 6)
         self.run(state, given[None], load)
-        row, told = self._row.copy(), self._told.copy()
-        y_ddot = told[self._slices['y_ddot']]
+        row, told = self._row.copy(), self._report.copy()
+        y_ddot = told[self._fields['y_ddot']]
         asked = np.concatenate([state, y_ddot, load])
         motion = Motion(self.mechanism, asked, row, self.mechanism.slices)
         return Acceleration(
             y_ddot,
             motion,
             row[self.mechanism.slices['multipliers']][self.mechanism.contact_rows],
-            told[self._slices['joint_friction']],
-            told[self._slices['contact_friction']].reshape(-1, 3),
-            float(told[2]),
+            told[self._fields['joint_friction']],
+            told[self._fields['contact_friction']].reshape(-1, 3),
+            float(told[self._fields['report']][2]),
         )
 
     def mass_matrix(self, y: npt.ArrayLike) -> FloatArray:
         """Mass matrix (n_y, n_y) of the independent coordinates, rotors included."""
-        count, actuated = len(self.mechanism.independent), len(self.mechanism.actuated)
-        energies = np.zeros((count, count))
-        for i in range(count):
-            for j in range(count):
-                y_dot = np.eye(count)[i] + np.eye(count)[j]
-                self.run(np.concatenate([as_floats(y, 'y'), y_dot]), np.zeros((1, actuated)))
-                energies[i, j] = self._told[0]
-        own = np.diag(energies) / 4.0
-        return np.asarray(energies - own[:, None] - own)
+        y = vector(y, 'y', len(self.mechanism.independent))
+        state = np.concatenate([y, np.zeros(len(y))])
+        asked = self._asked(state, [np.zeros(len(self.mechanism.actuated))], _NO_WRENCH, self._idle)
+        return np.array(self._code.evaluated([*asked, *self.mechanism.solve(y).q]).mass)
 
     def field(self, name: str) -> FloatArray:
-        """A view of what the last run found, see ``layout.Results``; the next one overwrites it."""
-        return self._told[self._slices[name]]
+        """A view of what the last run found, see ``traced.forward_dynamics.reported``.
+
+        The next one overwrites it.
+        """
+        return self._report[self._fields[name]]
 
     def tree(self, name: str) -> FloatArray:
         """A view of the engine's numbers of the last run; the next one overwrites them."""
@@ -182,52 +189,121 @@ class ForwardDynamics:
         state: FloatArray,
         efforts: FloatArray,
         wrench: FloatArray = _NO_WRENCH,
-        stops: PackedStops = NO_STOPS,
         food: FloatArray = _NO_FOOD,
         steps: int = 0,
         length: float = 0.0,
     ) -> None:
-        """Run the kernel; see :func:`masticator_dynamics.twin.integrate.integrate`.
+        """Move ``state`` (y, then y_dot) on by steps of ``length`` s and tell where it arrives.
+
+        Parameters
+        ----------
+        efforts : array, shape (1, n_u) or (2 * steps + 1, n_u)
+            Held, or at every step's start and middle and at the end.
+        food : array
+            As packed; it yields and breaks.
+        steps : int
+            None: what there is at the state is told, and no more.
 
         Raises
         ------
         ReachError, SingularityError, InputError, ActuationError
-            When the state, or one on the way, cannot be evaluated; ``state`` is then the last good
-            one.
+            When the state, or one on the way, cannot be evaluated; ``state`` and ``food`` are then
+            what they were.
         """
-        integrate(
-            *self._fixed, wrench, *stops, food, self._rubs, steps, length, efforts,
-            state, self._row, self._told,
-        )  # fmt: skip
-        if self._row[0]:
-            count = len(self.mechanism.independent)
-            raise failure(
-                self.mechanism, self._row, np.concatenate([state, np.zeros(count), wrench])
-            )
+        before, eaten = state.copy(), food.copy()
+        try:
+            for k in range(steps):
+                rows = efforts[[0, 0, 0]] if len(efforts) == 1 else efforts[2 * k : 2 * k + 3]
+                self._step(state, rows, wrench, food, length)
+            self._tell(state, efforts[-1], wrench, food)
+        except MasticatorError:
+            state[:], food[:] = before, eaten
+            raise
+
+    def _asked(
+        self,
+        state: FloatArray,
+        efforts: npt.ArrayLike,
+        wrench: FloatArray,
+        food: FloatArray,
+        last: float = 1.0,
+    ) -> FloatArray:
+        """What the code is asked, see ``traced.forward_dynamics.Given``."""
+        yields, rest = food[: self._state], food[self._state : self._eaten]
+        return np.concatenate((state, yields, np.ravel(efforts), rest, wrench, (last,)))
+
+    def _step(
+        self,
+        state: FloatArray,
+        efforts: FloatArray,
+        wrench: FloatArray,
+        food: FloatArray,
+        length: float,
+    ) -> None:
+        asked = self._asked(state, efforts, wrench, food, length)
+        told = np.empty(1 + len(state) + self._state)
+        if not self._ran(self._code.code, 'step', asked, told):
+            numbers = asked[:-1].tolist()
+            told[:] = simulation.step(self._rates, numbers, self._code.sizes, length)
+        state[:], food[: self._state] = told[1 : 1 + len(state)], told[1 + len(state) :]
+
+    def _rates(self, asked: list[float]) -> list[float]:
+        """Rates that go with a stage of a step."""
+        told = np.empty(1 + len(self.mechanism.independent) + self._state)
+        return self._evaluate('rates', np.array(asked), told, simulation.told_rates).tolist()
+
+    def _tell(
+        self, state: FloatArray, efforts: FloatArray, wrench: FloatArray, food: FloatArray
+    ) -> None:
+        asked = self._asked(state, efforts, wrench, food)
+        self._evaluate('report', asked, self._report, simulation.told_report)
+        if self._state:
+            food[: self._state] = self._report[1 : 1 + self._state]
+            food[GAP], food[FORCE] = self.field('gap')[0], self.field('food')[0]
+
+    def _evaluate(
+        self, name: str, asked: FloatArray, told: FloatArray, tell: Callable[[Evaluated], list[Any]]
+    ) -> FloatArray:
+        """Fill ``told`` by machine code; where that hands over, with loops closed by the engine."""
+        if self._ran(self._code.code, name, asked, told):
+            return told
+        count = len(self.mechanism.independent)
+        motion = self.mechanism.solve(asked[:count], asked[count : 2 * count])
+        at_positions = np.concatenate([asked, motion.q])
+        if self._ran(self._code.code_at_positions, name, at_positions, told):
+            return told
+        # On floats friction may take its time to settle; what fails then is told.
+        evaluated = self._code.evaluated(at_positions.tolist())
+        numbers = np.array(tell(evaluated))
+        if numbers[0] != 1.0:
+            raise self._failure(evaluated, asked)
+        told[:] = numbers
+        return told
+
+    @staticmethod
+    def _ran(code: Library | None, name: str, asked: FloatArray, told: FloatArray) -> bool:
+        """Whether there is a function, and what it fills in counts."""
+        if code is None:
+            return False
+        code.of_row(name)(address(asked), address(told))
+        return bool(told[0] == 1.0)
+
+    def _failure(self, evaluated: Evaluated, asked: FloatArray) -> MasticatorError:
+        """Why forces of a state that is closed cannot be computed."""
+        inertias = np.linalg.eigvalsh(np.array(evaluated.mass))
+        if inertias[0] <= INDEPENDENT * inertias[-1]:
+            names = ', '.join(self.mechanism.independent)
+            return SingularityError(f'the mass matrix of {names} is singular')
+        finite = bool(np.isfinite(np.array(evaluated.y_ddot)).all())
+        status = JAMMED if finite and not evaluated.settled > 0.0 else OVERFLOW
+        return failure(self.mechanism, np.array([status, -1.0, 0.0]), asked)
 
 
 def vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:
-    """A copy of finite numbers of the right count (`InputError` otherwise).
-
-    A copy, because numba would compile everything once more for an array that is read-only.
-    """
+    """A copy of finite numbers of the right count (`InputError` otherwise)."""
     numbers = np.array(as_floats(values, name), order='C')
     if numbers.shape != (length,):
         raise InputError(f'{name} has shape {numbers.shape}, needed is ({length},)')
     if not np.isfinite(numbers).all():
         raise InputError(f'{name} is {numbers}, not finite numbers')
     return numbers
-
-
-def _regularise(mechanism: Mechanism, block: np.ndarray, chosen: Regularisation) -> None:
-    """Raise the transition velocities in the packed records to the regularising ones."""
-    ends = block[:24].view(np.int64)
-    contacts = block[ends[0] : ends[1]].view(CONTACT)
-    slots = block[ends[1] : ends[2]].view(SLOT)
-    contacts['transition'] = np.maximum(contacts['transition'], chosen.contact)
-    slides = [
-        mechanism.structure.tree.joints[j].type == 'prismatic'
-        for j in mechanism.tree_indices(mechanism.actuated)
-    ]
-    least = np.where(slides, chosen.sliding, chosen.turning)
-    slots['transition'] = np.maximum(slots['transition'], least)

@@ -96,18 +96,18 @@ class MechanismPlant:
         self.step = step
         self._steps_done = 0
         self.substeps = math.ceil(step / longest_substep - 1e-9)
-        self._sockets = Sockets(mechanism, friction)
         self.events: list[SocketEvent] = []
         self._restitution = restitution
         chosen = (Stops() if stops else None) if isinstance(stops, bool) else stops
-        mass = self._sockets.dynamics.mass_matrix(mechanism.home.y) if chosen else np.zeros(0)
-        self._stops = pack_stops(chosen, mechanism, mass)
+        mass = ForwardDynamics(mechanism).mass_matrix(mechanism.home.y) if chosen else np.zeros(0)
+        packed = pack_stops(chosen, mechanism, mass)
         self._food = pack_food(food, mechanism)
+        self._sockets = Sockets(mechanism, friction, packed, food is not None)
         self._state = _start(mechanism, start)
         self._none = np.zeros(6)
         self._run(np.zeros((1, len(self.joints))), 0)
         if chosen:
-            check_start(self._stops, chosen, mechanism, self.tree_positions)
+            check_start(packed, chosen, mechanism, self.tree_positions)
 
     def advance(self, efforts: npt.ArrayLike) -> None:
         """Go on by one step.
@@ -126,7 +126,7 @@ class MechanismPlant:
             When the mechanism gets where its equations cannot be evaluated; the plant then stays
             at the last state where they could.
         """
-        rows = np.array(np.atleast_2d(as_floats(efforts, 'efforts')), order='C')  # see `vector`
+        rows = np.array(np.atleast_2d(as_floats(efforts, 'efforts')), order='C')
         if rows.shape not in ((1, len(self.joints)), (2 * self.substeps + 1, len(self.joints))):
             raise InputError(
                 f'efforts have shape {np.shape(efforts)}, needed is ({len(self.joints)},) or '
@@ -196,7 +196,7 @@ class MechanismPlant:
     def _run(self, efforts: FloatArray, steps: int, length: float | None = None) -> None:
         try:
             self._dynamics.run(
-                self._state, efforts, self._none, self._stops, self._food,
+                self._state, efforts, self._none, self._food,
                 steps, self.step / self.substeps if length is None else length,
             )  # fmt: skip
         except MasticatorError as error:
@@ -257,7 +257,7 @@ class MechanismPlant:
     @property
     def food_force(self) -> FloatArray:
         """Force (3,) of the food on the tooth, N, base axes."""
-        return self._dynamics.field('food_force').copy()
+        return np.array([0.0, 0.0, -self._dynamics.field('food')[0]])
 
     @property
     def food_gap(self) -> float:

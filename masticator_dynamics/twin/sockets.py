@@ -19,7 +19,9 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.traced.surroundings import PackedStops
 from masticator_dynamics.twin.forward_dynamics import ForwardDynamics
+from masticator_dynamics.twin.stops import renumbered
 
 if TYPE_CHECKING:
     from masticator_dynamics.description.schema import Contact
@@ -55,8 +57,8 @@ class Sockets:
     Parameters
     ----------
     mechanism : Mechanism
-    friction : bool or Regularisation
-        As for :class:`ForwardDynamics`.
+    friction, stops, food
+        As for :class:`ForwardDynamics`; stops are numbered as the whole mechanism's joints.
 
     Attributes
     ----------
@@ -66,8 +68,15 @@ class Sockets:
         Those that are.
     """
 
-    def __init__(self, mechanism: Mechanism, friction: bool | Regularisation):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        friction: bool | Regularisation,
+        stops: PackedStops,
+        food: bool,
+    ):
         self._whole, self._friction = mechanism, friction
+        self._stops, self._food = stops, food
         self.pushing: dict[str, Contact] = {
             contact.name: contact
             for contact in mechanism.description.contacts
@@ -81,7 +90,11 @@ class Sockets:
         """Of the mechanism as it is now."""
         if self.left not in self._modes:
             model = _without(self._whole, self.left) if self.left else self._whole
-            self._modes[self.left] = ForwardDynamics(model, friction=self._friction)
+            joints = enumerate(self._whole.tree_joints)
+            stops = renumbered(self._stops, {j: model.tree_joints.index(n) for j, n in joints})
+            self._modes[self.left] = ForwardDynamics(
+                model, friction=self._friction, stops=stops, food=self._food
+            )
         return self._modes[self.left]
 
     def change(self, left: frozenset[str]) -> FloatArray:
@@ -125,7 +138,7 @@ class Sockets:
         return max(0.0, -float(self._row(contact, state) @ state[len(state) // 2 :]))
 
     def impact(self, contact: str, state: FloatArray, restitution: float) -> tuple[float, float]:
-        """Change the velocities of ``state`` as the impact on a contact does.
+        """Change the velocities of ``state``, that of the last run, as an impact does.
 
         Returns
         -------
@@ -133,7 +146,7 @@ class Sockets:
             m/s at which it was met, and J that are lost.
         """
         speed, row = self.speed(contact, state), self._row(contact, state)
-        moved = np.linalg.solve(self.dynamics.mass_matrix(state[: len(row)].copy()), row)
+        moved = np.linalg.solve(self.dynamics.field('mass').reshape(len(row), -1), row)
         mobility = float(row @ moved)
         state[len(row) :] += moved * (1.0 + restitution) * speed / mobility
         return speed, 0.5 * (1.0 - restitution**2) * speed**2 / mobility

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.twin.layout import JOINT_WIDTH, LIMB_WIDTH, POINT_WIDTH
+from masticator_dynamics.traced.surroundings import NO_STOPS, PackedStops
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -61,19 +61,6 @@ class Stops:
                 and (value > 0.0 or (name in ('damping', 'lever') and value == 0.0))
             ):
                 raise InputError(f'{name} of the stops is {value}; a positive number is needed')
-
-
-class PackedStops(NamedTuple):
-    """Stops as kernels take them; columns in ``layout.py``."""
-
-    points: FloatArray  # (P, POINT_WIDTH) of bodies
-    joints: FloatArray  # (J, JOINT_WIDTH)
-    limbs: FloatArray  # (L, LIMB_WIDTH)
-
-
-NO_STOPS = PackedStops(
-    np.zeros((0, POINT_WIDTH)), np.zeros((0, JOINT_WIDTH)), np.zeros((0, LIMB_WIDTH))
-)
 
 
 def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> PackedStops:
@@ -205,3 +192,12 @@ def _inertias(jacobians: FloatArray, mass: FloatArray) -> FloatArray:
         return np.zeros(0)
     mobility = np.einsum('ni,in->n', jacobians, np.linalg.solve(mass, jacobians.T))
     return np.asarray(1.0 / np.maximum(mobility, 1e-300))
+
+
+def renumbered(packed: PackedStops, new: dict[int, int]) -> PackedStops:
+    """The same stops of a mechanism whose joints, and bodies, are numbered otherwise."""
+    points, joints, limbs = (table.copy() for table in packed)
+    for table, columns in ((points, 1), (joints, 1), (limbs, 2)):
+        for row in table:
+            row[:columns] = [new[int(joint)] for joint in row[:columns]]
+    return PackedStops(points, joints, limbs)

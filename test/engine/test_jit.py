@@ -9,12 +9,10 @@ import platformdirs
 import pytest
 
 from masticator_dynamics.engine import jit
-from masticator_dynamics.twin import jit as twin_jit
 
 PARTS = {
     'engine': jit.cache_directory,
     'actuation': jit.cache_directory,
-    'twin': twin_jit.cache_directory,
 }
 
 
@@ -42,12 +40,10 @@ def test_an_edit_of_any_compiled_source_changes_the_folder(
     """Compiled code calls across files; numba itself would look at one of them only."""
     sources = copy_of_compiled_sources(tmp_path / 'copy')
     monkeypatch.setattr(jit, '__file__', str(tmp_path / 'copy/engine/jit.py'))
-    monkeypatch.setattr(twin_jit, '__file__', str(tmp_path / 'copy/twin/jit.py'))
     folders = {part: [s for s in sources if s.parent.name == part] for part in PARTS}
     # Anything else is one file by itself, which numba looks at.
     assert [s.name for s in sources if s.parent.name not in PARTS] == ['actuated_kernels.py']
     assert min(len(files) for files in folders.values()) > 3
-    folders['twin'].remove(tmp_path / 'copy/twin/jit.py')  # no kernel is in it
     for part, directory in PARTS.items():
         names = {directory()}
         for source in folders[part]:

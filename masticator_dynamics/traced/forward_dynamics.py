@@ -1,0 +1,494 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Forward dynamics of a mechanism: efforts to accelerations, with friction.
+
+All follows from virtual work. A virtual motion obeys the loops but for one thing: an independent
+coordinate that moves, a contact that opens, an actuated joint that shifts its body across its axis.
+The work of a load in it is the generalised force, the contact's multiplier, the bearing's force
+that goes with that load. Loads are those of the motion without independent accelerations, of each
+unit acceleration, and of each unit of friction; so accelerations and the loads that friction
+depends on are affine in the amounts of friction, and these a fixed point of a small map.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.traced import vectors as vec
+from masticator_dynamics.traced.bodies import Body, Joint
+from masticator_dynamics.traced.constraints import Twist
+from masticator_dynamics.traced.evaluation import Evaluation, largest
+from masticator_dynamics.traced.forces import Efforts, Pair
+from masticator_dynamics.traced.friction import Contact, friction_of_actuators, losses
+from masticator_dynamics.traced.matrices import cholesky, solve_factored
+from masticator_dynamics.traced.motion import Rates, Slide
+from masticator_dynamics.traced.numbers import (
+    Number,
+    absolute,
+    greater,
+    lane_pick,
+    lane_sum,
+    square_root,
+    stacked,
+    total,
+)
+from masticator_dynamics.traced.surroundings import NO_STOPS, Bolus, PackedStops, Surroundings
+from masticator_dynamics.traced.vectors import Vector
+
+TURNS = 24  # of the fixed point in machine code
+MOST_TURNS = 200  # on floats, where it ends when it stands still
+SETTLED = 1e-13  # of the largest amount of its kind
+INDEPENDENT = 1e-14  # least part of an inertia that no other freedom shares
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What forward dynamics is computed with, besides the mechanism.
+
+    Attributes
+    ----------
+    friction : bool
+        Of contacts and joints.
+    transitions : (float, float, float)
+        Velocities over which Coulomb friction at least grows: of joints that turn, rad/s, and
+        slide, m/s, and of contacts, m/s.
+    stops : PackedStops
+    food : bool
+    """
+
+    friction: bool = False
+    transitions: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    stops: PackedStops = NO_STOPS
+    food: bool = False
+
+
+class Given(NamedTuple):
+    """What is asked, in this order; empty where there is none."""
+
+    y: Vector
+    y_dot: Vector
+    bolus: Vector  # the food's state
+    efforts: Vector  # of the actuators, motor side
+    food: Vector  # the rest of the food's numbers
+    wrench: Vector  # on the platform
+    settle: Vector  # one number, see surroundings.Bolus.crush
+
+    @staticmethod
+    def sizes(description: MechanismDescription, setting: Setting) -> list[int]:
+        """How many numbers each has."""
+        freedoms, state = len(description.independent), Bolus.STATE * setting.food
+        rest = Bolus.WIDTH * setting.food - state
+        return [freedoms, freedoms, state, len(description.actuated), rest, 6, 1]
+
+    @classmethod
+    def of(cls, numbers: Vector, sizes: list[int]) -> Given:
+        """From all numbers in a row."""
+        ends = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
+        return cls(*(numbers[a:b] for a, b in zip(ends, ends[1:], strict=False)))
+
+
+@dataclasses.dataclass
+class Virtual:
+    """A virtual motion: rates of joints and twists of bodies, those that move.
+
+    Attributes
+    ----------
+    stage : int or None
+        The one to which it is confined; its limbs may then move each by itself, and its work is
+        that of each.
+    """
+
+    rates: Rates
+    twists: dict[int, Twist]
+    stage: int | None = None
+
+
+@dataclasses.dataclass
+class Load:
+    """Forces on bodies, with moments about their origins, and efforts on joints."""
+
+    bodies: dict[int, Pair]
+    joints: Efforts
+
+
+class ForwardDynamics(Evaluation):
+    """One evaluation.
+
+    Parameters
+    ----------
+    given : sequence
+        As :class:`Given` has it, then, where ``at_positions``, positions of all joints.
+    share : bool
+        Put limbs alike into lanes.
+    at_positions : bool
+        Loops have been closed by other means.
+
+    Attributes
+    ----------
+    y_ddot : list
+        Independent accelerations.
+    mass : matrix
+        Of the independent coordinates.
+    settled : number
+        Above zero where the amounts of friction stand still.
+    """
+
+    def __init__(
+        self,
+        description: MechanismDescription,
+        structure: Structure,
+        given: Vector,
+        setting: Setting,
+        share: bool = True,
+        at_positions: bool = False,
+    ):
+        sizes = Given.sizes(description, setting)
+        self.given = asked = Given.of(given, sizes)
+        positions = given[sum(sizes) :] if at_positions else None
+        rest = [0.0] * len(description.independent)
+        super().__init__(
+            description, structure, given, (asked.y, asked.y_dot, rest), asked.wrench,
+            description.actuated, share and not at_positions, positions,
+        )  # fmt: skip
+        self.setting = setting
+        bolus = Bolus.of([*asked.bolus, *asked.food]) if setting.food else None
+        settle = asked.settle[0] if setting.food else 0.0
+        self.outside = Surroundings(self, setting.stops, bolus, settle)
+        self.contacts = [
+            Contact(self, contact, setting.friction, setting.transitions[2])
+            for contact in description.contacts
+        ]
+        self.drag, self.rubbing = friction_of_actuators(
+            self, setting.friction, setting.transitions[:2]
+        )
+        self._losses = losses(self) if setting.friction else {}
+        self._motor_efforts = [self._gathered(m.joint, asked.efforts) for m in self.forces.motors]
+        tangents = [self._tangent(k) for k in range(len(rest))]
+        self._loads = [self._load(), *(self._unit_load(t) for t in tangents)]
+        self._find_mass(tangents)
+        units = self._units()
+        # Accelerations: of the loads, then of each unit of friction.
+        self._rates = [
+            solve_factored(self._lower, [-self._work(load, t) for t in tangents])
+            for load in (self._loads[0], *units)
+        ]
+        self.settled: Any = 1.0
+        self.amounts: list[Any] = []
+        if setting.friction:
+            self._settle(units)
+        self.y_ddot = [
+            total(x * amount for x, amount in zip(column, [1.0, *self._scalars()], strict=True))
+            for column in zip(*self._rates, strict=True)
+        ]
+
+    # Loads
+
+    def _gathered(self, joint: Joint, values: Vector) -> Any:
+        """Numbers of a joint's actuators, each in its lane."""
+        lanes = range(len(joint.actuator))
+        own = [stacked([[float(i == lane)] for i in lanes])[0] for lane in lanes]
+        return total(values[joint.actuator[lane]] * own[lane] for lane in lanes)
+
+    def _bodies(self) -> dict[int, Pair]:
+        """What all bodies need at present."""
+        return {
+            id(joint.body): (joint.body.force, joint.body.moment)
+            for stage in self.plan.stages
+            for joint in stage.joints
+        }
+
+    def _load(self) -> Load:
+        """Of the motion without independent accelerations, less what is not friction's."""
+        self.forces.inertial()
+        self.outside.relieve()
+        for contact in self.contacts:
+            contact.resist(contact.viscous)
+        joints: Efforts = {}
+        supplied = self._supplied(self._motor_efforts)
+        for stage, closing, motion in zip(
+            self.plan.stages, self.closings, self.motions, strict=True
+        ):
+            for joint in stage.joints:
+                rotor = self.forces.rotor(stage, joint) * motion.acceleration[id(joint)]
+                held = self.forces.spring(closing, joint) + rotor
+                joints[id(joint)] = held - supplied.get(id(joint), 0.0)
+        return Load(self._bodies(), joints)
+
+    def _supplied(self, motor_efforts: list[Any]) -> Efforts:
+        """What motors and stops supply to joints, less what these lose."""
+        found = {
+            id(m.joint): m.ratio * effort
+            for m, effort in zip(self.forces.motors, motor_efforts, strict=True)
+        }
+        for key, effort in self.outside.joints.items():
+            found[key] = found.get(key, 0.0) + effort
+        for key, effort in self._losses.items():
+            found[key] = found.get(key, 0.0) - effort
+        return found
+
+    def _unit_load(self, tangent: Virtual) -> Load:
+        """Of a unit acceleration at rest."""
+        bodies, joints = {}, {}
+        for stage in self.plan.stages:
+            for joint in stage.joints:
+                twist = tangent.twists[id(joint.body)]
+                bodies[id(joint.body)] = self.forces.inertial_wrench(joint, twist, vec.ZERO)
+                rate = tangent.rates[id(joint)]
+                joints[id(joint)] = self.forces.rotor(stage, joint) * rate
+        return Load(bodies, joints)
+
+    def _units(self) -> list[Load]:
+        """Of a unit of friction: of each actuated joint, then of each contact."""
+        if not self.setting.friction:
+            return []
+        found = []
+        for m in self.forces.motors:
+            for lane in range(m.lanes):
+                own = stacked([[float(i == lane)] for i in range(m.lanes)])[0]
+                found.append(Load({}, {id(m.joint): m.ratio * own}))
+        for contact in self.contacts:
+            for stage in self.plan.stages:
+                for joint in stage.joints:
+                    joint.body.force = joint.body.moment = vec.ZERO
+            contact.resist(contact.coulomb)
+            found.append(Load(self._bodies(), {}))
+        return found
+
+    # Virtual motions
+
+    def _tangent(self, k: int) -> Virtual:
+        rates, twists = {}, {}
+        for stage, motion in zip(self.plan.stages, self.motions, strict=True):
+            for joint in stage.joints:
+                rates[id(joint)] = motion.tangent[id(joint)][k]
+                twists[id(joint.body)] = joint.body.twists[k]
+        return Virtual(rates, twists)
+
+    def _virtual(
+        self, s: int, opening: tuple[int, Any] | None = None, slide: Slide | None = None
+    ) -> Virtual:
+        """The motion that a contact of a stage makes by opening, or a body by shifting."""
+        # Nothing is fixed to limbs that share lanes: what one does stays within its stage.
+        alone = self.plan.stages[s].lanes > 1
+        found = Virtual({}, {}, s if alone else None)
+
+        def outside(body: Body) -> Twist:
+            return found.twists.get(id(body), (vec.ZERO, vec.ZERO))
+
+        for number, motion in enumerate(self.motions[: s + 1 if alone else None]):
+            if number < s:
+                continue
+            here = number == s
+            rates, twists = motion.virtual(outside, opening if here else None, slide)
+            found.rates |= rates
+            for joint, twist in zip(motion.stage.joints, twists, strict=True):
+                found.twists[id(joint.body)] = twist
+        return found
+
+    def _work(self, load: Load, virtual: Virtual) -> Any:
+        """Work of a load; for each lane where limbs move by themselves."""
+        work: Any = 0.0
+        for s, stage in enumerate(self.plan.stages):
+            if virtual.stage is not None and s != virtual.stage:
+                continue
+            own: Any = 0.0
+            for joint in stage.joints:
+                key = id(joint.body)
+                if key in load.bodies and key in virtual.twists:
+                    force, moment = load.bodies[key]
+                    velocity, turning = virtual.twists[key]
+                    own = own + vec.dot(force, velocity) + vec.dot(moment, turning)
+                if id(joint) in load.joints and id(joint) in virtual.rates:
+                    own = own + load.joints[id(joint)] * virtual.rates[id(joint)]
+            work = work + (own if virtual.stage is not None else lane_sum(own, stage.lanes))
+        return work
+
+    def _find_mass(self, tangents: list[Virtual]) -> None:
+        size = len(tangents)
+        lower = [
+            [self._work(self._loads[1 + i], tangents[j]) for j in range(i + 1)] for i in range(size)
+        ]
+        self.mass = [[lower[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
+        self._lower, rests = cholesky(self.mass)
+        for i, rest in enumerate(rests):
+            self.forces.conditions.append(rest - self.mass[i][i] * INDEPENDENT)
+
+    # Friction
+
+    def _respond(self, virtual: Virtual, units: list[Load]) -> list[Any]:
+        """A force, affine in the amounts of friction: constant, then slopes."""
+        works = [self._work(load, virtual) for load in (*self._loads, *units)]
+        accelerated = works[1 : len(self._loads)]
+        return [
+            direct + total(x * rate for x, rate in zip(accelerated, rates, strict=True))
+            for direct, rates in zip(
+                [works[0], *works[len(self._loads) :]], self._rates, strict=True
+            )
+        ]
+
+    def _settle(self, units: list[Load]) -> None:
+        """Amounts of friction that go with the loads that they cause: per motor, then contact."""
+        motors = self.forces.motors
+        bearings = []
+        for m in motors:
+            s = self.stage_of(m.joint.joints[0])[0]
+            x, y = (vec.column(m.joint.body.rotation, i) for i in range(2))
+            bearings.append(
+                [self._respond(self._virtual(s, slide=(m.joint, axis)), units) for axis in (x, y)]
+            )
+        pressed = [
+            [lane_pick(x, c.lane) for x in self._respond(self._opened(c), units)]
+            for c in self.contacts
+        ]
+        moving = [0.0] * len(motors)
+        contacts = [0.0] * len(self.contacts)
+        self.amounts = [*moving, *contacts]
+        known = not isinstance(self.given.y[0], Number)
+        for _ in range(MOST_TURNS if known else TURNS):
+            scalars = [1.0, *self._scalars()]
+            moving, changes = [], []
+            for i, (x, y) in enumerate(bearings):
+                across = [_product(row, scalars) for row in (x, y)]
+                length = square_root(across[0] * across[0] + across[1] * across[1])
+                moving.append(self.drag[i] + self.rubbing[i] * length)
+                # What the loads would be without friction counts: they may all but cancel.
+                bare = absolute(x[0]) + absolute(y[0])
+                change = absolute(moving[i] - self.amounts[i])
+                size = greater(absolute(moving[i]), absolute(self.rubbing[i]) * bare)
+                changes.append((change, size))
+            self.amounts = [*moving, *contacts]
+            scalars = [1.0, *self._scalars()]
+            still = _stands(changes)
+            contacts, changes = [], []
+            for i, row in enumerate(pressed):
+                contacts.append(absolute(_product(row, scalars)))
+                change = absolute(contacts[i] - self.amounts[len(motors) + i])
+                changes.append((change, greater(contacts[i], absolute(row[0]))))
+            self.amounts = [*moving, *contacts]
+            self.settled = -greater(-still, -_stands(changes))
+            if known and self.settled > 0.0:
+                break
+        self.forces.conditions.append(self.settled)
+
+    def _opened(self, contact: Contact) -> Virtual:
+        """The motion in which a contact opens at unit rate."""
+        count = self.plan.stages[contact.stage].lanes
+        own = stacked([[float(i == contact.lane)] for i in range(count)])[0]
+        return self._virtual(contact.stage, opening=(contact.row, own))
+
+    def _scalars(self) -> list[Any]:
+        """Amounts of friction one by one: of each actuated joint, then of each contact."""
+        motors = self.forces.motors
+        found = [
+            lane_pick(amount, lane)
+            for m, amount in zip(motors, self.amounts, strict=False)
+            for lane in range(m.lanes)
+        ]
+        return [*found, *self.amounts[len(motors) :]]
+
+    # What is reported
+
+    def solve_forces(self) -> None:
+        """Accelerations of all joints, and the forces of all constraints, into the bodies."""
+        self._accelerate()
+        motors = self.forces.motors
+        drags = self.amounts[: len(motors)] or [0.0] * len(motors)
+        efforts = [e - drag for e, drag in zip(self._motor_efforts, drags, strict=True)]
+        self.forces.inertial()
+        self.outside.relieve()
+        for contact, pull in zip(self.contacts, self._pulls(), strict=True):
+            contact.resist(pull)
+        self.balance = self.forces.balance(self._supplied(efforts))
+
+    def _accelerate(self) -> None:
+        """Add the independent accelerations to what there is without."""
+        for motion in self.motions:
+            for joint in motion.stage.joints:
+                body, key = joint.body, id(joint)
+                for k, rate in enumerate(self.y_ddot):
+                    velocity, turning = body.twists[k]
+                    body.acceleration = vec.add(body.acceleration, vec.scale(velocity, rate))
+                    change = vec.scale(turning, rate)
+                    body.angular_acceleration = vec.add(body.angular_acceleration, change)
+                    more = motion.tangent[key][k] * rate
+                    motion.acceleration[key] = motion.acceleration[key] + more
+
+    def _pulls(self) -> list[Vector]:
+        """Friction that each contact's body has to overcome, N, base axes."""
+        amounts = self.amounts[len(self.forces.motors) :] or [0.0] * len(self.contacts)
+        return [
+            vec.add(vec.scale(c.coulomb, amount), c.viscous)
+            for c, amount in zip(self.contacts, amounts, strict=True)
+        ]
+
+    def report(self) -> list[Any]:
+        """What the twin tells beside positions, rates and multipliers."""
+        drags = self.amounts[: len(self.forces.motors)]
+        friction = self.per_actuator(drags) if drags else [0.0] * len(self.given.efforts)
+        # In the order of `reported`.
+        return [
+            *self.energy(), self.balance_residual(), *self.y_ddot, *self.outside.wrench(),
+            self.outside.food, self.outside.gap, *friction,
+            *(-x for pull in self._pulls() for x in pull), *(x for row in self.mass for x in row),
+        ]  # fmt: skip
+
+    def efforts(self) -> list[Any]:
+        """Of the actuators, as given."""
+        return list(self.given.efforts)
+
+    def multipliers(self) -> list[Any]:
+        """Of all constraint equations, in block order."""
+        return self.in_block_order(self.balance.multipliers)
+
+    def balance_residual(self) -> Any:
+        """Largest generalised force left unbalanced, N or N m."""
+        return largest([rest for rest, _ in self.balance.rest])
+
+    def energy(self) -> tuple[Any, Any]:
+        """Kinetic, and potential of gravity (zero at the base's origin) and springs, J."""
+        rates = self.given.y_dot
+        momentum = [_product(row, rates) for row in self.mass]
+        potential: Any = 0.0
+        for stage, closing in zip(self.plan.stages, self.closings, strict=True):
+            for joint in stage.joints:
+                own = self.forces.spring_energy(closing, joint)
+                inertias = [self.plan.tree.inertias[j] for j in joint.joints]
+                if any(i.mass > 0.0 for i in inertias):
+                    center = joint.body.point(stacked([i.center_of_mass for i in inertias]))
+                    mass = stacked([[i.mass] for i in inertias])[0]
+                    own = own + mass * vec.dot(self.plan.base.acceleration, center)
+                potential = potential + lane_sum(own, stage.lanes)
+        return 0.5 * _product(momentum, rates), potential
+
+    def _everything(self) -> list[tuple[Any, int]]:
+        return [*super()._everything(), *((x, 1) for x in self.y_ddot)]
+
+
+def _product(a: Vector, b: Vector) -> Any:
+    """Scalar product of any length."""
+    return total(x * y for x, y in zip(a, b, strict=True))
+
+
+def _stands(changes: list[tuple[Any, Any]]) -> Any:
+    """Above zero where no amount changes any more, beside the largest."""
+    change, size = (largest([pair[i] for pair in changes]) for i in range(2))
+    return size * SETTLED - change + 1e-300
+
+
+def reported(freedoms: int, actuated: int, contacts: int) -> dict[str, slice]:
+    """Where each part of :meth:`ForwardDynamics.report` stands."""
+    lengths = {
+        'report': 3,  # kinetic and potential energy (J), largest force left unbalanced (N or N m)
+        'y_ddot': freedoms,
+        'wrench': 6,  # food on platform, base axes, about the platform's origin
+        'food': 1,  # its force along -z of the base, N
+        'gap': 1,  # between the teeth, m
+        'joint_friction': actuated,  # effort that friction takes
+        'contact_friction': 3 * contacts,  # N, base axes, on the contact's body
+        'mass': freedoms * freedoms,
+    }
+    ends = [sum(list(lengths.values())[:i]) for i in range(len(lengths) + 1)]
+    return dict(zip(lengths, map(slice, ends, ends[1:]), strict=False))

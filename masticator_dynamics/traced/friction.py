@@ -1,0 +1,204 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Friction of contacts, of actuated joints, and of joints by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from masticator_dynamics.traced import vectors as vec
+from masticator_dynamics.traced.bodies import Body, is_base
+from masticator_dynamics.traced.evaluation import Evaluation
+from masticator_dynamics.traced.forces import Efforts
+from masticator_dynamics.traced.numbers import (
+    Scalar,
+    absolute,
+    greater,
+    lane_least,
+    lane_pick,
+    lane_sum,
+    reciprocal,
+    select,
+    square_root,
+    stacked,
+    total,
+)
+from masticator_dynamics.traced.vectors import Vector
+
+if TYPE_CHECKING:
+    from masticator_dynamics.description.schema import Contact as ContactData
+
+REST = 1e-12  # of the velocities that cancel, or of the fastest joint
+
+
+class Contact:
+    """A contact of a motion and its friction.
+
+    Attributes
+    ----------
+    stage, lane, row : int
+        Where its multiplier is.
+    rubs : number
+        Above zero where there is Coulomb friction.
+    coulomb : vector
+        Friction that the body has to overcome per unit of multiplier, N, base axes.
+    viscous : vector
+        Friction that grows with velocity, likewise, N.
+    """
+
+    def __init__(
+        self, run: Evaluation, data: ContactData, friction: bool, least_transition: float = 0.0
+    ):
+        self.stage, self.lane, self.row = _place(run, data.name)
+        stage = run.plan.stages[self.stage]
+        self._stage = stage
+        lanes = next(c for c in stage.constraints if c[self.lane].name == data.name)
+        self._a, self._b = run.plan.body(lanes[0].body_a), run.plan.body(lanes[0].body_b)
+        self._point = self._b.point(stacked([c.point_b for c in lanes]))
+        self.rubs: Any = 0.0
+        self.coulomb = self.viscous = vec.ZERO
+        law = data.friction
+        if friction and (law.coulomb or law.viscous):
+            slip, moving = self._slip(run)
+            transition = max(law.transition_velocity, least_transition)
+            unit = float(law.coulomb * np.linalg.norm(data.normal))
+            speed = square_root(vec.dot(slip, slip) + transition**2)
+            per_speed = select(moving, unit * reciprocal(speed), 0.0)
+            self.rubs = moving if unit else 0.0
+            self.coulomb, self.viscous = vec.scale(slip, per_speed), vec.scale(slip, law.viscous)
+
+    def _slip(self, run: Evaluation) -> tuple[Vector, Any]:
+        """Velocity of the body on the plane, and whether it is more than rounding."""
+        slip = vec.subtract(self._velocity(self._b), self._velocity(self._a))
+        one, other = _carriers(self._b), _carriers(self._a)
+        parts: Any = 0.0
+        for body in [b for b in one if b not in other] + [b for b in other if b not in one]:
+            joint, rate = run.joint_rate(body)
+            arm = vec.subtract(self._point, body.position)
+            per_rate = body.axis if joint.slides else vec.cross(body.axis, arm)
+            parts = parts + total(absolute(x) for x in per_rate) * absolute(rate)
+        slip = [lane_pick(x, self.lane) for x in slip]
+        parts = lane_pick(parts, self.lane) * REST
+        moving = vec.dot(slip, slip) - parts * parts
+        return [select(moving, x, 0.0) for x in slip], moving
+
+    def _velocity(self, body: Body) -> Vector:
+        arm = vec.subtract(self._point, body.position)
+        return vec.add(body.velocity, vec.cross(body.angular_velocity, arm))
+
+    def resist(self, force: Vector) -> None:
+        """Let a force on the body have to be overcome."""
+        own = [[float(lane == self.lane)] for lane in range(self._stage.lanes)]
+        force = vec.scale(force, stacked(own)[0])
+        for body, push in ((self._b, force), (self._a, vec.scale(force, -1.0))):
+            if not is_base(body):
+                moment = vec.cross(vec.subtract(self._point, body.position), push)
+                body.force = vec.add(body.force, self._as_of(body, push))
+                body.moment = vec.add(body.moment, self._as_of(body, moment))
+
+    def _as_of(self, body: Body, vector: Vector) -> Vector:
+        """A vector of the contact's stage for a body of this or another."""
+        if body.stage is self._stage:
+            return vector
+        return [lane_sum(x, self._stage.lanes) for x in vector]
+
+
+def _place(run: Evaluation, name: str) -> tuple[int, int, int]:
+    """Stage, lane and row of a contact's multiplier."""
+    for s, stage in enumerate(run.plan.stages):
+        row = 0
+        for lanes in stage.constraints:
+            for lane, constraint in enumerate(lanes):
+                if constraint.name == name:
+                    return s, lane, row
+            row += lanes[0].size
+    raise KeyError(name)
+
+
+def _carriers(body: Body) -> list[Body]:
+    """A body and all that carry it, the base not among them."""
+    found = []
+    while not is_base(body):
+        found.append(body)
+        assert body.parent is not None
+        body = body.parent
+    return found
+
+
+def friction_of_actuators(
+    run: Evaluation, friction: bool, least_transition: tuple[float, float] = (0.0, 0.0)
+) -> tuple[list[Any], list[Any]]:
+    """Efforts that friction takes, motor side: its constant part, and per newton across the axis.
+
+    Parameters
+    ----------
+    least_transition : (float, float)
+        Of joints that turn, rad/s, and slide, m/s.
+
+    Returns
+    -------
+    drag, rubbing : list
+        Per entry of ``Forces.motors``.
+    """
+    motors = run.forces.motors
+    if not friction:
+        return [0.0] * len(motors), [0.0] * len(motors)
+    rates = [run.joint_rate(m.joint.body)[1] for m in motors]
+    fastest = _fastest(rates)
+    actuators, names = run.plan.description.actuators, [j.name for j in run.plan.tree.joints]
+    drag, rubbing = [], []
+    for m, rate in zip(motors, rates, strict=True):
+        slides = m.joint.slides
+
+        def law(j: int, slides: bool = slides) -> list[float]:
+            actuator = actuators[names[j]]
+            data = actuator.friction
+            per_newton = data.coulomb * (1.0 if slides else data.radius)
+            transition = max(data.transition_velocity, least_transition[slides])
+            return [data.viscous / actuator.ratio, per_newton / actuator.ratio, transition]
+
+        assert m.joint.body.stage is not None
+        viscous, coulomb, transition = m.joint.body.stage.constant(law, m.joint)
+        drag.append(viscous * rate)
+        rubbing.append(coulomb * _sense(rate, fastest, transition))
+    return drag, rubbing
+
+
+def losses(run: Evaluation) -> Efforts:
+    """What damping and dry friction of joints by themselves take, by joint."""
+    physics, names = run.plan.description.joints, [j.name for j in run.plan.tree.joints]
+
+    def law(j: int) -> list[float]:
+        data = physics.get(names[j])
+        if data is None:
+            return [0.0, 0.0, 0.0]
+        return [data.damping or 0.0, data.friction or 0.0, data.transition_velocity]
+
+    rates = {
+        id(joint): (stage, joint, motion.velocity[id(joint)])
+        for stage, motion in zip(run.plan.stages, run.motions, strict=True)
+        for joint in stage.joints
+    }
+    lossy = {k: v for k, v in rates.items() if any(any(law(j)) for j in v[1].joints)}
+    fastest = _fastest([rate for _, _, rate in rates.values()]) if lossy else 0.0
+    found = {}
+    for key, (stage, joint, rate) in lossy.items():
+        damping, coulomb, transition = stage.constant(law, joint)
+        found[key] = damping * rate + coulomb * _sense(rate, fastest, transition)
+    return found
+
+
+def _fastest(rates: list[Any]) -> Any:
+    fastest: Any = 0.0
+    for rate in rates:
+        fastest = greater(absolute(rate), fastest)
+    return -lane_least(-fastest)
+
+
+def _sense(rate: Any, fastest: Scalar, transition: Any) -> Any:
+    """In which sense a joint rubs, 0 at rest: -1 to 1."""
+    speed = square_root(rate * rate + transition * transition)
+    moving = absolute(rate) - REST * fastest  # rounding must not choose it
+    return select(moving, rate * reciprocal(speed), 0.0)

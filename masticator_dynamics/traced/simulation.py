@@ -1,0 +1,136 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Machine code of a mechanism's forward dynamics, and of a step in time with it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.traced.evaluation import covered
+from masticator_dynamics.traced.forward_dynamics import ForwardDynamics, Given, Setting
+from masticator_dynamics.traced.kernels import MOST_OPERATIONS, identity, library, whole
+from masticator_dynamics.traced.llvm_ir import row_function
+from masticator_dynamics.traced.machine_code import Library
+from masticator_dynamics.traced.numbers import Graph, Scalar, TooLargeError, lesser
+from masticator_dynamics.traced.vectors import Vector
+
+# What rates (y_ddot, then the food's state) go with what is given, and whether they count.
+Rates = Callable[[list[Any]], list[Any]]
+
+
+def told_rates(run: ForwardDynamics) -> list[Scalar]:
+    """Whether it counts, independent accelerations, state of the food."""
+    return [run.counts(), *run.y_ddot, *run.outside.bolus]
+
+
+def told_report(run: ForwardDynamics) -> list[Scalar]:
+    """Whether it counts, state of the food, a row of the engine, `reported`."""
+    run.solve_forces()
+    counted, *row = whole(run)
+    return [counted, *run.outside.bolus, *row, *run.report()]
+
+
+def step(rates: Rates, given: Vector, sizes: list[int], length: Any) -> list[Any]:
+    """One step of the classical Runge-Kutta method: whether it counts, state, food's state.
+
+    Parameters
+    ----------
+    given : sequence
+        As ``forward_dynamics.Given``, but for efforts at the step's start, middle and end, one
+        after the other. Food yields and breaks for good at the start.
+    length : number
+        s.
+    """
+    freedoms, state, actuated = sizes[0], sizes[2], sizes[3]
+    start = list(given[: 2 * freedoms])
+    efforts = given[2 * freedoms + state :]
+    rest = list(efforts[3 * actuated :])
+    bolus = list(given[2 * freedoms : 2 * freedoms + state])
+    at, counts, total = start, 1.0, [0.0] * (2 * freedoms)
+    for stage, (row, weight, ahead) in enumerate(
+        ((0, 1.0, 0.5), (1, 2.0, 0.5), (1, 2.0, 1.0), (2, 1.0, 0.0))
+    ):
+        effort = list(efforts[row * actuated : (row + 1) * actuated])
+        settle = 1.0 if stage == 0 else 0.0
+        counted, *told = rates([*at, *bolus, *effort, *rest, settle])
+        counts = lesser(counts, counted)
+        if stage == 0:
+            bolus = told[freedoms:]
+        slope = [*at[freedoms:], *told[:freedoms]]
+        total = [t + weight * s for t, s in zip(total, slope, strict=True)]
+        at = [x + s * (length * ahead) for x, s in zip(start, slope, strict=True)]
+    end = [x + t * (length * (1.0 / 6.0)) for x, t in zip(start, total, strict=True)]
+    return [counts, *end, *bolus]
+
+
+class Simulation:
+    """Forward dynamics of a mechanism with a setting, as machine code where there is any.
+
+    Attributes
+    ----------
+    sizes : list of int
+        Of what is asked, see ``forward_dynamics.Given``.
+    reason : str
+        Why there is no machine code; empty where there is.
+    """
+
+    def __init__(self, description: MechanismDescription, structure: Structure, setting: Setting):
+        self._description, self._structure, self._setting = description, structure, setting
+        self.sizes = Given.sizes(description, setting)
+        self.reason = ''
+
+    @functools.cached_property
+    def code(self) -> Library | None:
+        """Functions ``rates``, ``report`` and ``step`` of one row."""
+        return self._library(False)
+
+    @functools.cached_property
+    def code_at_positions(self) -> Library | None:
+        """Functions ``rates`` and ``report`` where tree positions follow what is asked."""
+        return self._library(True)
+
+    def evaluated(self, given: Vector) -> ForwardDynamics:
+        """The same on floats; tree positions follow what is asked."""
+        numbers = [float(x) for x in given]
+        return ForwardDynamics(
+            self._description, self._structure, numbers, self._setting, False, True
+        )
+
+    def _library(self, at_positions: bool) -> Library | None:
+        if not covered(self._structure):
+            self.reason = 'it has constraints that code is not made of'
+            return None
+
+        def text() -> str:
+            graph = Graph(MOST_OPERATIONS)
+            tree = len(self._structure.tree.joints) if at_positions else 0
+            given = graph.inputs(sum(self.sizes) + tree)
+            run = ForwardDynamics(
+                self._description, self._structure, given, self._setting, True, at_positions
+            )
+            rates = told_rates(run)
+            text = row_function(graph, rates, 'rates')
+            text += row_function(graph, told_report(run), 'report')
+            return text if at_positions else text + self._step(len(rates))
+
+        depends_on = [*identity(self._description, self._structure), self._setting]
+        try:
+            return library(f'forward dynamics, at positions: {at_positions}', text, depends_on)
+        except TooLargeError as error:
+            self.reason = str(error)
+            return None
+
+    def _step(self, told: int) -> str:
+        """Function ``step``, which calls ``rates``."""
+        graph = Graph()
+        # Three rows of efforts, and the length of the step in place of ``settle``.
+        *given, length = graph.inputs(sum(self.sizes) + 2 * self.sizes[3])
+
+        def rates(asked: list[Any]) -> list[Any]:
+            return list(graph.call('rates', told, *asked))
+
+        return row_function(graph, step(rates, given, self.sizes, length), 'step')
