@@ -14,6 +14,7 @@ import samples
 import yaml
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.twin import ForwardDynamics, Regularisation
 
 Vector = Sequence[float]
 
@@ -228,3 +229,14 @@ def check_wrenches(mechanism: Mechanism, state: samples.State) -> None:
     for name, value in zip(mechanism.actuated, effort.actuated, strict=True):
         load[names.index(name)] -= value
     assert np.abs(load).max() < 1e-9 * max(largest, 1.0)
+
+
+def check_forward_dynamics(mechanism: Mechanism, state: samples.State) -> None:
+    """The twin undoes the feedforward, with friction and without."""
+    jump = Regularisation(contact=0.0, turning=0.0, sliding=0.0)
+    for friction in (False, True):
+        effort = mechanism.feedforward(*state, friction=friction)
+        dynamics = ForwardDynamics(mechanism, friction=jump if friction else False)
+        found = dynamics(state.y, state.y_dot, effort.actuated, state.wrench)
+        assert samples.relative_error(found.y_ddot, state.y_ddot) < 1e-9
+        assert samples.relative_error(found.contact, effort.contact) < 1e-9

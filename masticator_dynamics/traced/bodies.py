@@ -192,8 +192,10 @@ class Plan:
             )
             for b in bodies
         ]
+        if any(self.structure.constraints[i].kind == 'coupling' for i in block.constraints):
+            return None
         constraints = [
-            (place(c.body_a), place(c.body_b), c.kind, c.carried, c.size)
+            (place(c.body_a), place(c.body_b), c.kind, c.carried, c.size, id(c.surface))
             for c in (self.structure.constraints[i] for i in block.constraints)
         ]
         return joints, constraints, formula.get('limb')
@@ -209,7 +211,10 @@ class Plan:
             if placement.body in own and body not in own:
                 return True
         others = [c for i, c in enumerate(structure.constraints) if i not in block.constraints]
-        return any(body in own for c in others for body in (c.body_a, c.body_b))
+        joints = (joint for c in others for joint, _ in c.terms)
+        return any(body in own for c in others for body in (c.body_a, c.body_b)) or any(
+            joint in own for joint in joints
+        )
 
     def _stage(self, blocks: list[Block], bodies: list[list[int]]) -> Stage:
         constraints = [

@@ -15,7 +15,8 @@ import numpy as np
 
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Joint, Stage, chain
-from masticator_dynamics.traced.friction import Contact
+from masticator_dynamics.traced.forces import Efforts
+from masticator_dynamics.traced.friction import Contact, losses
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.numbers import (
     lane_pick,
@@ -73,6 +74,7 @@ class Causes:
         self._observed = [run.stage_of(index(name)) for name in observed]
         contacts = run.plan.description.contacts
         self.contacts = [Contact(run, contact, friction) for contact in contacts]
+        self._losses = losses(run) if friction else {}
         self.load = self._driven(True, [(c, c.viscous) for c in self.contacts])
         self.free = [self._cause(efforts, False, []) for efforts in self._free_efforts()]
         self.rubbing = [self._driven(False, [(c, c.coulomb)]) for c in self.contacts]
@@ -80,8 +82,15 @@ class Causes:
     def _driven(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> Cause:
         """A cause with the efforts of least norm that it needs."""
         self._load(inertial, friction)
-        needed = self._forces.balance(rotors=inertial).freedoms
+        needed = self._forces.balance(self._supplied([], inertial), inertial).freedoms
         return self._cause(self._forces.least_norm(needed), inertial, friction)
+
+    def _supplied(self, efforts: list[Any], inertial: bool) -> Efforts:
+        """What motors supply to joints, less what these lose by themselves in the motion."""
+        found = self._forces.on_joints(efforts) if efforts else {}
+        for key, loss in (self._losses if inertial else {}).items():
+            found[key] = found.get(key, 0.0) - loss
+        return found
 
     def _load(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> None:
         if inertial:
@@ -97,7 +106,7 @@ class Causes:
         self, efforts: list[Any], inertial: bool, friction: list[tuple[Contact, Vector]]
     ) -> Cause:
         self._load(inertial, friction)
-        balance = self._forces.balance(self._forces.on_joints(efforts), inertial)
+        balance = self._forces.balance(self._supplied(efforts, inertial), inertial)
         found = balance.multipliers
         bearing = []
         for motors in self._forces.motors:

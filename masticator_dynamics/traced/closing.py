@@ -9,7 +9,7 @@ not converged fails a condition: such a row is for the engine to look at.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,9 +63,11 @@ class Closing:
         body: Callable[[int], Body],
         y: Vector,
         extent: float,
+        before: Sequence[Closing] = (),
         positions: Vector | None = None,
     ):
         self.stage, self._body, self._extent = stage, body, extent
+        self._before = before
         self.positions: dict[int, Any] = {}
         self.turns: dict[int, Turn] = {}
         self.conditions: list[Any] = []
@@ -103,6 +105,14 @@ class Closing:
         turn = self.turn(joint)
         return self.position(joint) if turn is None else nearest_turn(angle_of(*turn), joint.home)
 
+    def _joint_position(self, index: int) -> Any:
+        """Position of a joint of this stage or one before, none of limbs in lanes."""
+        for closing in (*self._before, self):
+            for joint in closing.stage.joints:
+                if index in joint.joints:
+                    return closing.unwound(joint)
+        raise KeyError(index)
+
     def _place(self) -> None:
         for joint in self.stage.joints:
             joint.place(self.position(joint), self.turn(joint))
@@ -110,7 +120,7 @@ class Closing:
     def _measure(self) -> Any:
         """Equations, Jacobian and its inverse at the present positions; the determinant."""
         self._place()
-        self.equations = stage_equations(self.stage, self._body)
+        self.equations = stage_equations(self.stage, self._body, self._joint_position)
         self.jacobian = [[e.entry(j) for j in self.stage.unknowns] for e in self.equations]
         self.inverse, determinant = inverse(self.jacobian, self.stage.home_jacobian[0])
         return determinant
@@ -197,7 +207,7 @@ class Closing:
         """
         self.turns[id(turn)], self.positions[id(slide)] = at, 0.0
         self._place()
-        self.equations = stage_equations(self.stage, self._body)
+        self.equations = stage_equations(self.stage, self._body, self._joint_position)
         return [equation.gap for equation in self.equations]
 
     def _home_slope(self, slide: Joint, turn: Joint) -> Any:

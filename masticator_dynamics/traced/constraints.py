@@ -9,16 +9,19 @@ rates, Jacobian, drift and constraint forces all follow from gap, wrenches and `
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint, Stage, chain
-from masticator_dynamics.traced.numbers import reciprocal, stacked, total
+from masticator_dynamics.traced.numbers import reciprocal, select, stacked, total
 from masticator_dynamics.traced.vectors import Vector
 
 Twist = tuple[Vector, Vector]  # velocity of the origin, angular velocity
+Find = Callable[[int], Any]  # a body, or the position of a joint, by its index in the tree
 
 
 @dataclasses.dataclass
@@ -97,11 +100,6 @@ class Equation:
         return total(wrench.along(joint) for wrench in felt)
 
 
-def understood(constraint: Constraint) -> bool:
-    """Whether equations are made here of a constraint's kind; see ``engine/constraint.py``."""
-    return constraint.kind in _KINDS
-
-
 def in_base_axes(stage: Stage) -> bool:
     """Whether all gaps are distances along fixed directions."""
     return all(c.kind == 'point' and not c.carried for lanes in stage.constraints for c in lanes)
@@ -110,9 +108,10 @@ def in_base_axes(stage: Stage) -> bool:
 class _Ends:
     """The two bodies of a constraint, one constraint per lane, and its points and rows."""
 
-    def __init__(self, constraints: tuple[Constraint, ...], body: Callable[[int], Body]):
+    def __init__(self, constraints: tuple[Constraint, ...], body: Find, position: Find):
         first = constraints[0]
         self.constraints, self.carried = constraints, first.carried
+        self.body, self.position = body, position
         self.a, self.b = body(first.body_a), body(first.body_b)
         self.at_a = self.a.point(self.known('point_a'))
         self.at_b = self.b.point(self.known('point_b'))
@@ -190,14 +189,119 @@ def _distance(ends: _Ends) -> list[Equation]:
     return [Equation(gap, wrenches, turning)]
 
 
-_KINDS = {'point': _point, 'turn': _turn, 'distance': _distance}
+def _surface(ends: _Ends) -> list[Equation]:
+    """A point of body b on a curved surface of body a: its height over a plane."""
+    a, b = ends.a, ends.b
+    u, v, w = (vec.rotate(a.rotation, axis) for axis in ends.known('partners'))
+    surface = ends.constraints[0].surface
+    assert surface is not None
+    h, hx, hy, hxx, hxy, hyy = height(
+        surface.numbers, vec.dot(u, ends.apart), vec.dot(v, ends.apart)
+    )
+    slopes = vec.add(vec.scale(u, hx), vec.scale(v, hy))
+    force = vec.subtract(w, slopes)
+
+    def turning() -> Any:
+        passing = vec.subtract(ends.velocity(b, ends.at_b), ends.velocity(a, ends.at_b))
+        coriolis = vec.dot(force, vec.cross(a.angular_velocity, passing))
+        x, y = vec.dot(u, passing), vec.dot(v, passing)
+        return -2.0 * coriolis - (x * (hxx * x + 2.0 * hxy * y) + hyy * y * y)
+
+    wrenches = (Wrench(a, ends.at_b, vec.scale(force, -1.0)), Wrench(b, ends.at_b, force))
+    return [Equation(vec.dot(w, ends.apart) - h, wrenches, turning)]
 
 
-def equations(constraints: tuple[Constraint, ...], body: Callable[[int], Body]) -> list[Equation]:
+def height(numbers: FloatArray, x: Any, y: Any) -> list[Any]:
+    """Height, slopes and curvatures of a surface, as ``engine.seen.surface_height``.
+
+    The cell is found by selecting its coefficients; not a number outside.
+    """
+    cells_x, cells_y, order_x, order_y = (int(n) for n in numbers[:4])
+    ends_x = numbers[4 : 5 + cells_x].tolist()
+    ends_y = numbers[5 + cells_x : 6 + cells_x + cells_y].tolist()
+    table = numbers[6 + cells_x + cells_y :].reshape(cells_x, cells_y, order_x * order_y)
+    along_x = [_chosen(x, ends_x, table[:, j].tolist()) for j in range(cells_y)]
+    coefficients = _chosen(y, ends_y, along_x)
+    x, y = _in_cell(x, ends_x), _in_cell(y, ends_y)
+    h = hx = hy = hxx = hxy = hyy = 0.0
+    for k in reversed(range(order_x)):
+        row = coefficients[k * order_y : (k + 1) * order_y]
+        value, slope, bend = polynomial(row, y)
+        hxx, hxy, hyy = hxx * x + 2.0 * hx, hxy * x + hy, hyy * x + bend
+        hx, hy = hx * x + h, hy * x + slope
+        h = h * x + value
+    return [h, hx, hy, hxx, hxy, hyy]
+
+
+def _chosen(x: Any, ends: list[float], rows: list[list[Any]]) -> list[Any]:
+    """The row of the cell that a number lies in."""
+    found = rows[0]
+    for end, row in zip(ends[1:], rows[1:], strict=False):
+        found = [select(x - end, new, old) for new, old in zip(row, found, strict=True)]
+    return found
+
+
+def _in_cell(x: Any, ends: list[float]) -> Any:
+    """A number from the lower end of its cell, or from zero where that has none."""
+    starts = [[0.0 if math.isinf(end) else end] for end in ends[:-1]]
+    (start,) = _chosen(x, ends, starts)
+    inside = select(x - ends[0], select(ends[-1] - x, 1.0, math.nan), math.nan)
+    return (x - start) * inside
+
+
+def polynomial(coefficients: Sequence[Any], x: Any) -> tuple[Any, Any, Any]:
+    """Value, first and second derivative of a polynomial, coefficients from the constant on."""
+    value = slope = bend = 0.0
+    for coefficient in reversed(coefficients):
+        bend = bend * x + 2.0 * slope
+        slope = slope * x + value
+        value = value * x + coefficient
+    return value, slope, bend
+
+
+def _coupling(ends: _Ends) -> list[Equation]:
+    """A sum of polynomials of joint positions: what turns or shifts one body against another."""
+    constraint = ends.constraints[0]
+    gap: Any = float(constraint.offset[0])
+    wrenches: list[Wrench] = []
+    bends: list[tuple[Any, Wrench, Wrench]] = []
+    for joint, coefficients in constraint.terms:
+        value, slope, bend = polynomial(coefficients, ends.position(joint))
+        gap = gap + value
+        body = ends.body(joint)
+        axis, slides = body.axis, body.stage.joint_of(body).slides
+        on_body, on_parent = (
+            Wrench(of, body.position, along, vec.ZERO)
+            if slides
+            else Wrench(of, body.position, vec.ZERO, along)
+            for of, along in ((body, axis), (body.parent, vec.scale(axis, -1.0)))
+        )
+        bends.append((bend, on_body, on_parent))
+        for one in (on_body, on_parent):
+            force, couple = vec.scale(one.force, slope), vec.scale(one.couple, slope)
+            wrenches.append(Wrench(one.body, one.point, force, couple))
+
+    def turning() -> Any:
+        rates = [
+            (bend, total(w.power((w.body.velocity, w.body.angular_velocity)) for w in unit))
+            for bend, *unit in bends
+        ]
+        return total(bend * rate * rate for bend, rate in rates)
+
+    return [Equation(gap, tuple(wrenches), turning)]
+
+
+_KINDS = {
+    'point': _point, 'turn': _turn, 'distance': _distance, 'surface': _surface,
+    'coupling': _coupling,
+}  # fmt: skip
+
+
+def equations(constraints: tuple[Constraint, ...], body: Find, position: Find) -> list[Equation]:
     """Equations of a constraint at the present poses; one constraint per lane."""
-    return _KINDS[constraints[0].kind](_Ends(constraints, body))
+    return _KINDS[constraints[0].kind](_Ends(constraints, body, position))
 
 
-def stage_equations(stage: Stage, body: Callable[[int], Body]) -> list[Equation]:
+def stage_equations(stage: Stage, body: Find, position: Find) -> list[Equation]:
     """Equations of all constraints of a stage, in their order."""
-    return [e for constraints in stage.constraints for e in equations(constraints, body)]
+    return [e for constraints in stage.constraints for e in equations(constraints, body, position)]

@@ -14,7 +14,6 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced.bodies import Body, Joint, Plan
 from masticator_dynamics.traced.closing import Closing
-from masticator_dynamics.traced.constraints import understood
 from masticator_dynamics.traced.forces import Forces
 from masticator_dynamics.traced.functions import LARGEST_ANGLE
 from masticator_dynamics.traced.motion import StageMotion
@@ -32,11 +31,6 @@ from masticator_dynamics.traced.numbers import (
 from masticator_dynamics.traced.vectors import Vector
 
 LARGEST_SQUARE = 1e250  # of inputs and results together; beyond it, and for NaN, the engine looks
-
-
-def covered(structure: Structure) -> bool:
-    """Whether all that a mechanism consists of is understood here."""
-    return all(understood(constraint) for constraint in structure.constraints)
 
 
 class Evaluation:
@@ -78,7 +72,7 @@ class Evaluation:
         for stage in self.plan.stages:
             names = [c.name for lanes in stage.constraints for c in lanes]
             self.comment(f'Positions to accelerations: {", ".join(names) or "open joints"}')
-            closing = Closing(stage, self.plan.body, self._y, extent, positions)
+            closing = Closing(stage, self.plan.body, self._y, extent, self.closings[:], positions)
             self.closings.append(closing)
             self.motions.append(StageMotion(stage, closing, y_dot, y_ddot))
         self.comment('Forces that the motion needs, inwards')

@@ -11,9 +11,8 @@ from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.traced.c_source import literal, statements
 from masticator_dynamics.traced.distribution import Distribution
-from masticator_dynamics.traced.evaluation import covered
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
-from masticator_dynamics.traced.kernels import MOST_OPERATIONS, has_losses
+from masticator_dynamics.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.traced.numbers import Graph, TooLargeError
 
 _WRENCH = ('force x', 'force y', 'force z', 'torque x', 'torque y', 'torque z')
@@ -39,11 +38,6 @@ def c_files(
     InputError
         When the mechanism is of a kind, or size, that is not written out.
     """
-    if not covered(structure):
-        kinds = sorted({c.kind for c in structure.constraints})
-        raise InputError(f'{description.name}: constraints {", ".join(kinds)} are not all exported')
-    if friction and has_losses(description):
-        raise InputError(f'{description.name}: damping and friction of joints are not exported')
     try:
         lines, results = _body(description, structure, goal, friction)
     except TooLargeError as error:

@@ -63,11 +63,18 @@ class Contact:
         if friction and (law.coulomb or law.viscous):
             slip, moving = self._slip(run)
             transition = max(law.transition_velocity, least_transition)
-            unit = float(law.coulomb * np.linalg.norm(data.normal))
+            unit = law.coulomb * self._length(run, data)
             speed = square_root(vec.dot(slip, slip) + transition**2)
             per_speed = select(moving, unit * reciprocal(speed), 0.0)
-            self.rubs = moving if unit else 0.0
+            self.rubs = moving if law.coulomb else 0.0
             self.coulomb, self.viscous = vec.scale(slip, per_speed), vec.scale(slip, law.viscous)
+
+    def _length(self, run: Evaluation, data: ContactData) -> Any:
+        """Newtons of normal force per unit of multiplier."""
+        if data.height is None:
+            return float(np.linalg.norm(data.normal))
+        force = run.closings[self.stage].equations[self.row].wrenches[1].force
+        return square_root(vec.dot(force, force))
 
     def _slip(self, run: Evaluation) -> tuple[Vector, Any]:
         """Velocity of the body on the plane, and whether it is more than rounding."""

@@ -16,7 +16,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced import object_cache, python_entry
 from masticator_dynamics.traced.distribution import Distribution
-from masticator_dynamics.traced.evaluation import Evaluation, covered
+from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.llvm_ir import row_function, rows_function
 from masticator_dynamics.traced.machine_code import (
@@ -69,8 +69,8 @@ class Kernels:
     @functools.cached_property
     def available(self) -> bool:
         """Whether there is machine code for this mechanism; else the engine serves it alone."""
-        if not (self.freedoms and self.actuators and covered(self._structure)):
-            self.reason = 'it has constraints, or lacks freedoms or actuators, that code is made of'
+        if not (self.freedoms and self.actuators):
+            self.reason = 'it has no freedoms, or no actuators'
             return False
         try:
             _ = self.evaluate.row
@@ -114,9 +114,7 @@ class Kernels:
         kind = f'{sorted(goals.items())}, friction {friction}'
         width = 1 + 4 * self.actuators + 3 * len(self._description.contacts) + self.freedoms
         outputs = functools.partial(distributed, goals, friction)
-        code = Code(self, kind, outputs, self.everything.told + width)
-        code.understood = not (friction and has_losses(self._description))
-        return code
+        return Code(self, kind, outputs, self.everything.told + width)
 
     # Machine code
 
@@ -165,11 +163,6 @@ def library(kind: str, text: Callable[[], str], depends_on: list[Any]) -> Librar
     return Library(object_cache.cached(key, lambda: object_code(text(), processor)))
 
 
-def has_losses(description: MechanismDescription) -> bool:
-    """Whether joints have damping or dry friction of their own, which the engine alone adds."""
-    return any(joint.damping or joint.friction for joint in description.joints.values())
-
-
 class Code:
     """One function of a row, as machine code for one row and for many, made when first called.
 
@@ -193,7 +186,6 @@ class Code:
     ):
         self._kernels, self._kind, self._outputs = kernels, kind, outputs
         self.told, self._further = told, further
-        self.understood = True  # else the engine serves
 
     @functools.cached_property
     def row(self) -> Library:
@@ -222,7 +214,7 @@ class Code:
     def covers(self, given: FloatArray) -> bool:
         """Whether there is machine code for such rows."""
         longer = given.shape[-1] > self._kernels.asked
-        return self.understood and (self.loaded.covers(given) if longer else self._available)
+        return self.loaded.covers(given) if longer else self._available
 
     @functools.cached_property
     def _available(self) -> bool:

@@ -69,16 +69,19 @@ class Library:
         self._engine: Any = llvm.create_mcjit_compiler(llvm.parse_assembly(''), machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
+        # Looked up once: that costs more than a row.
+        self._of_row: dict[str, Callable[[int, int], None]] = {}
 
     def address(self, function: str) -> int:
         """Where a function is."""
         return int(self._engine.get_function_address(function))
 
-    # Looked up once: that costs more than a row.
-
     def of_row(self, function: str) -> Callable[[int, int], None]:
         """A function of what is given and told, addresses."""
-        return _ROW(self.address(function))
+        found = self._of_row.get(function)
+        if found is None:
+            found = self._of_row[function] = _ROW(self.address(function))
+        return found
 
     @functools.cached_property
     def row(self) -> Callable[[int, int], None]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.traced.evaluation import covered
 from masticator_dynamics.traced.forward_dynamics import ForwardDynamics, Given, Setting
 from masticator_dynamics.traced.kernels import MOST_OPERATIONS, identity, library, whole
 from masticator_dynamics.traced.llvm_ir import row_function
@@ -101,9 +100,6 @@ class Simulation:
         )
 
     def _library(self, at_positions: bool) -> Library | None:
-        if not covered(self._structure):
-            self.reason = 'it has constraints that code is not made of'
-            return None
 
         def text() -> str:
             graph = Graph(MOST_OPERATIONS)

@@ -170,7 +170,7 @@ class ForwardDynamics:
         """Mass matrix (n_y, n_y) of the independent coordinates, rotors included."""
         y = vector(y, 'y', len(self.mechanism.independent))
         state = np.concatenate([y, np.zeros(len(y))])
-        asked = self._asked(state, [np.zeros(len(self.mechanism.actuated))], _NO_WRENCH, self._idle)
+        asked = self._asked(state, np.zeros(len(self.mechanism.actuated)), _NO_WRENCH, self._idle)
         return np.array(self._code.evaluated([*asked, *self.mechanism.solve(y).q]).mass)
 
     def field(self, name: str) -> FloatArray:
@@ -210,42 +210,37 @@ class ForwardDynamics:
             When the state, or one on the way, cannot be evaluated; ``state`` and ``food`` are then
             what they were.
         """
-        before, eaten = state.copy(), food.copy()
-        try:
+        now, eaten = state.copy(), food.copy()
+        if steps:
+            held, changing = len(efforts) == 1, len(state) + self._state
+            rows = np.ravel((efforts[0],) * 3 if held else efforts[:3])
+            asked = self._asked(now, rows, wrench, food, length)
+            told = np.empty(1 + changing)
             for k in range(steps):
-                rows = efforts[[0, 0, 0]] if len(efforts) == 1 else efforts[2 * k : 2 * k + 3]
-                self._step(state, rows, wrench, food, length)
-            self._tell(state, efforts[-1], wrench, food)
-        except MasticatorError:
-            state[:], food[:] = before, eaten
-            raise
+                if k and not held:
+                    asked[changing : changing + len(rows)] = efforts[2 * k : 2 * k + 3].ravel()
+                self._step(asked, told)
+                asked[:changing] = told[1:]
+            now, eaten[: self._state] = asked[: len(state)], asked[len(state) : changing]
+        self._tell(now, efforts[-1], wrench, eaten)
+        state[:], food[:] = now, eaten
 
     def _asked(
         self,
         state: FloatArray,
-        efforts: npt.ArrayLike,
+        efforts: FloatArray,
         wrench: FloatArray,
         food: FloatArray,
         last: float = 1.0,
     ) -> FloatArray:
         """What the code is asked, see ``traced.forward_dynamics.Given``."""
         yields, rest = food[: self._state], food[self._state : self._eaten]
-        return np.concatenate((state, yields, np.ravel(efforts), rest, wrench, (last,)))
+        return np.concatenate((state, yields, efforts, rest, wrench, (last,)))
 
-    def _step(
-        self,
-        state: FloatArray,
-        efforts: FloatArray,
-        wrench: FloatArray,
-        food: FloatArray,
-        length: float,
-    ) -> None:
-        asked = self._asked(state, efforts, wrench, food, length)
-        told = np.empty(1 + len(state) + self._state)
+    def _step(self, asked: FloatArray, told: FloatArray) -> None:
         if not self._ran(self._code.code, 'step', asked, told):
-            numbers = asked[:-1].tolist()
+            numbers, length = asked[:-1].tolist(), float(asked[-1])
             told[:] = simulation.step(self._rates, numbers, self._code.sizes, length)
-        state[:], food[: self._state] = told[1 : 1 + len(state)], told[1 + len(state) :]
 
     def _rates(self, asked: list[float]) -> list[float]:
         """Rates that go with a stage of a step."""

@@ -205,6 +205,7 @@ def test_a_coupling_of_joints(tmp_path: pathlib.Path) -> None:
         linkages.check_efforts(coupled, state)
         linkages.check_wrenches(coupled, state)
         linkages.check_power(coupled, state)
+        linkages.check_forward_dynamics(coupled, state)
         effort = coupled.feedforward(*state)
         order = coupled.tree_indices(joints)
         q, v, a = effort.q[order], effort.v[order], effort.a[order]
@@ -253,7 +254,8 @@ def on_a_surface(folder: pathlib.Path, height: dict[str, Any], name: str) -> Mec
     parts = slot_parts()
     parts[0] = Part('crank', 'ground', axis=(0.1, 0.2, 1.0), mass=0.9, center=(0.05, 0.0, 0.0))
     parts[3] = frame('slot', 'rocker', (0.3, 0.0, 0.0), (1.5707963267948966, 0.0, 0.0))
-    cam = {'name': 'cam', 'type': 'surface', 'frame': 'pin', 'carrier': 'slot', 'height': height}
+    cam = {'name': 'cam', 'type': 'surface', 'frame': 'pin', 'carrier': 'slot', 'height': height,
+           'friction': {'coulomb': 0.1, 'viscous': 0.2}}  # fmt: skip
     return load(folder, parts, name, contacts=[cam], **DRIVEN)
 
 
@@ -269,6 +271,9 @@ def test_a_curved_surface(tmp_path: pathlib.Path) -> None:
     agree(polynomial, bounded, 0.4)
     agree(polynomial, spline, 0.4)
     state = linkages.states(spline, 1, 0.4, seed=10)[0]
+    linkages.check_rates(spline, state)
+    linkages.check_efforts(spline, state)
+    linkages.check_forward_dynamics(spline, state)
     effort = spline.feedforward(*state)
     # The force stands on the surface: across two steps along it.
     pose, pin = spline.frame_pose(effort, 'slot'), spline.frame_pose(effort, 'pin').position
