@@ -166,7 +166,7 @@ class Surroundings:
         self._run = run
         self._relieved: list[tuple[Body, Vector, Vector]] = []
         self.joints: Efforts = {}
-        for row in stops.points:
+        for row in stops.points.tolist():
             self._stop_point(row)
         self._stop_joints(stops.joints)
         self._stop_limbs(stops.limbs)
@@ -188,14 +188,14 @@ class Surroundings:
         arm = vec.subtract(point, body.position)
         self._relieved.append((body, force, vec.cross(arm, force)))
 
-    def _stop_point(self, row: FloatArray) -> None:
+    def _stop_point(self, row: list[float]) -> None:
         s, joint, lane = self._run.stage_of(int(row[BODY]))
         body, axis = joint.body, int(row[AXIS])
         point = body.point(stacked([row[POINT : POINT + 3]]))
         arm = vec.subtract(point, body.position)
         rate = vec.add(body.velocity, vec.cross(body.angular_velocity, arm))[axis]
         force = [0.0, 0.0, 0.0]
-        force[axis] = _range_force(point[axis], rate, row[LOWER], row[UPPER], row[LAW:].tolist())
+        force[axis] = _range_force(point[axis], rate, row[LOWER], row[UPPER], row[LAW:])
         self._act(body, self._run.plan.stages[s], lane, point, force)
 
     def _by_lane(self, table: FloatArray, keys: int, idle: FloatArray) -> list[tuple[Any, ...]]:
