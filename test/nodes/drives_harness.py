@@ -123,7 +123,10 @@ class BusTrace:
 
     def _run(self):
         while not self._ended.is_set():
-            message = self._bus.recv(0.1)
+            try:
+                message = self._bus.recv(0.1)
+            except can.CanOperationError:  # a packet that is no frame
+                continue
             if message is not None:
                 data = bytes(message.data)
                 self.frames.append((message.timestamp, message.arbitration_id, data))
