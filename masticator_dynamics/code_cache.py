@@ -40,8 +40,6 @@ def code_folder(name: str) -> pathlib.Path | None:
         cannot be written or is not safe, in a fresh folder that lasts as long as this process and
         is used by its children, too; None where there cannot be one.
     """
-    if 'numba' in sys.modules:  # what the traced code keeps is compiled without it
-        _tell_of_compiling()
     chosen = os.environ.get('NUMBA_CACHE_DIR')
     home = pathlib.Path(chosen) if chosen else platformdirs.user_cache_path('masticator_dynamics')
     folder = home.absolute() / name
@@ -60,7 +58,7 @@ def code_folder(name: str) -> pathlib.Path | None:
 
 
 @functools.cache
-def _tell_of_compiling() -> None:
+def tell_of_compiling() -> None:
     """Whoever waits at a terminal is told, once, that numba compiles something."""
     from numba.core import event
 

@@ -1,6 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How kernels are compiled and where compiled code is kept.
+"""How kernels are compiled, when they are first called, and where compiled code is kept.
+
+Importing numba takes longer than most processes compute, and those that only call machine code of
+their own mechanism never need it; so kernels are :class:`Kernel` until one is called.
 
 numba's file cache looks only at the file of the cached function, so an edit of a callee in another
 file would go unnoticed, and it wants to write beside the sources, which a robot's read-only
@@ -8,20 +11,85 @@ install forbids. The cache therefore lives in the user's cache directory, in a p
 by a hash of all engine sources (and by numba itself per processor type).
 """
 
+from __future__ import annotations
+
+import functools
 import hashlib
 import pathlib
+import types
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-import numba
-
-from masticator_dynamics.code_cache import code_folder
+from masticator_dynamics.code_cache import code_folder, tell_of_compiling
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 
 # Contraction to fused multiply-add and reciprocals only: NaN and infinity keep their meaning.
 # Nothing is allocated inside, so nothing needs reference counts (_nrt).
-OPTIONS = {'_nrt': False, 'error_model': 'numpy', 'fastmath': {'contract', 'nsz', 'arcp'}}
+OPTIONS: dict[str, Any] = {
+    '_nrt': False,
+    'error_model': 'numpy',
+    'fastmath': {'contract', 'nsz', 'arcp'},
+}
+
+
+class Kernel:
+    """A function that numba compiles when it is first called, and those that it calls.
+
+    Parameters
+    ----------
+    function : callable
+    folder : callable or None
+        Gives the folder in which its machine code is kept; None, or None from it: nowhere.
+    options
+        Of ``numba.njit``.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        folder: Callable[[], pathlib.Path | None] | None,
+        **options: Any,
+    ):
+        functools.update_wrapper(self, function)
+        self._function, self._folder, self._options = function, folder, options
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Compile if need be, and run."""
+        return self.compiled(*arguments)
+
+    @functools.cached_property
+    def compiled(self) -> Callable[..., Any]:
+        """The function as numba has it."""
+        import numba
+
+        tell_of_compiling()
+        self._replace_callees()
+        if self._folder is None:
+            return cast(Callable[..., Any], numba.njit(**self._options)(self._function))
+        folder = self._folder()
+        previous = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(folder or '')
+        try:
+            made = numba.njit(cache=folder is not None, **self._options)(self._function)
+        finally:
+            numba.config.CACHE_DIR = previous
+        return cast(Callable[..., Any], made)
+
+    def _replace_callees(self) -> None:
+        """Put compiled functions in the place of kernels, where numba looks for what it calls."""
+        known, names = self._function.__globals__, _names(self._function.__code__)
+        modules = [known[n] for n in names if isinstance(known.get(n), types.ModuleType)]
+        for place in (known, *(module.__dict__ for module in modules)):
+            for name in names:
+                if isinstance(callee := place.get(name), Kernel):
+                    place[name] = callee.compiled
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """Of globals and attributes in a function and those within it."""
+    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    return set(code.co_names).union(*map(_names, inner))
 
 
 def kernel(function: Function) -> Function:
@@ -29,27 +97,22 @@ def kernel(function: Function) -> Function:
 
     Passing dozens of array descriptors from call to call would cost more than the arithmetic.
     """
-    return numba.njit(forceinline=True, **OPTIONS)(function)
+    return cast(Function, Kernel(function, None, forceinline=True, **OPTIONS))
 
 
 def leaf(function: Function) -> Function:
     """Compile a function of few arguments, called from many kernels, on its own."""
-    return numba.njit(**OPTIONS)(function)
+    return cast(Function, Kernel(function, None, **OPTIONS))
 
 
 def entry_point(function: Function) -> Function:
     """Compile a function that Python calls, and keep the machine code on disk."""
-    return kept_in(cache_directory(), function, **OPTIONS)
+    return cast(Function, Kernel(function, cache_directory, **OPTIONS))
 
 
 def kept_in(directory: pathlib.Path | None, function: Function, **options: Any) -> Function:
     """Compile a function that Python calls, and keep the machine code in a folder, if any."""
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(directory or '')
-    try:
-        return numba.njit(cache=directory is not None, **options)(function)
-    finally:
-        numba.config.CACHE_DIR = previous
+    return cast(Function, Kernel(function, lambda: directory, **options))
 
 
 def cache_directory() -> pathlib.Path | None:

@@ -4,6 +4,8 @@
 
 import pathlib
 import shutil
+import subprocess
+import sys
 
 import platformdirs
 import pytest
@@ -51,3 +53,19 @@ def test_an_edit_of_any_compiled_source_changes_the_folder(
                 file.write('# edited\n')
             names.add(directory())
         assert len(names) == 1 + len(folders[part])
+
+
+FIRST_TORQUE = """
+import sys
+from masticator_dynamics import Mechanism
+mechanism = Mechanism.load('masticator')
+assert abs(mechanism.feedforward([0.0, 0.0, 0.0, 0.05]).actuated).max() > 1e-3
+assert mechanism.kernels.available, mechanism.kernels.reason
+print(*sorted({name.split('.')[0] for name in sys.modules} & {'numba', 'scipy'}))
+"""
+
+
+def test_a_process_that_only_calls_imports_neither_numba_nor_scipy() -> None:
+    command = [sys.executable, '-W', 'ignore', '-c', FIRST_TORQUE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == []
