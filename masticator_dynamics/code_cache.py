@@ -6,13 +6,18 @@ Whoever can write such a folder decides what this process runs: numba's index fi
 and the rest is machine code. A folder is therefore used only when it belongs to this user, with
 mode 0700, and when nobody else can exchange it or one above it. Otherwise a fresh private folder
 takes its place, which means that everything is compiled again, and a warning says so.
+
+Processes that start together compile a thing once: the first does it, the others wait.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import functools
 import grp
+import logging
 import os
 import pathlib
 import pwd
@@ -21,8 +26,12 @@ import stat
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import platformdirs
+
+LOG = logging.getLogger(__name__)
 
 
 def code_folder(name: str) -> pathlib.Path | None:
@@ -59,19 +68,81 @@ def code_folder(name: str) -> pathlib.Path | None:
 
 @functools.cache
 def tell_of_compiling() -> None:
-    """Whoever waits at a terminal is told, once, that numba compiles something."""
+    """Have it told, once, that numba compiles something."""
     from numba.core import event
 
     class Told(event.Listener):  # type: ignore[misc]
         def on_start(self, _: event.Event) -> None:
             event.unregister('numba:compile', self)
-            if sys.stderr.isatty():
-                print('compiling, once for this version: a minute or more ...', file=sys.stderr)
+            _tell('compiling, once for this version: a minute or more ...')
 
         def on_end(self, _: event.Event) -> None:
             """Of what was not in the cache."""
 
     event.register('numba:compile', Told())
+
+
+@contextlib.contextmanager
+def alone(file: pathlib.Path) -> Iterator[None]:
+    """Make a file of compiled code while no other process makes the same; wait where one does.
+
+    The lock beside it ends with the process that holds it. Where there cannot be one, each process
+    makes its own.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        lock = os.open(file.with_name(f'{file.name}.lock'), flags, 0o600)
+    except OSError:
+        yield
+        return
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _tell('another process compiles what this one needs, too: waiting for it')
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(lock)
+
+
+class CompiledOnce:
+    """numba's cache of a function (`cache`), filled by one process at a time."""
+
+    def __init__(self, cache: Any):
+        self._cache, self._lock = cache, contextlib.ExitStack()
+
+    def __getattr__(self, name: str) -> Any:
+        """All else is the cache's."""
+        return getattr(self._cache, name)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Code for a signature; None: it is to be compiled now, and saved."""
+        found = self._cache.load_overload(signature, context)
+        if found is None:
+            self._lock.close()  # of a compilation that failed
+            name = self._cache._impl.filename_base
+            self._lock.enter_context(alone(pathlib.Path(self._cache.cache_path, name)))
+            found = self._cache.load_overload(signature, context)
+            if found is not None:
+                self._lock.close()
+        return found
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        """Keep code, and let others have it."""
+        with self._lock:
+            self._cache.save_overload(signature, code)
+
+
+@functools.cache
+def _tell(text: str) -> None:
+    """Tell, once, the log of a node, or whoever waits at a terminal."""
+    if LOG.hasHandlers():
+        LOG.info(text)
+    elif sys.stderr.isatty():
+        print(text, file=sys.stderr)
 
 
 def _make(folder: pathlib.Path) -> None:

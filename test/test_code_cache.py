@@ -9,12 +9,15 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 import platformdirs
 import pytest
 
-from masticator_dynamics.code_cache import code_folder
+from masticator_dynamics.code_cache import alone, code_folder
 from masticator_dynamics.engine import jit
+from masticator_dynamics.traced import object_cache
 
 
 @pytest.fixture(name='cache')
@@ -176,3 +179,71 @@ def test_compiling_is_told_once_and_only_at_a_terminal(tmp_path, where: str) -> 
     command = [sys.executable, '-c', COMPILED, where]
     done = subprocess.run(command, env=cache, capture_output=True, text=True, check=True)
     assert done.stderr.count('compiling, once') == (where == 'terminal')
+
+
+_TOGETHER = """
+import logging, pathlib, sys, time
+from masticator_dynamics.code_cache import code_folder
+from masticator_dynamics.engine.jit import kept_in
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='%(message)s')
+def add(x):
+    for k in range(3):
+        x = x + k if x < 5 else x * 2
+    return x
+added = kept_in(code_folder('kernels'), add)
+start = pathlib.Path(sys.argv[1])
+pathlib.Path(f'{start}{sys.argv[2]}').touch()
+while not start.exists():
+    time.sleep(0.001)
+added(1)
+print('compiled', sum(added.compiled.stats.cache_misses.values()))
+"""
+
+
+def test_processes_that_start_together_compile_once_and_say_so(tmp_path: pathlib.Path) -> None:
+    program, start = tmp_path / 'program.py', tmp_path / 'start'
+    program.write_text(_TOGETHER)
+    environment = os.environ | {'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
+    runs = [
+        subprocess.Popen(
+            [sys.executable, program, start, str(k)],
+            env=environment, stdout=subprocess.PIPE, text=True,
+        )
+        for k in range(3)
+    ]  # fmt: skip
+    while not all(pathlib.Path(f'{start}{k}').exists() for k in range(3)):
+        assert all(run.poll() is None for run in runs)
+        time.sleep(0.01)
+    start.touch()
+    told = [run.communicate(timeout=120)[0].splitlines() for run in runs]
+    assert sorted(lines[-1] for lines in told) == ['compiled 0', 'compiled 0', 'compiled 1']
+    for lines in told:
+        waits = 'another process compiles what this one needs, too: waiting for it'
+        assert (waits in lines) is (lines[-1] == 'compiled 0')
+
+
+def test_machine_code_that_two_want_is_made_once(cache: pathlib.Path) -> None:
+    made, found = [], []
+
+    def make() -> bytes:
+        made.append(1)
+        time.sleep(0.3)
+        return b'code'
+
+    def want() -> None:
+        found.append(object_cache.cached('key', make))
+
+    threads = [threading.Thread(target=want) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1 and found == [b'code'] * 3
+
+
+def test_a_compilation_that_fails_keeps_nobody_waiting(cache: pathlib.Path) -> None:
+    file = code_folder('kernels') / 'file'
+    with pytest.raises(ZeroDivisionError), alone(file):
+        raise ZeroDivisionError
+    with alone(file):
+        pass

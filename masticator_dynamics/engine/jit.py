@@ -20,7 +20,7 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from masticator_dynamics.code_cache import code_folder, tell_of_compiling
+from masticator_dynamics.code_cache import CompiledOnce, code_folder, tell_of_compiling
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 
@@ -74,6 +74,8 @@ class Kernel:
             made = numba.njit(cache=folder is not None, **self._options)(self._function)
         finally:
             numba.config.CACHE_DIR = previous
+        if folder is not None and not numba.config.DISABLE_JIT:
+            made._cache = CompiledOnce(made._cache)
         return cast(Callable[..., Any], made)
 
     def _replace_callees(self) -> None:

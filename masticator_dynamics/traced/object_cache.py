@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.code_cache import code_folder
+from masticator_dynamics.code_cache import alone, code_folder
 
 _FOLDER = 'machine_code'
 _MAGIC = b'masticator machine code 1\n'
@@ -30,16 +30,19 @@ _DIGEST = hashlib.sha256
 def cached(key: str, make: Callable[[], bytes]) -> bytes:
     """Code for a key, from its file or made and put there.
 
-    The file is written under another name first: processes that make the same one at once do not
-    see half of it.
+    One process makes it, others that want it meanwhile wait. The file is written under another
+    name first: what is cut off is never seen.
     """
     folder = code_folder(_FOLDER)
-    file = folder / f'{key}.o' if folder else None
-    if file is not None and (code := _read(file)) is not None:
+    if folder is None:
+        return make()
+    file = folder / f'{key}.o'
+    if (code := _read(file)) is not None:
         return code
-    code = make()
-    if file is not None:
-        _write(file, code)
+    with alone(file):
+        if (code := _read(file)) is None:
+            code = make()
+            _write(file, code)
     return code
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
+from masticator_dynamics import code_cache
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.nodes.common.diagnostics import shortened
 from masticator_dynamics.nodes.common.guard import Guard
@@ -43,6 +45,18 @@ class Runtime(Protocol):
         """Make safe what can be: a callback failed by a mistake of ours. For any thread."""
 
 
+class _ToNode(logging.Handler):
+    """What the package logs, in the node's log."""
+
+    def __init__(self, node: LifecycleNode):
+        super().__init__()
+        self._logger = node.get_logger()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line."""
+        self._logger.info(record.getMessage())
+
+
 class ManagedNode(LifecycleNode):
     """A lifecycle node around a `Runtime`.
 
@@ -70,6 +84,8 @@ class ManagedNode(LifecycleNode):
         self.guard = Guard(self, self._callback_failed)
         self._settings_type, self._create = settings, create
         declare(self, settings)
+        code_cache.LOG.addHandler(_ToNode(self))
+        code_cache.LOG.setLevel(logging.INFO)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
 
