@@ -84,7 +84,7 @@ def test_servo_drives_tells_of_itself_and_of_whoever_commands(ros_domain, mechan
         with peer.following(motion):
             pauses.append(1.5)
             told(robot, 'until reset')
-        texts = ('has been silent for', 'until reset')
+        texts = ('has been silent for', ': all drives ')
         silent, stopped = (next(k for k, line in enumerate(robot.node.lines) if text in line)
                            for text in texts)  # fmt: skip
         assert silent < stopped

