@@ -42,7 +42,8 @@ addEventListener('load', () => {
     const names = panel.appendChild(document.createElement('div'));
     names.style = 'max-width:' + wide + 'px';
     const values = chart.curves.flatMap(c => c.values);
-    const low = Math.min(0, ...values), top = Math.max(0, ...values) || 1e-9;
+    const low = Math.min(0, ...values), most = Math.max(0, ...values);
+    const top = most > low ? most : 1e-9;
     const end = chart.time[chart.time.length - 1];
     const x = t => 44 + (wide - 48) * t / end, y = v => 6 + (high - 12) * (top - v) / (top - low);
     const drawn = document.createElement('canvas');
