@@ -36,7 +36,6 @@ _CONTEXT = (
     'none', 'array', 'double', 'new_array', 'zeros', 'length', 'result', 'mechanism', 'otherwise',
 )  # fmt: skip
 _FASTCALL_KEYWORDS = 0x82
-_definitions: list[_MethodDefinition] = []  # Python keeps their addresses, for good
 
 
 def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int, at: int) -> str:
@@ -302,13 +301,14 @@ def callable_entry(
     }
     words = [known[name] for name in _CONTEXT] + slot_offsets(result)
     context = np.array(words, dtype=np.int64).tobytes()
-    # The tuple owns all that the context has addresses of.
-    held = (context, kept, zeros, length, result, mechanism, otherwise)
-    _definitions.append(_MethodDefinition(b'feedforward', address, _FASTCALL_KEYWORDS, None))
+    definition = _MethodDefinition(b'feedforward', address, _FASTCALL_KEYWORDS, None)
+    # The tuple owns all that addresses are given of. A function reads its definition until it is
+    # gone itself: while Python ends, a list in this module would be gone before.
+    held = (context, kept, zeros, length, result, mechanism, otherwise, definition)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    made: Callable[..., Any] = make(ctypes.addressof(_definitions[-1]), held, None)
+    made: Callable[..., Any] = make(ctypes.addressof(definition), held, None)
     return made
 
 
