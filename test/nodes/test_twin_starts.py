@@ -67,9 +67,14 @@ node.create_subscription(JointState, 'servo_drives/state', out.publish, 10)
 while not ended:
     rclpy.spin_once(node, timeout_sec=0.1)
 """
+SPAWNS = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # it has done its work, and is about to end
+print('spawned', sys.argv[1], flush=True)
+"""
 STAND_INS = {
     'controller_manager/ros2_control_node': BROADCASTS,
-    'controller_manager/spawner': 'import sys\nprint("spawned", sys.argv[1], flush=True)\n',
+    'controller_manager/spawner': SPAWNS,
     'robot_state_publisher/robot_state_publisher': WAITS,
 }
 PLUGINS = (
