@@ -83,11 +83,15 @@ EXTRAS = {
         'mcap-ros2-support>=0.5,<1',
         'tqdm>=4.66,<5',
     ],
+    'parquet': [
+        'pyarrow>=15',
+    ],
     'test': [
         'daqp>=0.11,<0.12',
         'hypothesis>=6.98,<7',
         'jsonschema>=4.10,<5',
         'pin>=4.1,<5',
+        'playwright>=1.40,<2',
         'pytest>=7.4,<10',
         'pytest-rerunfailures>=16.7,<17',
         'pytest-timeout>=2.2,<3',

@@ -28,6 +28,8 @@ from benchmark.friction import COLUMNS as WITH_FRICTION
 from benchmark.friction import NOTES as FRICTION_NOTES
 from benchmark.friction import FrictionMethods
 from benchmark.geometry import Geometry
+from benchmark.multiples import as_text as multiples_as_text
+from benchmark.multiples import multiples
 from benchmark.numpy_method import NumpyMethod
 from benchmark.pinocchio_method import PinocchioMethod
 from benchmark.states import MECHANISMS, random_states
@@ -71,6 +73,10 @@ def main() -> int:
     rows += _drive_cycle()
     _tell('Tracking')
     tracked = tracking()
+    try:
+        in_multiples = multiples_as_text(multiples(options.rounds // 4))
+    except CompilerMissingError:
+        in_multiples = ''  # as told above
     machine = _machine()
     print('\n'.join(f'{key}: {value}' for key, value in machine.items()), end='\n\n')
     print(as_text(rows, [OURS, PINOCCHIO, NUMPY, FLOOR]), end='\n\n')
@@ -78,6 +84,7 @@ def main() -> int:
     print(as_text(with_friction, list(WITH_FRICTION)), end='\n\n')
     print(FRICTION_NOTES.format(checked=CHECKED))
     print('\n'.join(miss.as_text() for miss in misses), end='\n\n')
+    print(in_multiples, end='\n\n')
     print('Incisor tracking of one stroke against soft food, simulated drives')
     print(tracked.text(), end='\n\n')
     differences = ', '.join(f'{name} {value:.0e}' for name, value in agreement.items())

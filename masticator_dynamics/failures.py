@@ -8,8 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from masticator_dynamics.actuation import distribute
-from masticator_dynamics.engine import closure, evaluate
+from masticator_dynamics.engine import status as reasons
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.errors import (
     ActuationError,
@@ -25,7 +24,17 @@ _Error = TypeVar('_Error', bound=MasticatorError)
 
 
 def failure(mechanism: Model, table: FloatArray, given: FloatArray) -> MasticatorError:
-    """The exception for the first failed row of a table of answers; ``row`` is its index."""
+    """The exception for the first failed row of a table of answers; ``row`` is its index.
+
+    Parameters
+    ----------
+    mechanism : Model
+        For the names of limbs and contacts.
+    table : (..., columns) array
+        Rows of output, each beginning with status, block and amount; one at least has failed.
+    given : (3 n_y + 6,) or (N, 3 n_y + 6) array
+        Rows of input; with two dimensions the message names the row.
+    """
     table = table.reshape(-1, table.shape[-1])
     row = int(np.flatnonzero(table[:, 0])[0])
     status, block, amount = int(table[row, 0]), int(table[row, 1]), float(table[row, 2])
@@ -34,7 +43,17 @@ def failure(mechanism: Model, table: FloatArray, given: FloatArray) -> Masticato
 
 
 def in_row(error: _Error, row: int | None, many: bool) -> _Error:
-    """The same error with its row, named in the message where there are many."""
+    """The same error with its row, named in the message where there are many.
+
+    Parameters
+    ----------
+    error : MasticatorError
+        What was raised for one row.
+    row : int or None
+        Index of the row; None where there is none.
+    many : bool
+        Whether the caller handed in a batch.
+    """
     if many and row is not None:
         error = type(error)(f'row {row + 1}: {error}')
     error.row = row
@@ -44,12 +63,12 @@ def in_row(error: _Error, row: int | None, many: bool) -> _Error:
 def _error(
     mechanism: Model, status: int, block: int, amount: float, values: FloatArray
 ) -> MasticatorError:
-    if status == evaluate.NOT_FINITE:
+    if status == reasons.NOT_FINITE:
         return InputError(f'{_input_name(mechanism, block)} is {amount}, not a finite number')
     pose = ', '.join(
         f'{name} = {value:.6g}' for name, value in zip(mechanism.independent, values, strict=False)
     )
-    if status == evaluate.NOT_ACTUATED:
+    if status == reasons.NOT_ACTUATED:
         names = ', '.join(mechanism.driving) or 'none'
         rank, needed = mechanism.home_rank(), len(mechanism.independent)
         if rank < needed:
@@ -57,11 +76,11 @@ def _error(
                 f'actuators {names} control {rank} of {needed} degrees of freedom'
             )
         return SingularityError(f'actuators {names} lose control at {pose}')
-    if status == distribute.JAMMED:
+    if status == reasons.JAMMED:
         return ActuationError(f'friction of the contacts jams the mechanism at {pose}')
-    if status == evaluate.OVERFLOW:
+    if status == reasons.OVERFLOW:
         return InputError('velocities, accelerations or wrench are too large to compute with')
-    if status == closure.SINGULAR:
+    if status == reasons.SINGULAR:
         names = ', '.join(mechanism.block_names(block))
         return SingularityError(
             f'{names} is singular at {pose} (sine of the closest angle {amount:.2g})'
@@ -78,7 +97,7 @@ def _why_open(
         mechanism, np.array([status]), np.array([block]), np.array([amount]), y[None]
     )
     names = ', '.join(mechanism.block_names(int(blocks[0])))
-    if statuses[0] == closure.OUT_OF_REACH:
+    if statuses[0] == reasons.OUT_OF_REACH:
         return f'{names} cannot close at {pose}: {float(amounts[0]) * 1e3:.6g} mm are missing'
     return (
         f'{names} can close at {pose}, but the branch continuous with home is lost on the straight '
@@ -94,10 +113,21 @@ def diagnose(
     From home the engine's iteration may run into a wall although the pose (N, n_y) lies behind
     it, and it stops at the first block that fails. ``OUT_OF_REACH``: this block cannot close at
     all. ``OTHER_BRANCH``: all can, but home's branch is lost on the straight way there.
+
+    Parameters
+    ----------
+    mechanism : Model
+        Whose loops did not close.
+    status, block : (N,) array of int
+        As the engine reports them for each row.
+    amount : (N,) array
+        What the status is about, in its unit.
+    y : (N, n_y) array
+        Independent positions, m and rad.
     """
     sure = [0, *(b + 1 for b in range(len(mechanism.structure.blocks)) if _exact(mechanism, b))]
-    doubtful = (status == closure.OTHER_BRANCH) | (
-        (status == closure.OUT_OF_REACH) & ~np.isin(block, sure)
+    doubtful = (status == reasons.OTHER_BRANCH) | (
+        (status == reasons.OUT_OF_REACH) & ~np.isin(block, sure)
     )
     rows = np.flatnonzero(doubtful)
     if not len(rows):
@@ -105,7 +135,7 @@ def diagnose(
     status, block, amount = status.copy(), block.copy(), amount.copy()
     gaps = smallest_gaps(mechanism, y[rows])
     too_far = (gaps > CLOSED).any(axis=1)
-    status[rows] = np.where(too_far, closure.OUT_OF_REACH, closure.OTHER_BRANCH)
+    status[rows] = np.where(too_far, reasons.OUT_OF_REACH, reasons.OTHER_BRANCH)
     first = np.argmax(gaps > CLOSED, axis=1)
     rows, first, gaps = rows[too_far], first[too_far], gaps[too_far]
     block[rows], amount[rows] = first + 1, gaps[np.arange(len(rows)), first]

@@ -37,7 +37,17 @@ class ForwardKinematics:
 def forward_kinematics(
     mechanism: Evaluator, u: npt.ArrayLike, tolerance: float
 ) -> ForwardKinematics:
-    """Independent positions from actuated ones; see :func:`closest_motion`."""
+    """Independent positions from actuated ones; see :func:`closest_motion`.
+
+    Parameters
+    ----------
+    mechanism : Evaluator
+        The mechanism to close.
+    u : (n_u,) array_like
+        Actuated positions, m and rad.
+    tolerance : float
+        Largest gap that is accepted, m.
+    """
     motion, residual = closest_motion(mechanism, u, tolerance)
     return ForwardKinematics(motion.y.copy(), np.array(residual))
 
@@ -50,6 +60,15 @@ def closest_motion(
     Gauss-Newton on the closed mechanism, from home, so that it stays on home's branch. The
     residual is the largest gap (m) that opens when the actuated joints of the closed mechanism
     are set to ``u``.
+
+    Parameters
+    ----------
+    mechanism : Evaluator
+        The mechanism to close.
+    u : (n_u,) array_like
+        Actuated positions, m and rad.
+    tolerance : float
+        Largest gap that is accepted, m.
 
     Raises
     ------
@@ -78,7 +97,17 @@ def closest_motion(
 def forward_kinematics_batch(
     mechanism: Evaluator, U: npt.ArrayLike, tolerance: float
 ) -> ForwardKinematics:
-    """:func:`forward_kinematics` of rows (N, n_u); errors name the row."""
+    """:func:`forward_kinematics` of rows (N, n_u); errors name the row.
+
+    Parameters
+    ----------
+    mechanism : Evaluator
+        The mechanism to close.
+    U : (N, n_u) array_like
+        Actuated positions, m and rad.
+    tolerance : float
+        Largest gap that is accepted, m.
+    """
     rows = as_floats(U, 'U')
     if rows.ndim != 2:
         raise InputError(f'U has shape {rows.shape}, needed (N, {len(mechanism.actuated)})')
@@ -98,6 +127,15 @@ def independent_velocity(mechanism: Evaluator, motion: Motion, u_dot: npt.ArrayL
     """Independent velocities (n_y,) that fit actuated velocities (n_u,) best at a closed motion.
 
     Least squares of the actuated Jacobian, joints weighted as for positions.
+
+    Parameters
+    ----------
+    mechanism : Evaluator
+        The mechanism that moves.
+    motion : Motion
+        Its closed pose.
+    u_dot : (n_u,) array_like
+        Actuated velocities, m/s and rad/s.
 
     Raises
     ------
@@ -217,7 +255,17 @@ class ActuatedFit:
 
 
 def gap(mechanism: Evaluator, motion: Motion, target: FloatArray) -> float:
-    """Largest gap when the actuated joints of a closed motion are moved to a target (n_u,), m."""
+    """Largest gap when the actuated joints of a closed motion are moved to a target (n_u,), m.
+
+    Parameters
+    ----------
+    mechanism : Evaluator
+        Whose loops are measured.
+    motion : Motion
+        A closed pose.
+    target : (n_u,) array
+        Actuated positions, m and rad.
+    """
     q = motion.q.copy()
     q[mechanism.actuated_rows] = target
     return mechanism.largest_gap(q)

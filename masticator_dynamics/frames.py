@@ -127,7 +127,17 @@ def frame_chain(mechanism: Model, frame: str) -> FrameChain:
 
 
 def frame_poses(mechanism: Model, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:
-    """Poses of a URDF link's frame in the base; see :meth:`FrameChain.poses`."""
+    """Poses of a URDF link's frame in the base; see :meth:`FrameChain.poses`.
+
+    Parameters
+    ----------
+    mechanism : Model
+        The link's mechanism.
+    q : (..., n_q) array
+        Tree positions, m and rad.
+    frame : str
+        Name of the link.
+    """
     return frame_chain(mechanism, frame).poses(q)
 
 

@@ -19,6 +19,15 @@ _NO_WRENCH = np.zeros(6)
 def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
     """One row (3 count + 6,) for ``count`` degrees of freedom; what is None is zero.
 
+    Parameters
+    ----------
+    count : int
+        Degrees of freedom n_y.
+    y, y_dot, y_ddot : (n_y,) array_like or None
+        Independent positions, velocities and accelerations, m, rad and s.
+    wrench : (6,) array_like or None
+        Of the environment on the platform, base axes, about the platform's origin, N and N m.
+
     Raises
     ------
     InputError
@@ -56,6 +65,15 @@ def _numbers(values: Any, name: str, count: int) -> FloatArray:
 
 def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
     """Rows (N, 3 count + 6) for ``count`` degrees of freedom; what is None is zero.
+
+    Parameters
+    ----------
+    count : int
+        Degrees of freedom n_y.
+    y, y_dot, y_ddot : (N, n_y) array_like or None
+        Independent positions, velocities and accelerations, m, rad and s; positions must be given.
+    wrench : (N, 6) array_like or None
+        Of the environment on the platform, base axes, about the platform's origin, N and N m.
 
     Raises
     ------

@@ -8,32 +8,15 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics import forward_kinematics as forward
-from masticator_dynamics.actuation.packing import Distribution, pack_distribution
-from masticator_dynamics.analysis.inertia_coupling import (
-    actuated_inertia,
-    inertia_coupling,
-)
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.engine import evaluate as engine
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.reactions import joint_reactions
 from masticator_dynamics.errors import InputError, LimitError
-from masticator_dynamics.failures import failure, in_row
-from masticator_dynamics.frames import (
-    FrameChain,
-    check_frame,
-    frame_chain,
-    wrenches_on_bodies,
-)
 from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
-from masticator_dynamics.limits.load_limits import LoadLimits, binding_loads, limits_for
-from masticator_dynamics.limits.ranges import RangeViolation, find_violations
-from masticator_dynamics.limits.within_limits import keep_limits
 from masticator_dynamics.results import (
     Attempts,
     Effort,
@@ -44,6 +27,16 @@ from masticator_dynamics.results import (
 )
 from masticator_dynamics.traced import kernels
 
+# All else is imported where it is used: a process that only asks for efforts needs none of it.
+if TYPE_CHECKING:
+    from masticator_dynamics.actuation.distribution import Distribution
+    from masticator_dynamics.forward_kinematics import ForwardKinematics
+    from masticator_dynamics.frames import FrameChain
+    from masticator_dynamics.limits.load_limits import LoadLimits
+    from masticator_dynamics.limits.ranges import RangeViolation
+    from masticator_dynamics.traced.python_entry import Entry
+    from masticator_dynamics.traced.reference import Reference
+
 Goal = str | Mapping[str, float]
 LinkWrenches = Mapping[str, npt.ArrayLike]
 
@@ -51,6 +44,15 @@ LinkWrenches = Mapping[str, npt.ArrayLike]
 def _plain(goal: Goal, friction: bool, limits: LoadLimits | bool, nearest: bool) -> bool:
     """Whether efforts are the frictionless ones of least norm, without limits."""
     return goal == 'torque' and not friction and limits is False and not nearest
+
+
+def _goal_weights(goal: Goal) -> tuple[str, dict[str, float]]:
+    """What tells a goal from others, and the weights of the squares that it keeps least."""
+    if isinstance(goal, str):
+        return goal, {goal: 1.0}
+    if isinstance(goal, Mapping):
+        return repr(sorted(goal.items())), dict(goal)
+    raise InputError(f'goal is {goal!r}, neither a name nor weights by name')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,11 +93,9 @@ class Mechanism(Evaluator):
 
     def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
         super().__init__(description, actuators)
-        self._run: Callable[..., None] = functools.partial(
-            engine.evaluate, self.packed.memory, self.packed.scratch
-        )
-        self._distributions: dict[object, tuple[Distribution, kernels.Code]] = {}
-        self._width = self.slices['tangent'].stop
+        self._entries: dict[object, Entry | None] = {}
+        self._quick_kinds: dict[object, tuple[kernels.Code, type[QuickEffort]]] = {}
+        self._distributions: dict[object, Distribution] = {}
         self._freedoms = len(self.independent)
         self.kernels = kernels.Kernels(description, self._structure, self.driving)
 
@@ -116,6 +116,34 @@ class Mechanism(Evaluator):
             if importing.is_foreign(path):
                 return cls(importing.import_description(path), actuators)
         return cls(load_description(path), actuators)
+
+    @functools.cached_property
+    def _engine(self) -> Callable[[FloatArray, FloatArray], None]:
+        from masticator_dynamics.engine.evaluate import evaluate
+
+        return functools.partial(evaluate, self.packed.memory, self.packed.scratch)
+
+    def _run(self, given: FloatArray, rows: FloatArray) -> None:
+        """Fill rows (N, width) with motions for what is asked (N, ...), by the engine."""
+        self._engine(given.reshape(-1), rows.reshape(-1))
+
+    @functools.cached_property
+    def _reference(self) -> Reference:
+        from masticator_dynamics.traced.reference import Reference
+
+        code = self.kernels.everything
+        return Reference(self.kernels, 'whole row', code.outputs, code.told)
+
+    @functools.cached_property
+    def _needed(self) -> Reference:
+        from masticator_dynamics.traced.outputs import needed
+        from masticator_dynamics.traced.reference import Reference
+
+        return Reference(self.kernels, 'bodies', needed, 4 + 18 * len(self.tree_joints))
+
+    @functools.cached_property
+    def _width(self) -> int:
+        return self.slices['tangent'].stop
 
     @functools.cached_property
     def home(self) -> Motion:
@@ -156,7 +184,7 @@ class Mechanism(Evaluator):
             told = self.kernels.everything(given)
             if told[0] == 1.0:
                 return SolvedMotion(self, given, told[1:], self.slices)
-        return SolvedMotion(self, given, self._evaluate(engine.MOTION, given), self.slices)
+        return SolvedMotion(self, given, self._evaluate(given, self._run), self.slices)
 
     def attempt(self, Y: npt.ArrayLike) -> Attempts:
         """:meth:`solve` for many poses at rest, of which any may fail: none is refused.
@@ -175,7 +203,7 @@ class Mechanism(Evaluator):
         """
         given = pack_rows(self._freedoms, Y, None, None, None)
         rows = np.empty((len(given), self._width))
-        self._run(engine.MOTION, given.reshape(-1), rows.reshape(-1))
+        self._run(given, rows)
         return Attempts(self, given, rows)
 
     def row_at(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -185,7 +213,7 @@ class Mechanism(Evaluator):
         """
         given, row = np.zeros(3 * self._freedoms + 6), np.empty(self._width)
         given[: self._freedoms] = y
-        self._run(engine.MOTION, given, row)
+        self._engine(given, row)
         return given, row
 
     def inverse_dynamics(
@@ -244,7 +272,7 @@ class Mechanism(Evaluator):
             told = self.kernels.everything(given) if self.kernels.available else None
             if told is not None and told[0] == 1.0:
                 return Effort(self, given, told[1:], self.slices)
-        return self._effort(engine.EFFORT, given, goal, friction, limits, nearest, motion)
+        return self._effort(given, goal, friction, limits, nearest, motion)
 
     def feedforward(
         self,
@@ -262,14 +290,23 @@ class Mechanism(Evaluator):
         """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path.
 
         With ``link_wrenches`` it costs about as much as the two.
+
+        Parameters
+        ----------
+        y, y_dot, y_ddot : array_like, shape (n_y,)
+            As for :meth:`solve`.
+        wrench, link_wrenches, goal, friction, limits, nearest
+            As for :meth:`inverse_dynamics`.
         """
         # From the first call on, machine code answers in place of this method, and calls
         # `_feedforward` with what it does not cover.
         if '_quick' not in self.__dict__:
-            entry = self.kernels.entry(QuickEffort, self, self._feedforward)
-            self._quick = entry or self._feedforward
-            if entry is not None:
-                self.feedforward = entry  # type: ignore[method-assign]
+            self._entry = self.kernels.entry(
+                self.kernels.evaluate, QuickEffort, self, self._feedforward
+            )
+            self._quick = self._entry.call if self._entry else self._feedforward
+            if self._entry is not None:
+                self.feedforward = self._quick  # type: ignore[method-assign]
         return self._quick(
             y, y_dot, y_ddot, wrench, link_wrenches=link_wrenches,
             goal=goal, friction=friction, limits=limits, nearest=nearest,
@@ -292,11 +329,31 @@ class Mechanism(Evaluator):
         given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         if link_wrenches:
             given = self._with_links(given, link_wrenches)
-        if _plain(goal, friction, limits, nearest) and self.kernels.available:
-            told = self.kernels.evaluate(given)
-            if told[kernels.COUNTS] == 1.0:
-                return QuickEffort(self, given, told)
-        return self._effort(engine.FEEDFORWARD, given, goal, friction, limits, nearest)
+        if limits is False and not nearest and self.kernels.available:
+            code, result = self._quick_kind(goal, friction)
+            told = code(given) if code.covers(given) else None
+            if told is not None and told[kernels.COUNTS] == 1.0:
+                return result(self, given, told)
+        return self._effort(given, goal, friction, limits, nearest)
+
+    def _quick_kind(self, goal: Goal, friction: bool) -> tuple[kernels.Code, type[QuickEffort]]:
+        """Machine code for the efforts of a goal, and the class of its results, made once."""
+        if goal == 'torque' and not friction:
+            return self.kernels.evaluate, QuickEffort
+        key, weights = _goal_weights(goal)
+        if (key, friction) not in self._quick_kinds:
+            self._distribution(goal, friction)  # refuses what is no goal
+            code = self.kernels.best(weights, friction)
+            fields = {'__slots__': (), 'choice': (goal, friction)}
+            kind = type('QuickEffort', (QuickEffort,), fields)
+            self._quick_kinds[key, friction] = code, kind
+            if isinstance(goal, str) and code.available:
+                otherwise = functools.partial(self._feedforward, goal=goal, friction=friction)
+                self._entries[key, friction] = self.kernels.entry(code, kind, self, otherwise)
+        chosen = self._entries.get((key, friction))
+        if chosen is not None and '_entry' in self.__dict__ and self._entry is not None:
+            self._entry.choose(key, bool(friction), chosen.call)  # until another is asked for
+        return self._quick_kinds[key, friction]
 
     def feedforward_batch(
         self,
@@ -333,9 +390,11 @@ class Mechanism(Evaluator):
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         if link_wrenches:
             given = self._with_links(given, link_wrenches)
-        if _plain(goal, friction, limits, nearest) and self.kernels.available:
-            return self._quick_batch(given)
-        return self._effort(engine.FEEDFORWARD, given, goal, friction, limits, nearest)
+        if limits is False and not nearest and self.kernels.available:
+            code, result = self._quick_kind(goal, friction)
+            if code.covers(given):
+                return self._quick_batch(given, code, result)
+        return self._effort(given, goal, friction, limits, nearest)
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from actuated positions (n_u,).
@@ -349,18 +408,24 @@ class Mechanism(Evaluator):
         ReachError
             When no closed configuration is found.
         """
+        from masticator_dynamics import forward_kinematics as forward
+
         return forward.forward_kinematics(self, u, tolerance).y
 
     def forward_kinematics_batch(
         self, U: npt.ArrayLike, tolerance: float = 1e-4
-    ) -> forward.ForwardKinematics:
+    ) -> ForwardKinematics:
         """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
+        from masticator_dynamics import forward_kinematics as forward
+
         return forward.forward_kinematics_batch(self, U, tolerance)
 
     # Frames and Jacobians
 
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
         """Pose of a URDF link's frame in the base."""
+        from masticator_dynamics.frames import check_frame
+
         placement = check_frame(self, frame)
         poses = self._structure.tree.poses(motion.q)
         rotation = poses.rotations[placement.body] @ placement.rotation
@@ -368,6 +433,8 @@ class Mechanism(Evaluator):
 
     def frame_chain(self, frame: str) -> FrameChain:
         """What poses of a URDF link's frame are computed with; made once."""
+        from masticator_dynamics.frames import frame_chain
+
         return frame_chain(self, frame)
 
     def frame_jacobian(self, motion: Motion, frame: str) -> FloatArray:
@@ -375,6 +442,8 @@ class Mechanism(Evaluator):
 
         Linear velocity of the frame's origin and angular velocity, both in base axes.
         """
+        from masticator_dynamics.frames import check_frame
+
         placement = check_frame(self, frame)
         poses = self._structure.tree.poses(motion.q)
         point = poses.point(placement.body, placement.position)
@@ -415,11 +484,15 @@ class Mechanism(Evaluator):
 
         For the rows of a batch from :meth:`feedforward_batch`, a matrix each.
         """
+        from masticator_dynamics.analysis.inertia_coupling import actuated_inertia
+
         return actuated_inertia(self, motion)
 
     def inertia_coupling(self, motion: Motion | Effort) -> FloatArray:
         """Inertia-coupling index MCI (..., n_u) of each actuator (S0 Eq. 60)."""
-        return inertia_coupling(actuated_inertia(self, motion))
+        from masticator_dynamics.analysis.inertia_coupling import inertia_coupling
+
+        return inertia_coupling(self.actuated_inertia(motion))
 
     # Ranges and conditioning
 
@@ -427,17 +500,23 @@ class Mechanism(Evaluator):
         self, motion: Motion, effort: Effort | None = None
     ) -> tuple[RangeViolation, ...]:
         """Ranges of joints, sockets and efforts that a motion leaves; empty when inside all."""
+        from masticator_dynamics.limits.ranges import find_violations
+
         return find_violations(self, motion, effort)
 
     @property
     def load_limits(self) -> LoadLimits:
         """What motors, bearings and contacts may carry, from the description."""
+        from masticator_dynamics.limits.load_limits import LoadLimits
+
         return self.made(LoadLimits.of)
 
     def binding_loads(
         self, effort: Effort, limits: LoadLimits | None = None
     ) -> tuple[RangeViolation, ...]:
         """Loads of a single result that stand at a limit, or beyond it."""
+        from masticator_dynamics.limits.load_limits import binding_loads
+
         return binding_loads(self, effort, limits or self.load_limits)
 
     def actuation_rank(self, motion: Motion | None = None) -> int:
@@ -447,24 +526,30 @@ class Mechanism(Evaluator):
 
     def largest_gap(self, q: npt.ArrayLike) -> float:
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
-        row = np.zeros(self._width)
-        row[self.slices['q']] = q
-        self._run(engine.EFFORT, np.zeros(3 * self._freedoms + 6), row)
-        return float(row[self.slices['report']][3])
+        asked = np.zeros(3 * self._freedoms + 6 + len(self.tree_joints))
+        positions = asked[3 * self._freedoms + 6 :]
+        positions[:] = q
+        asked[: self._freedoms] = positions[self.independent_rows]
+        if self.kernels.gap.covers(asked):
+            return float(self.kernels.gap(asked)[0])
+        return self._structure.largest_gap(positions)
 
     # Forces
 
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
+        from masticator_dynamics.engine.reactions import joint_reactions
+
         row = effort.row()
         if row.ndim != 1:
             raise InputError(f'joint_reaction is of single results, this is a batch of {len(row)}')
-        # The engine leaves the forces of the open tree behind, and multipliers of least norm in
-        # the row; the effort's own, for its goal and friction, are those that count.
-        multipliers = row[self.slices['multipliers']].copy()
-        self._run(engine.EFFORT, effort.given(), row[: self._width])
+        multipliers = row[self.slices['multipliers']]
         friction = dict(zip(self.contacts, effort.contact_friction, strict=True))
-        return joint_reactions(self._structure, self.packed, effort.q, multipliers, friction)
+        given, freedoms = effort.given(), self._freedoms
+        given[2 * freedoms : 3 * freedoms] -= effort.shortfall  # the motion that is driven
+        (told,) = self._needed(given[None], effort.q[None])
+        bodies = told[3:].reshape(-1, 18)
+        return joint_reactions(self._structure, effort.q, bodies, multipliers, friction)
 
     # Plumbing
 
@@ -472,15 +557,16 @@ class Mechanism(Evaluator):
         self, given: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
     ) -> FloatArray:
         """Rows (..., 3 n_y + 6) that go on with wrenches on all bodies, at tree positions."""
+        from masticator_dynamics.frames import wrenches_on_bodies
+
         if q is None and self.kernels.available:
             q = self.whole_rows(given)[..., self.slices['q']]
         elif q is None:
-            q = self._evaluate(engine.MOTION, given)[..., self.slices['q']]
+            q = self._evaluate(given, self._run)[..., self.slices['q']]
         return np.concatenate([given, wrenches_on_bodies(self, q, wrenches)], axis=-1)
 
     def _effort(
         self,
-        task: int,
         given: FloatArray,
         goal: Goal,
         friction: bool,
@@ -492,14 +578,20 @@ class Mechanism(Evaluator):
         if nearest and limits is False:
             raise InputError('nearest=True needs limits')
         if goal == 'torque' and not friction and limits is False:
-            return Effort(self, given, self._evaluate(task, given, motion=motion), self.slices)
-        chosen, code = self._distribution(goal, friction)
+            rows = self._careful(self._reference, given, self._width, motion)
+            return Effort(self, given, rows, self.slices)
+        chosen = self._distribution(goal, friction)
+        code = chosen.code
         # A solved motion is on home's branch; others may be on a branch of their own.
         if code.covers(given) and (motion is None or isinstance(motion, SolvedMotion)):
-            rows = self._rows(code, given, chosen.run)
+            rows = self._rows(code, given, chosen.reference)
         else:
-            rows = self._evaluate(task, given, chosen.run, chosen.width, motion)
+            rows = self._careful(chosen.reference, given, chosen.width, motion)
         if limits is not False:
+            from masticator_dynamics.failures import in_row
+            from masticator_dynamics.limits.load_limits import limits_for
+            from masticator_dynamics.limits.within_limits import keep_limits
+
             kept = limits_for(self, limits)
             table = rows.reshape(-1, chosen.width)
             asked = given.reshape(-1, given.shape[-1])
@@ -509,42 +601,56 @@ class Mechanism(Evaluator):
                 raise in_row(error, error.row, given.ndim > 1) from None
         return Effort(self, given, rows, chosen.slices)
 
-    def _quick_batch(self, given: FloatArray) -> Effort:
+    def _quick_batch(
+        self, given: FloatArray, code: kernels.Code, result: type[QuickEffort]
+    ) -> Effort:
         """Efforts of rows by machine code, and by the engine where that hands over."""
-        told = self.kernels.evaluate(given)
+        told = code(given)
         left = np.flatnonzero(told[:, kernels.COUNTS] != 1.0)
         if len(left):
-            rows = self._engine_rows(given, left, self._run, self._width)
+            reference, width = self._reference, self._width
+            if result.choice is not None:
+                chosen = self._distribution(*result.choice)
+                reference, width = chosen.reference, chosen.width
+            rows = self._rows_left(given, left, reference, width)
             efforts = kernels.EFFORT + self.kernels.actuators
             told[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, self.slices['report']][:, 3:5]
             told[left, kernels.EFFORT : efforts] = rows[:, self.slices['effort']]
             told[left, efforts:] = rows[:, self.slices['multipliers']]
-        return QuickEffort(self, given, told)
+        return result(self, given, told)
 
-    def whole_rows(self, given: FloatArray) -> FloatArray:
-        """Rows of the engine's output (..., width) for what it is asked (..., 3 n_y + 6)."""
-        return self._rows(self.kernels.everything, given, self._run)
+    def whole_rows(self, given: FloatArray, choice: tuple[Goal, bool] | None = None) -> FloatArray:
+        """Rows of the engine's output (..., width) for what it is asked (..., 3 n_y + 6).
 
-    def _rows(
-        self, code: kernels.Code, given: FloatArray, engine_run: Callable[..., None]
-    ) -> FloatArray:
-        """Rows by machine code, and by a function of the engine where that hands over."""
+        For a goal, with friction or without, its numbers follow (:meth:`slices_of`).
+        """
+        if choice is None:
+            return self._rows(self.kernels.everything, given, self._reference)
+        chosen = self._distribution(*choice)
+        return self._rows(chosen.code, given, chosen.reference)
+
+    def slices_of(self, choice: tuple[Goal, bool] | None) -> dict[str, slice]:
+        """Where each quantity stands in a row for a goal, with friction or without."""
+        return self.slices if choice is None else self._distribution(*choice).slices
+
+    def _rows(self, code: kernels.Code, given: FloatArray, reference: Reference) -> FloatArray:
+        """Rows by machine code, and by the reference where that hands over."""
         told, width = code(given), code.told - 1
         if given.ndim == 1:
-            if told[0] == 1.0:
-                return told[1:]
-            return self._evaluate(engine.FEEDFORWARD, given, engine_run, width)
+            return told[1:] if told[0] == 1.0 else self._careful(reference, given, width)
         left = np.flatnonzero(told[:, 0] != 1.0)
         if len(left):
-            told[left, 1:] = self._engine_rows(given, left, engine_run, width)
+            told[left, 1:] = self._rows_left(given, left, reference, width)
         return told[:, 1:]
 
-    def _engine_rows(
-        self, given: FloatArray, left: IntArray, run: Callable[..., None], width: int
+    def _rows_left(
+        self, given: FloatArray, left: IntArray, reference: Reference, width: int
     ) -> FloatArray:
-        """The engine's answers (M, width) for some rows; refused with their number among all."""
+        """The reference's answers (M, width) for some rows; refused with their number of all."""
+        from masticator_dynamics.failures import failure, in_row
+
         rows, asked = np.empty((len(left), width)), given[left]
-        run(engine.FEEDFORWARD, asked.reshape(-1), rows.reshape(-1))
+        self._fill(asked, rows, reference)
         failed = np.flatnonzero(rows[:, 0])
         if len(failed):
             first = failed[0]
@@ -552,33 +658,52 @@ class Mechanism(Evaluator):
             raise in_row(error, int(left[first]), True)
         return rows
 
-    def _distribution(self, goal: Goal, friction: bool) -> tuple[Distribution, kernels.Code]:
-        """Records and machine code for a goal, made once."""
-        if not isinstance(goal, str | Mapping):
-            raise InputError(f'goal is {goal!r}, neither a name nor weights by name')
-        key = (goal if isinstance(goal, str) else repr(sorted(goal.items())), friction)
+    def _fill(
+        self,
+        given: FloatArray,
+        rows: FloatArray,
+        reference: Reference,
+        motion: Motion | None = None,
+    ) -> None:
+        """Rows (N, width), their loops closed by the engine or as in a motion."""
+        if motion is not None:
+            rows[:] = reference(given, motion.q[None])
+            return
+        motions = np.empty((len(rows), self._width))
+        self._run(given, motions)
+        rows[:, : self._width] = motions
+        closed = motions[:, 0] == 0.0
+        rows[closed] = reference(given[closed], motions[closed][:, self.slices['q']])
+
+    def _distribution(self, goal: Goal, friction: bool) -> Distribution:
+        """How efforts for a goal are computed, made once."""
+        from masticator_dynamics.actuation.distribution import Distribution
+
+        name, weights = _goal_weights(goal)
+        key = name, friction
         if key not in self._distributions:
-            weights = {goal: 1.0} if isinstance(goal, str) else dict(goal)
-            packed = pack_distribution(
-                self.description, self._structure, self.packed, len(self.driving), weights, friction
-            )
-            self._distributions[key] = packed, self.kernels.distribution(weights, friction)
+            self._distributions[key] = Distribution(self, self.kernels, weights, friction)
         return self._distributions[key]
 
-    def _evaluate(
+    def _careful(
         self,
-        task: int,
+        reference: Reference,
         given: FloatArray,
-        run: Callable[..., None] | None = None,
-        width: int = 0,
+        width: int,
         motion: Motion | None = None,
     ) -> FloatArray:
-        """Run a kernel on one row or many; refuse what it refuses."""
+        """One row or many by the reference, at the positions of a motion if there is one."""
+        fill = functools.partial(self._fill, reference=reference, motion=motion)
+        return self._evaluate(given, fill, width)
+
+    def _evaluate(
+        self, given: FloatArray, fill: Callable[[FloatArray, FloatArray], None], width: int = 0
+    ) -> FloatArray:
+        """Rows filled in, one or many; refused what fails."""
         rows = np.empty((*given.shape[:-1], width or self._width))
-        if motion is not None:
-            for name in ('q', 'v', 'a'):
-                rows[self.slices[name]] = getattr(motion, name)
-        (run or self._run)(task, given.reshape(-1), rows.reshape(-1))
+        fill(given.reshape(-1, given.shape[-1]), rows.reshape(-1, rows.shape[-1]))
         if rows[..., 0].any():
+            from masticator_dynamics.failures import failure
+
             raise failure(self, rows, given)
         return rows

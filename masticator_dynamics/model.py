@@ -4,17 +4,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.packing import pack, transmission_ratios
-from masticator_dynamics.engine.structure import Structure, analyse
+from masticator_dynamics.engine.kept_structure import structure_of
+from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
 from masticator_dynamics.limits.joint_limits import Limits
+
+if TYPE_CHECKING:
+    from masticator_dynamics.engine import packing
 
 _Made = TypeVar('_Made')
 
@@ -44,21 +48,33 @@ class Model:
             if name not in description.actuated:
                 known = ', '.join(description.actuated)
                 raise ActuationError(f'no actuator {name!r}; there are: {known}')
-        self._structure = analyse(description)
-        self.packed = pack(description, self._structure, self.driving)
+        self._structure = structure_of(description)
         self.name = description.name
         self.independent = description.independent
         self.actuated = description.actuated
         self.tree_joints = tuple(joint.name for joint in self._structure.tree.joints)
         self.actuated_rows = np.array(self.tree_indices(self.actuated))
+        self.independent_rows = self.tree_indices(self.independent)
         self.closures = tuple(closure.name for closure in description.closures)
         self.contacts = tuple(contact.name for contact in description.contacts)
         self.frames = tuple(self._structure.tree.frames)
-        self.slices = self.packed.sizes.answer_slices()
         self.contact_rows: IntArray = np.array(self._rows_of(self.contacts), dtype=np.int64)
         self.limits = Limits.of(self._structure.tree.joints)
-        self.transmission_ratios = transmission_ratios(description)
+        ratios = [description.actuators[name].ratio for name in description.actuated]
+        self.transmission_ratios: FloatArray = np.array(ratios)  # of each motor to its joint
         self._made: dict[object, Any] = {}
+
+    @functools.cached_property
+    def packed(self) -> packing.Model:
+        """Records that kernels take, scratch memory among them."""
+        from masticator_dynamics.engine.packing import pack
+
+        return pack(self.description, self._structure)
+
+    @functools.cached_property
+    def slices(self) -> dict[str, slice]:
+        """Where each quantity stands in a row of the engine's output."""
+        return self.packed.sizes.answer_slices()
 
     def made(self, make: Callable[[Any], _Made]) -> _Made:
         """What a class or function makes of this model, made when it is first asked for."""

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import abc
 import functools
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.failures import failure
-from masticator_dynamics.loops.loop_forces import LoopForces
 from masticator_dynamics.model import Model
 from masticator_dynamics.traced import kernels
+
+if TYPE_CHECKING:
+    from masticator_dynamics.loops.loop_forces import LoopForces
 
 
 def _read_only(array: FloatArray) -> FloatArray:
@@ -51,8 +53,12 @@ class Evaluator(Model):
         """
 
     @abc.abstractmethod
-    def whole_rows(self, given: FloatArray) -> FloatArray:
+    def whole_rows(self, given: FloatArray, choice: tuple[Any, bool] | None = None) -> FloatArray:
         """Rows of the engine's output (..., width) for what it is asked (..., 3 n_y + 6)."""
+
+    @abc.abstractmethod
+    def slices_of(self, choice: tuple[Any, bool] | None) -> dict[str, slice]:
+        """Where each quantity stands in a row for a goal and friction, unless without."""
 
     @abc.abstractmethod
     def largest_gap(self, q: npt.ArrayLike) -> float:
@@ -228,6 +234,8 @@ class Attempts:
 
     def failure(self, row: int) -> MasticatorError | None:
         """What :meth:`Mechanism.solve` raises for a row; None where it raises nothing."""
+        from masticator_dynamics.failures import failure
+
         if self.closed[row]:
             return None
         return failure(self.mechanism, self._rows[row : row + 1], self._given[row])
@@ -246,6 +254,8 @@ class Effort(_Answer):
 
     @property
     def _loops(self) -> LoopForces:
+        from masticator_dynamics.loops.loop_forces import LoopForces
+
         return self.mechanism.made(LoopForces)
 
     @property
@@ -376,6 +386,7 @@ class QuickEffort(Effort):
 
     __slots__ = ('_numbers', '_whole', 'actuated')
 
+    choice: ClassVar[tuple[Any, bool] | None] = None  # goal and friction, unless torque without
     actuated: FloatArray
     _numbers: bytes | tuple[FloatArray, FloatArray]  # what was asked and told
     _whole: FloatArray
@@ -402,7 +413,7 @@ class QuickEffort(Effort):
 
     @property
     def _slices(self) -> dict[str, slice]:  # type: ignore[override]
-        return self.mechanism.slices
+        return self.mechanism.slices_of(self.choice)
 
     @property
     def _rows(self) -> FloatArray:  # type: ignore[override]
@@ -410,7 +421,7 @@ class QuickEffort(Effort):
             return self._whole
         except AttributeError:
             given, told = self._parts()
-            whole = self.mechanism.whole_rows(given)
+            whole = self.mechanism.whole_rows(given, self.choice)
         # Both codes round in their own ways: what was told once stays.
         whole[..., 3:5] = told[..., kernels.CLOSURE : kernels.EFFORT]
         forces = slice(self._slices['effort'].start, self._slices['multipliers'].stop)

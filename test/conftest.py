@@ -19,7 +19,7 @@ COMPUTING = {
     'demo': 'checks link_motion message_definitions script',
     'drives': (
         'command configuration emergency frames gate reference rotors scaling simulator_files '
-        'simulator_motor simulator_servo state_machine supervisor supervisor_commands '
+        'servo_step simulator_motor simulator_servo state_machine supervisor supervisor_commands '
         'supervisor_requests trend'
     ),
     'nodes': (

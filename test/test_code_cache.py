@@ -19,7 +19,7 @@ import pytest
 from masticator_dynamics import code_cache
 from masticator_dynamics.code_cache import alone, code_folder
 from masticator_dynamics.engine import jit
-from masticator_dynamics.traced import object_cache
+from masticator_dynamics.files import kept
 
 
 @pytest.fixture(name='cache')
@@ -254,7 +254,7 @@ def test_machine_code_that_two_want_is_made_once(cache: pathlib.Path) -> None:
         return b'code'
 
     def want() -> None:
-        found.append(object_cache.cached('key', make))
+        found.append(kept.kept('machine_code', 'key', make))
 
     threads = [threading.Thread(target=want) for _ in range(3)]
     for thread in threads:

@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranges of joints, sockets and efforts: one motion and many."""
 
+import re
+
 import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import LimitError
 from masticator_dynamics.limits.ranges import survey_ranges
+from masticator_dynamics.motion import MotionPath
+from masticator_dynamics.nodes.dynamics.range_check import check_ranges, sample_motion
 
 
 @pytest.fixture(scope='module')
@@ -65,3 +70,23 @@ def test_a_survey_of_motions_inside_has_no_worst(mechanism: Mechanism) -> None:
     assert survey.worst is None
     assert survey.worst_row is None
     assert survey.excess == 0.0
+
+
+@pytest.mark.parametrize('beyond', [0.5e-9, 2e-9])
+def test_nodes_refuse_what_is_reported_elsewhere(mechanism: Mechanism, beyond: float) -> None:
+    y = np.array([0.0075 + beyond, 0.0, 0.0, 0.0])  # the condyles start at -2.5 mm
+    samples = sample_motion(mechanism, MotionPath.constant(y), np.array([0.0]))
+    found = mechanism.range_violations(mechanism.solve(y))
+    assert bool(found) == (beyond > 1e-9)
+    if found:
+        with pytest.raises(LimitError, match=re.escape(f'at 0 s: {found[0]}')):
+            check_ranges(mechanism, samples, 1.0)
+    else:
+        check_ranges(mechanism, samples, 1.0)
+
+
+def test_a_motion_that_is_not_a_number_is_refused(mechanism: Mechanism) -> None:
+    samples = sample_motion(mechanism, MotionPath.constant(np.zeros(4)), np.array([0.0]))
+    samples.v[0, 0] = np.nan
+    with pytest.raises(LimitError, match='velocity nan'):
+        check_ranges(mechanism, samples, None)

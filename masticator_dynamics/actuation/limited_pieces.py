@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The best free efforts within limits, for the row that ``distribute`` looked at last.
+"""The best free efforts within limits, for a row that was computed without.
 
-As in ``pieces.py`` there is one smooth problem per pattern of contact signs, now with the signs
-and the limits as side conditions: a few quadratic programs (sequential quadratic programming on
-the Lagrangian's second derivatives) end at its minimum. The lowest over all patterns is the
+As in ``traced/pieces.py`` there is one smooth problem per pattern of contact signs, now with the
+signs and the limits as side conditions: a few quadratic programs (sequential quadratic programming
+on the Lagrangian's second derivatives) end at its minimum. The lowest over all patterns is the
 answer.
 
 Where no pattern can meet the limits, the same problems with one more unknown, the part by which
@@ -16,8 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from masticator_dynamics.actuation.affine import solve_small
-from masticator_dynamics.actuation.quadratic_program import FOUND, solve_quadratic_program
+from masticator_dynamics.actuation.quadratic_program import (
+    FOUND,
+    solve_quadratic_program,
+    solve_small,
+)
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.jit import entry_point, leaf
 
@@ -29,7 +32,7 @@ STEP_WEIGHT = 1e-4  # of the length of steps beside the excess
 
 
 class Problem(NamedTuple):
-    """Everything affine in the causes of ``layout.py``, and what is asked of it.
+    """Everything affine in the causes of ``traced/tables.py``, and what is asked of it.
 
     Rows of ``causes``: efforts (n_u), forces of the actuated joints in their own axes (3 n_u),
     joint forces of the goal, multipliers of the contacts (n_c).
@@ -414,7 +417,7 @@ def _invert(matrix, inverse, size):
 
 @leaf
 def _slope(work, size, count, value):
-    """What is left of the optimality conditions, in the measure of ``pieces.minimise``."""
+    """What is left of the optimality conditions, in the measure of ``traced/pieces.py``."""
     if not value > 0.0:
         return 0.0
     left, square = work.vectors[3], 0.0

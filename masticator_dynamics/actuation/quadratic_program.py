@@ -9,8 +9,7 @@ It ends at the only minimum, or shows that there is no feasible point.
 
 import math
 
-from masticator_dynamics.actuation.affine import solve_small
-from masticator_dynamics.engine.jit import leaf
+from masticator_dynamics.engine.jit import kernel, leaf
 
 FOUND, INFEASIBLE, STALLED = 0, 1, 2
 ITERATIONS = 200
@@ -168,3 +167,57 @@ def _project(inverse, normals, new, active, held, direction, square, right):
         direction[i] = normals[new, i]
         for a in range(held):
             direction[i] -= right[a, 0] * normals[int(active[0, a]), i]
+
+
+@leaf
+def solve_small(matrix, right, size, columns):
+    """Solve ``matrix @ x = right`` into ``right`` by elimination; False where singular."""
+    if size == 2:
+        return _solve_2(matrix, right, columns)
+    largest = 0.0
+    for i in range(size):
+        for j in range(size):
+            largest = max(largest, abs(matrix[i, j]))
+    for k in range(size):
+        pivot = k
+        for i in range(k + 1, size):
+            if abs(matrix[i, k]) > abs(matrix[pivot, k]):
+                pivot = i
+        if not abs(matrix[pivot, k]) > 1e-14 * largest:
+            return False
+        if pivot != k:
+            for j in range(size):
+                matrix[k, j], matrix[pivot, j] = matrix[pivot, j], matrix[k, j]
+            for j in range(columns):
+                right[k, j], right[pivot, j] = right[pivot, j], right[k, j]
+        for i in range(k + 1, size):
+            factor = matrix[i, k] / matrix[k, k]
+            for j in range(k, size):
+                matrix[i, j] -= factor * matrix[k, j]
+            for j in range(columns):
+                right[i, j] -= factor * right[k, j]
+    for k in range(size - 1, -1, -1):
+        for j in range(columns):
+            for i in range(k + 1, size):
+                right[k, j] -= matrix[k, i] * right[i, j]
+            right[k, j] /= matrix[k, k]
+    return True
+
+
+@kernel
+def _solve_2(matrix, right, columns):
+    """Two equations, by the larger pivot of the first column."""
+    p = 0 if abs(matrix[0, 0]) >= abs(matrix[1, 0]) else 1
+    a, b, c, d = matrix[p, 0], matrix[p, 1], matrix[1 - p, 0], matrix[1 - p, 1]
+    largest = max(max(abs(a), abs(b)), max(abs(c), abs(d)))
+    if not abs(a) > 1e-14 * largest:
+        return False
+    factor = c / a
+    rest = d - factor * b
+    if not abs(rest) > 1e-14 * largest:
+        return False
+    for j in range(columns):
+        top = right[p, j]
+        last = (right[1 - p, j] - factor * top) / rest
+        right[0, j], right[1, j] = (top - b * last) / a, last
+    return True

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from masticator_dynamics.engine.dynamics import WEAK_ACTUATION
 from masticator_dynamics.engine.jit import entry_point, kernel
+from masticator_dynamics.engine.status import WEAK_ACTUATION
 
 LINK = np.dtype(
     [  # a body of the tree, its joint included; parents come before children
@@ -72,7 +72,7 @@ def fit(tangent, actuated, scale, usual, error, answer, scratch):
         for c in range(columns):
             jacobian[a, c] = tangent[actuated[a] * columns + c] / scale[a]
             basis[a, c] = jacobian[a, c]
-    if not orthonormalise(basis, triangle, usual, count, columns):
+    if not _orthonormalise(basis, triangle, usual, count, columns):
         return -1.0
     for c in range(columns - 1, -1, -1):
         value = 0.0
@@ -118,7 +118,7 @@ def actuated_inertia(links, rods, actuated, motors, usual, scratch, q, tangent, 
     inverse = scratch[3 * n + u + k : 3 * n + u + 2 * k]
     part = scratch[3 * n + u + 2 * k : 3 * n + u + 2 * k + 3]
     for row in range(len(q)):
-        if not invert(tangent[row], actuated, usual, basis, triangle, inverse, k):
+        if not _invert(tangent[row], actuated, usual, basis, triangle, inverse, k):
             inertia[row] = math.nan
             continue
         for j in range(n):
@@ -130,15 +130,15 @@ def actuated_inertia(links, rods, actuated, motors, usual, scratch, q, tangent, 
             for b in range(u):
                 inertia[row, a, b] = 0.0
         for j in range(n):
-            place(links, poses, j, q[row, j])
-            twist(links, poses, twists, rates, j, u)
+            _place(links, poses, j, q[row, j])
+            _twist(links, poses, twists, rates, j, u)
             link = links[j]
             if link.counts == WITH_ALL:
-                add_link(link, poses[j], twists[j], part, inertia[row], u)
+                _add_link(link, poses[j], twists[j], part, inertia[row], u)
             elif link.counts == WITH_ITS_ACTUATOR:
-                add_driven_link(link, poses[j], inertia[row])
+                _add_driven_link(link, poses[j], inertia[row])
         for a in range(len(rods)):
-            if not add_rod(rods[a], a, poses, twists, part, inertia[row], u):
+            if not _add_rod(rods[a], a, poses, twists, part, inertia[row], u):
                 return a
         for a in range(u):
             for b in range(a + 1):
@@ -149,12 +149,18 @@ def actuated_inertia(links, rods, actuated, motors, usual, scratch, q, tangent, 
 
 
 def scratch_shape(joints: int, actuated: int, independent: int) -> tuple[int, int]:
-    """Rows and columns of scratch memory for :func:`actuated_inertia`."""
+    """Rows and columns of scratch memory for :func:`actuated_inertia`.
+
+    Parameters
+    ----------
+    joints, actuated, independent : int
+        How many there are.
+    """
     return 3 * joints + actuated + 2 * independent + 3, max(18, 6 * actuated)
 
 
 @kernel
-def orthonormalise(basis, triangle, usual, count, columns):
+def _orthonormalise(basis, triangle, usual, count, columns):
     """Turn a matrix into orthonormal columns and a triangle; False when it has not full rank."""
     for c in range(columns):
         for d in range(c):
@@ -180,13 +186,13 @@ def orthonormalise(basis, triangle, usual, count, columns):
 
 
 @kernel
-def invert(tangent, actuated, usual, basis, triangle, inverse, columns):
+def _invert(tangent, actuated, usual, basis, triangle, inverse, columns):
     """Pseudo-inverse (k, u) of the actuated rows of a tangent; False when they lose control."""
     count = len(actuated)
     for a in range(count):
         for c in range(columns):
             basis[a, c] = tangent[actuated[a], c]
-    if not orthonormalise(basis, triangle, usual, count, columns):
+    if not _orthonormalise(basis, triangle, usual, count, columns):
         return False
     for c in range(columns - 1, -1, -1):
         for a in range(count):
@@ -198,7 +204,7 @@ def invert(tangent, actuated, usual, basis, triangle, inverse, columns):
 
 
 @kernel
-def place(links, poses, j, position):
+def _place(links, poses, j, position):
     """Pose of a body from its parent's: nine numbers of the rotation, three of the origin.
 
     Then the six of its joint's screw: linear velocity, of the body's point at the base's origin,
@@ -235,7 +241,7 @@ def place(links, poses, j, position):
 
 
 @kernel
-def twist(links, poses, twists, rates, j, count):
+def _twist(links, poses, twists, rates, j, count):
     """Twist of a body, six rows one after the other, per velocity of each actuator."""
     parent = links[j].parent
     for i in range(6):
@@ -245,7 +251,7 @@ def twist(links, poses, twists, rates, j, count):
 
 
 @kernel
-def point_of(pose, point):
+def _point_of(pose, point):
     """A point of a body in base axes, as three numbers."""
     x, y, z = point[0], point[1], point[2]
     return (
@@ -256,15 +262,15 @@ def point_of(pose, point):
 
 
 @kernel
-def velocity(vx, vy, vz, wx, wy, wz, x, y, z):
+def _velocity(vx, vy, vz, wx, wy, wz, x, y, z):
     """Of the point x, y, z of a body with a twist."""
     return vx + wy * z - wz * y, vy + wz * x - wx * z, vz + wx * y - wy * x
 
 
 @kernel
-def of_twist(twist, a, count, x, y, z):
+def _of_twist(twist, a, count, x, y, z):
     """Velocity of a point per velocity of an actuator."""
-    return velocity(
+    return _velocity(
         twist[a],
         twist[count + a],
         twist[2 * count + a],
@@ -278,7 +284,7 @@ def of_twist(twist, a, count, x, y, z):
 
 
 @kernel
-def add_squares(part, weight, inertia, count):
+def _add_squares(part, weight, inertia, count):
     """Add the weighted products of columns of three rows; the upper triangle only."""
     for a in range(count):
         for b in range(a, count):
@@ -288,7 +294,7 @@ def add_squares(part, weight, inertia, count):
 
 
 @kernel
-def root_of_spin(link, pose, r, wx, wy, wz):
+def _root_of_spin(link, pose, r, wx, wy, wz):
     """Row of F R^T w: its square is twice the energy of a spin."""
     total = 0.0
     for i in range(3):
@@ -297,34 +303,34 @@ def root_of_spin(link, pose, r, wx, wy, wz):
 
 
 @kernel
-def add_link(link, pose, twist, part, inertia, count):
+def _add_link(link, pose, twist, part, inertia, count):
     """Add the inertia of a body that moves with all actuators."""
-    x, y, z = point_of(pose, link.center)
+    x, y, z = _point_of(pose, link.center)
     for a in range(count):
-        part[0, a], part[1, a], part[2, a] = of_twist(twist, a, count, x, y, z)
-    add_squares(part, link.mass, inertia, count)
+        part[0, a], part[1, a], part[2, a] = _of_twist(twist, a, count, x, y, z)
+    _add_squares(part, link.mass, inertia, count)
     for a in range(count):
         wx, wy, wz = twist[3 * count + a], twist[4 * count + a], twist[5 * count + a]
         for r in range(3):
-            part[r, a] = root_of_spin(link, pose, r, wx, wy, wz)
-    add_squares(part, 1.0, inertia, count)
+            part[r, a] = _root_of_spin(link, pose, r, wx, wy, wz)
+    _add_squares(part, 1.0, inertia, count)
 
 
 @kernel
-def add_driven_link(link, pose, inertia):
+def _add_driven_link(link, pose, inertia):
     """Add the inertia of a link that moves with its own actuator only."""
-    x, y, z = point_of(pose, link.center)
+    x, y, z = _point_of(pose, link.center)
     wx, wy, wz = pose[15], pose[16], pose[17]
-    vx, vy, vz = velocity(pose[12], pose[13], pose[14], wx, wy, wz, x, y, z)
+    vx, vy, vz = _velocity(pose[12], pose[13], pose[14], wx, wy, wz, x, y, z)
     total = link.mass * (vx * vx + vy * vy + vz * vz)
     for r in range(3):
-        spin = root_of_spin(link, pose, r, wx, wy, wz)
+        spin = _root_of_spin(link, pose, r, wx, wy, wz)
         total += spin * spin
     inertia[link.actuator, link.actuator] += total
 
 
 @kernel
-def add_rod(rod, actuator, poses, twists, part, inertia, count):
+def _add_rod(rod, actuator, poses, twists, part, inertia, count):
     """Add the inertia of a rod that follows its ends; False when its mass is beside the line.
 
     Foot and tip with the velocities V_f and V_t: m/2 |(1 - s) V_f + s V_t|^2 and
@@ -332,25 +338,25 @@ def add_rod(rod, actuator, poses, twists, part, inertia, count):
     """
     foot, driving = poses[rod.foot], poses[rod.driving]
     fx, fy, fz = foot[9], foot[10], foot[11]
-    tx, ty, tz = point_of(poses[rod.rod], rod.tip)
-    cx, cy, cz = point_of(poses[rod.rod], rod.center)
+    tx, ty, tz = _point_of(poses[rod.rod], rod.tip)
+    cx, cy, cz = _point_of(poses[rod.rod], rod.center)
     dx, dy, dz, cx, cy, cz = tx - fx, ty - fy, tz - fz, cx - fx, cy - fy, cz - fz
     square = dx * dx + dy * dy + dz * dz
     share = (cx * dx + cy * dy + cz * dz) / square
     bx, by, bz = cx - share * dx, cy - share * dy, cz - share * dz
     if bx * bx + by * by + bz * bz > _ON_THE_LINE * _ON_THE_LINE * square:
         return False
-    gx, gy, gz = velocity(
+    gx, gy, gz = _velocity(
         driving[12], driving[13], driving[14], driving[15], driving[16], driving[17], fx, fy, fz
     )
     for a in range(count):  # how the rod would stretch
         x, y, z = 0.0, 0.0, 0.0
         if rod.seat >= 0:
-            x, y, z = of_twist(twists[rod.seat], a, count, tx, ty, tz)
+            x, y, z = _of_twist(twists[rod.seat], a, count, tx, ty, tz)
         if a == actuator:
             x, y, z = x - gx, y - gy, z - gz
         part[0, a], part[1, a], part[2, a] = x, y, z
-    add_squares(part, rod.transverse / square, inertia, count)
+    _add_squares(part, rod.transverse / square, inertia, count)
     for a in range(count):
         part[0, a], part[1, a], part[2, a] = (
             share * part[0, a],
@@ -360,5 +366,5 @@ def add_rod(rod, actuator, poses, twists, part, inertia, count):
     part[0, actuator] += gx
     part[1, actuator] += gy
     part[2, actuator] += gz
-    add_squares(part, rod.mass, inertia, count)
+    _add_squares(part, rod.mass, inertia, count)
     return True

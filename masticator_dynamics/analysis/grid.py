@@ -111,6 +111,15 @@ def make_grid(
 
     Coordinates that are neither on the grid nor fixed stand at home.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Its independent coordinates and their limits are taken.
+    axes : sequence of Axis
+        What varies.
+    fixed : mapping, optional
+        Values of coordinates that do not, m and rad.
+
     Raises
     ------
     InputError

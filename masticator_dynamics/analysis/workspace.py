@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.analysis.singularity import LoopConditioning, SingularityMeasures
-from masticator_dynamics.engine import closure
+from masticator_dynamics.engine import status as reasons
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.failures import diagnose
@@ -45,9 +45,9 @@ class PoseClass(enum.IntEnum):
 
 
 _FAILURES = {
-    closure.OUT_OF_REACH: PoseClass.OUT_OF_REACH,
-    closure.OTHER_BRANCH: PoseClass.OTHER_BRANCH,
-    closure.SINGULAR: PoseClass.SINGULAR,
+    reasons.OUT_OF_REACH: PoseClass.OUT_OF_REACH,
+    reasons.OTHER_BRANCH: PoseClass.OTHER_BRANCH,
+    reasons.SINGULAR: PoseClass.SINGULAR,
 }
 
 
@@ -229,7 +229,7 @@ class WorkspaceSurveyor:
         status, block, amount = diagnose(
             self._mechanism, attempts.status, attempts.block, attempts.amount, attempts.y
         )
-        amount = np.where(status == closure.OTHER_BRANCH, np.nan, amount)
+        amount = np.where(status == reasons.OTHER_BRANCH, np.nan, amount)
         for number, name in _FAILURES.items():
             for b in np.unique(block[status == number]):
                 cause = ' '.join(self._mechanism.block_names(int(b)))

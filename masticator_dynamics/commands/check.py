@@ -11,7 +11,7 @@ import numpy as np
 
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.sections import Row, section
-from masticator_dynamics.description.schema import Closure, Contact
+from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.equations import gap
 from masticator_dynamics.mechanism import Mechanism

@@ -14,7 +14,7 @@ from masticator_dynamics.drives.can_bus import bus_title
 from masticator_dynamics.drives.configuration import Drives, bus_load, find_file, load_drives
 from masticator_dynamics.drives.dictionary import load_dictionary
 from masticator_dynamics.drives.reactions import reaction_times
-from masticator_dynamics.drives.safety import Guard, in_order
+from masticator_dynamics.drives.safety import DriveGuard, in_order
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.mechanism import Mechanism
 
@@ -37,7 +37,7 @@ def check_drives(file: str, mechanism: str) -> None:
     drives = in_order(load_drives(file), model)
     for name, drive in drives.drives.items():
         load_dictionary(name, drive, drives.mode, find_file(file))
-    guard = Guard(drives, model)
+    guard = DriveGuard(drives, model)
     sections = {
         f'Drives of {model.name}': _summary(file, drives),
         'Units at the joints': _units(drives, guard),
@@ -58,7 +58,7 @@ def _summary(file: str, drives: Drives) -> Iterator[Row]:
     yield 'efforts led by', f'{1e3 * drives.lead_of_effort:g} ms'
 
 
-def _units(drives: Drives, guard: Guard) -> Iterator[Row]:
+def _units(drives: Drives, guard: DriveGuard) -> Iterator[Row]:
     yield 'joint', 'node id', 'EDS', 'one count', 'one per mille', 'gains'
     scaling = Scaling([drive.motor for drive in drives.drives.values()])
     none, one = np.zeros(len(guard.names)), np.ones(len(guard.names))
@@ -77,7 +77,7 @@ def _units(drives: Drives, guard: Guard) -> Iterator[Row]:
         )  # fmt: skip
 
 
-def _limits(guard: Guard) -> Iterator[Row]:
+def _limits(guard: DriveGuard) -> Iterator[Row]:
     yield 'joint', 'position', 'velocity', 'effort', 'effort rate', 'following error'
     for k, (name, unit) in enumerate(zip(guard.names, guard.units, strict=True)):
         effort = _effort_unit(unit)

@@ -25,7 +25,7 @@ _PRIORITY = 40  # of the exchange with the drives
 _LIMITS = "in /etc/security/limits.d, for the operator's group; then log in again"
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """One thing that was looked at; without a remedy it is as it should be."""
 
     what: str
@@ -44,7 +44,7 @@ def check_robot(context: click.Context, drives: str, listen: bool) -> None:
     and nodes that run twice. Changes nothing and sends nothing to the drives. Exit status 1 when
     there is something to do.
     """
-    checks: list[Callable[[], Iterator[Finding]]] = [
+    checks: list[Callable[[], Iterator[CheckResult]]] = [
         versions, clocks, rights, processors, lambda: bus(drives), middleware,
     ]  # fmt: skip
     if listen:
@@ -58,69 +58,78 @@ def check_robot(context: click.Context, drives: str, listen: bool) -> None:
         context.exit(1)
 
 
-def versions() -> Iterator[Finding]:
+def versions() -> Iterator[CheckResult]:
     """Of Python, ROS 2, and of what the drives need."""
-    yield Finding('Python', '.'.join(map(str, sys.version_info[:3])))
+    yield CheckResult('Python', '.'.join(map(str, sys.version_info[:3])))
     distribution = os.environ.get('ROS_DISTRO', '')
     if importlib.util.find_spec('rclpy') is None:
-        yield Finding('ROS 2', 'rclpy is not there', '. /opt/ros/jazzy/setup.bash')
+        yield CheckResult('ROS 2', 'rclpy is not there', '. /opt/ros/jazzy/setup.bash')
     elif distribution not in ('', 'jazzy'):
-        yield Finding('ROS 2', distribution, 'ROS 2 Jazzy is what this package is made for')
+        yield CheckResult('ROS 2', distribution, 'ROS 2 Jazzy is what this package is made for')
     else:
-        yield Finding('ROS 2', distribution or 'rclpy without an installation')
+        yield CheckResult('ROS 2', distribution or 'rclpy without an installation')
     for package, module in (('python-can', 'can'), ('canopen', 'canopen'), ('msgpack', 'msgpack')):
         try:
             found = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             missing = ModuleNotFoundError(name=module)
-            yield Finding(package, 'not installed', remedy(missing))
+            yield CheckResult(package, 'not installed', remedy(missing))
         else:
-            yield Finding(package, found)
+            yield CheckResult(package, found)
 
 
-def clocks() -> Iterator[Finding]:
+def clocks() -> Iterator[CheckResult]:
     """Whether the clock of the system is kept by somebody, and by what it is read."""
     source = _read('/sys/devices/system/clocksource/clocksource0/current_clocksource')
     slow = source in ('hpet', 'acpi_pm', 'jiffies')
-    yield Finding(
+    yield CheckResult(
         'clock source',
         source or 'unknown',
         'a clock that is slow to read: see dmesg' if slow else '',
     )
     synchronised = _synchronised()
     if synchronised is None:
-        yield Finding('clock', 'not known whether it is synchronised')
+        yield CheckResult('clock', 'not known whether it is synchronised')
     elif synchronised:
-        yield Finding('clock', 'synchronised')
+        yield CheckResult('clock', 'synchronised')
     else:
         how = 'sudo timedatectl set-ntp true; computers of one robot need one time (chrony, PTP)'
-        yield Finding('clock', 'not synchronised', how)
+        yield CheckResult('clock', 'not synchronised', how)
 
 
-def rights() -> Iterator[Finding]:
+def rights() -> Iterator[CheckResult]:
     """Real-time priority and locked memory, as this user would get them."""
     priority = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
     root = os.geteuid() == 0
     enough = root or priority == resource.RLIM_INFINITY or priority >= _PRIORITY
     text = 'unlimited' if root or priority == resource.RLIM_INFINITY else f'up to {priority}'
-    yield Finding('real-time priority', text, '' if enough else f'rtprio {_PRIORITY} {_LIMITS}')
+    yield CheckResult('real-time priority', text, '' if enough else f'rtprio {_PRIORITY} {_LIMITS}')
     unlimited = root or resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
     text = 'unlimited' if unlimited else 'limited'
-    yield Finding('locked memory', text, '' if unlimited else f'memlock unlimited {_LIMITS}')
+    yield CheckResult('locked memory', text, '' if unlimited else f'memlock unlimited {_LIMITS}')
     share = _read('/proc/sys/kernel/sched_rt_runtime_us')
     kernel = _read('/sys/kernel/realtime') == '1' or 'PREEMPT_RT' in _read('/proc/version')
-    yield Finding('kernel', 'PREEMPT_RT' if kernel else 'without PREEMPT_RT: good to 500 Hz')
+    yield CheckResult('kernel', 'PREEMPT_RT' if kernel else 'without PREEMPT_RT: good to 500 Hz')
+    period = _read('/proc/sys/kernel/sched_rt_period_us')
     if share == '0':
-        yield Finding('real-time share', '0', 'sudo sysctl kernel.sched_rt_runtime_us=950000')
+        yield CheckResult('real-time share', '0', 'sudo sysctl kernel.sched_rt_runtime_us=950000')
+    elif share.isdecimal() and period.isdecimal():
+        rest = 'what real-time threads want beyond it makes all of them there wait until it is over'
+        every = f'of every {int(period) / 1e6:g} s of a processor'
+        yield CheckResult(
+            'real-time share', f'{100 * int(share) / int(period):g} % {every}; {rest}'
+        )
 
 
-def processors() -> Iterator[Finding]:
+def processors() -> Iterator[CheckResult]:
     """How many there are, how busy, and whether they sleep."""
     count, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     few = 'use rate:=250 and a computer with more processors for 500 Hz' if count < 2 else ''
-    yield Finding('processors', str(count), few)
+    yield CheckResult('processors', str(count), few)
     busy = load > 0.5 * count
-    yield Finding('load', f'{load:.1f}', 'end what else computes on this computer' if busy else '')
+    yield CheckResult(
+        'load', f'{load:.1f}', 'end what else computes on this computer' if busy else ''
+    )
     governors = {
         path.read_text(encoding='ascii').strip()
         for path in pathlib.Path('/sys/devices/system/cpu').glob('cpu*/cpufreq/scaling_governor')
@@ -128,60 +137,60 @@ def processors() -> Iterator[Finding]:
     if governors:
         slow = governors != {'performance'}
         how = 'sudo cpupower frequency-set --governor performance' if slow else ''
-        yield Finding('governor', ', '.join(sorted(governors)), how)
+        yield CheckResult('governor', ', '.join(sorted(governors)), how)
 
 
-def bus(file: str) -> Iterator[Finding]:
+def bus(file: str) -> Iterator[CheckResult]:
     """The CAN device that a drives file names."""
     drives = load_drives(file)
     if drives.bus.interface != 'socketcan':
-        yield Finding('bus', f'{drives.bus.interface}: no device')
+        yield CheckResult('bus', f'{drives.bus.interface}: no device')
         return
     name, device = drives.bus.channel, pathlib.Path('/sys/class/net') / drives.bus.channel
     up = f'sudo ip link set {name} up type can bitrate {drives.bus.bitrate}'
     if not device.exists():
-        yield Finding('CAN device', f'there is no {name}', f'plug it in; then {up}')
+        yield CheckResult('CAN device', f'there is no {name}', f'plug it in; then {up}')
         return
     state = _read(str(device / 'operstate'))
-    yield Finding('CAN device', f'{name} is {state}', '' if state in ('up', 'unknown') else up)
+    yield CheckResult('CAN device', f'{name} is {state}', '' if state in ('up', 'unknown') else up)
     length = _read(str(device / 'tx_queue_len'))
     if length.isdigit() and int(length) < 100:
         how = f'sudo ip link set {name} txqueuelen 100'
-        yield Finding('transmit queue', f'{length} frames', how)
+        yield CheckResult('transmit queue', f'{length} frames', how)
 
 
-def middleware() -> Iterator[Finding]:
+def middleware() -> Iterator[CheckResult]:
     """Which one it is, its profile, and who is reached."""
     name = os.environ.get('RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp (default)')
-    yield Finding('middleware', name)
+    yield CheckResult('middleware', name)
     for variable in ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE'):
         file = os.environ.get(variable)
         if file:
             there = pathlib.Path(file).is_file()
             how = '' if there else f'{variable} names a file that is not there'
-            yield Finding('profile', file, how)
+            yield CheckResult('profile', file, how)
     domain = os.environ.get('ROS_DOMAIN_ID', '0')
-    yield Finding('domain', domain)
+    yield CheckResult('domain', domain)
     if os.environ.get('ROS_LOCALHOST_ONLY'):
         how = 'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST'
-        yield Finding('ROS_LOCALHOST_ONLY', 'is set, which Jazzy deprecates', how)
+        yield CheckResult('ROS_LOCALHOST_ONLY', 'is set, which Jazzy deprecates', how)
 
 
-def nodes() -> Iterator[Finding]:
+def nodes() -> Iterator[CheckResult]:
     """Nodes of the same name: left behind by an earlier launch, or somebody else's."""
     try:
         names = _discovered()
     except ImportError:
         return
     except Exception as error:
-        yield Finding('nodes', 'cannot be listed', f'{type(error).__name__}: {error}')
+        yield CheckResult('nodes', 'cannot be listed', f'{type(error).__name__}: {error}')
         return
     doubles = sorted(name for name, count in Counter(names).items() if count > 1)
     if doubles:
         how = 'end one of each: those of an earlier launch, or choose another ROS_DOMAIN_ID'
-        yield Finding('nodes', f'twice: {", ".join(doubles)}', how)
+        yield CheckResult('nodes', f'twice: {", ".join(doubles)}', how)
     else:
-        yield Finding('nodes', f'{len(names)} on the network, none twice')
+        yield CheckResult('nodes', f'{len(names)} on the network, none twice')
 
 
 def _discovered() -> list[str]:

@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 )
 @click.option('--processes', type=click.IntRange(min=1), help='That chew at once. Default: all.')
 @click.option('--robot', is_flag=True, help='Chew with the robot, through its running nodes.')
+@click.option('--parquet', is_flag=True, help='Tables as Parquet, too (pip extra "parquet").')
 @click.option('--plan', 'only_plan', is_flag=True, help='List the mouthfuls and chew nothing.')
 def experiment(
     protocol: pathlib.Path,
     output: pathlib.Path,
     processes: int | None,
     robot: bool,
+    parquet: bool,
     only_plan: bool,
 ) -> None:
     """Chew the mouthfuls of PROTOCOL (YAML) and report their texture.
@@ -45,10 +47,13 @@ def experiment(
     effects.csv and report.html. A recording that is there is kept: an interrupted experiment goes
     on where it stopped.
     """
-    check_matplotlib()
+    check_matplotlib('the report', '')
     # Only here: what it takes longer to import than help to show.
     from masticator_dynamics.laboratory.experiment import Experiment
-    from masticator_dynamics.laboratory.report import REPORT, write_report
+    from masticator_dynamics.laboratory.report import REPORT, check_parquet, write_report
+
+    if parquet:
+        check_parquet()
 
     asked = Experiment(protocol, output, robot)
     if only_plan:
@@ -58,11 +63,12 @@ def experiment(
                 f'{mouthful.name}: {levels or mouthful.food_name}, {mouthful.strokes} strokes'
             )
         return
-    if robot:
-        _on_the_robot(asked)
-    else:
-        asked.run(_Progress(), processes)
-    write_report(asked)
+    with asked.alone():  # before the robot is touched, which another experiment may be using
+        if robot:
+            _on_the_robot(asked)
+        else:
+            asked.run(_Progress(), processes)
+        write_report(asked, parquet)
     click.echo(output / REPORT)
 
 

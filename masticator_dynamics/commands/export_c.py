@@ -8,7 +8,7 @@ import pathlib
 
 import click
 
-from masticator_dynamics.actuation.packing import GOALS, check_goals
+from masticator_dynamics.actuation.goals import GOALS, check_goals
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism

@@ -70,8 +70,8 @@ fix_option = click.option(
 plot_option = click.option('--plot', 'plot_file', metavar='FILE', help='Picture to write (PNG).')
 
 
-def check_matplotlib() -> None:
-    """Refuse, when all else is done, a picture that cannot be drawn.
+def check_matplotlib(what: str = '--plot', done: str = '; everything else is done') -> None:
+    """Refuse a picture that cannot be drawn, unless told when all else is done.
 
     Raises
     ------
@@ -80,8 +80,7 @@ def check_matplotlib() -> None:
     """
     if importlib.util.find_spec('matplotlib') is None:
         raise InputError(
-            '--plot needs matplotlib, which is not installed (pip install matplotlib); '
-            'everything else is done'
+            f'{what} needs matplotlib, which is not installed (pip install matplotlib){done}'
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from masticator_dynamics.actuation.packing import GOALS
+from masticator_dynamics.actuation.goals import GOALS
 from masticator_dynamics.commands.limits import LimitTally
 from masticator_dynamics.commands.motion_file import MotionFile, read_motion
 from masticator_dynamics.commands.options import (

@@ -22,7 +22,15 @@ strict_option = click.option(
 def split_names(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[str, ...] | None:
-    """Comma-separated names, each once (a callback for click)."""
+    """Comma-separated names, each once (a callback for click).
+
+    Parameters
+    ----------
+    context, parameter
+        Of click, for its messages.
+    value : str or None
+        Names as typed; None where the option is not given.
+    """
     if value is None:
         return None
     names = tuple(name.strip() for name in value.split(','))

@@ -12,7 +12,15 @@ import click
 
 
 def chunks(rows: int, size: int, label: str) -> Iterator[slice]:
-    """Divide rows into slices of at most ``size``, showing how many are done."""
+    """Divide rows into slices of at most ``size``, showing how many are done.
+
+    Parameters
+    ----------
+    rows, size : int
+        How many there are, and how many make a slice.
+    label : str
+        Stands before the bar.
+    """
     parts = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
     if len(parts) == 1 or not sys.stderr.isatty():
         yield from parts
@@ -25,7 +33,15 @@ def chunks(rows: int, size: int, label: str) -> Iterator[slice]:
 
 @contextlib.contextmanager
 def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float], None]]:
-    """Give a function that shows how much of the way from start to end is behind."""
+    """Give a function that shows how much of the way from start to end is behind.
+
+    Parameters
+    ----------
+    start, end : float
+        Of the way, in any unit.
+    label : str
+        Stands before the bar.
+    """
     if not sys.stderr.isatty():
         yield lambda now: None
         return

@@ -73,7 +73,7 @@ def study_feedforward(
         raise InputError(f'--rate is {rate} Hz, expected a positive number')
     if gains is not None and tune:
         raise InputError('--gains are given: nothing to --tune')
-    check_matplotlib()
+    check_matplotlib('the report', '')
     output.mkdir(parents=True, exist_ok=True)
     # Only here: what it takes longer to import than help to show.
     from masticator_dynamics.drives.configuration import Gains

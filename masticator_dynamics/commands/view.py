@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import pathlib
 import time
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    import viser
 
 
 @click.command()
@@ -26,10 +30,6 @@ def view(
     experiment. Without one: the masticator.
     """
     from masticator_dynamics.errors import InputError
-    from masticator_dynamics.files.tables import write_text
-    from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.view.player import Player, page_of, sliders, start_server
-    from masticator_dynamics.view.run import load_run
 
     files = [pathlib.Path(name) for name in what if pathlib.Path(name).suffix in ('.csv', '.mcap')]
     if files and (len(files) < len(what) or ros):
@@ -38,36 +38,59 @@ def view(
         raise InputError('one mechanism at a time; several recordings go side by side')
     if html is not None and not files:
         raise InputError('--html writes recordings: name a CSV or MCAP file')
-    runs = [load_run(file, mechanism) for file in files]
     if html is not None:
-        page, missing = page_of(runs)
-        for sentence in missing:
-            click.echo(sentence, err=True)
-        write_text(html, page)
+        _write(files, mechanism, html)
         return
-    server = start_server(host, port)
-    address = f'http://{host}:{server.get_port()}'
-    if runs:
-        player = Player(server, runs)
-        player.controls()
-        _tell(address, player.missing)
-        player.play()
-    else:
-        shown = Mechanism.load(mechanism or (what[0] if what else 'masticator'))
-        if ros:
-            from masticator_dynamics.view.live import show_topics
-            from masticator_dynamics.view.scene import Scene
+    from masticator_dynamics.view.server import serving
 
-            scene = Scene(server.scene, shown)
-            _tell(address, scene.missing)
-            show_topics(scene)
+    with serving(host, port) as server:  # first: browsers load its page while the rest is loaded
+        if files:
+            _play(server, files, mechanism)
         else:
-            _tell(address, sliders(server, shown).missing)
-            while True:
-                time.sleep(3600.0)
+            _show(server, mechanism or (what[0] if what else 'masticator'), ros)
 
 
-def _tell(address: str, missing: list[str]) -> None:
+def _write(files: list[pathlib.Path], mechanism: str | None, html: str) -> None:
+    from masticator_dynamics.files.tables import write_text
+    from masticator_dynamics.view.player import page_of
+    from masticator_dynamics.view.run import load_run
+
+    page, missing = page_of([load_run(file, mechanism) for file in files])
     for sentence in missing:
         click.echo(sentence, err=True)
-    click.echo(f'{address} (Ctrl-C ends)')
+    write_text(html, page)
+
+
+def _play(server: viser.ViserServer, files: list[pathlib.Path], mechanism: str | None) -> None:
+    from masticator_dynamics.view.player import Player
+    from masticator_dynamics.view.run import load_run
+
+    player = Player(server, [load_run(file, mechanism) for file in files])
+    player.controls()
+    _tell(server, player.missing)
+    player.play()
+
+
+def _show(server: viser.ViserServer, name: str, ros: bool) -> None:
+    from masticator_dynamics.mechanism import Mechanism
+
+    shown = Mechanism.load(name)
+    if ros:
+        from masticator_dynamics.view.live import show_topics
+        from masticator_dynamics.view.scene import Scene
+
+        scene = Scene(server.scene, shown)
+        _tell(server, scene.missing)
+        show_topics(scene)
+    else:
+        from masticator_dynamics.view.player import sliders
+
+        _tell(server, sliders(server, shown).missing)
+        while True:
+            time.sleep(3600.0)
+
+
+def _tell(server: viser.ViserServer, missing: list[str]) -> None:
+    for sentence in missing:
+        click.echo(sentence, err=True)
+    click.echo(f'http://{server.get_host()}:{server.get_port()} (Ctrl-C ends)')

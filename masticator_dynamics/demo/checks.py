@@ -40,7 +40,21 @@ class Check:
 def run_checks(
     mechanism: Mechanism, script: Script, record: Record, evaluation: Evaluation, rate: float
 ) -> tuple[Check, ...]:
-    """Judge a run at the requested rate (Hz)."""
+    """Judge a run at the requested rate (Hz).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    record : Record
+        What was received.
+    evaluation : Evaluation
+        The two compared.
+    rate : float
+        Of node `dynamics`, as asked for, Hz.
+    """
     position, velocity = evaluation.position_error, evaluation.velocity_error
     effort = evaluation.effort_error
     gap = float(evaluation.gap.max())

@@ -84,7 +84,17 @@ class Evaluation:
 
 
 def evaluate(mechanism: Mechanism, script: Script, record: Record) -> Evaluation:
-    """Compare a record with what was played."""
+    """Compare a record with what was played.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    record : Record
+        What was received.
+    """
     state, joints = record.state, record.joints
     rows = script.path.sample(state.stamps)
     expected = mechanism.feedforward_batch(*rows)
@@ -153,6 +163,19 @@ def fit_bite(
     sent before the answer was received, for a late cycle is stamped when it was due, and then the
     last one before the stamp or not much older.
     Efforts are linear in the force; `expected` are those without.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    state : JointSeries
+        Efforts that were received, N rows.
+    sent : ForceSeries
+        Bite forces that were sent.
+    rows : tuple of (N, n_y) array
+        Independent positions, velocities and accelerations at the rows' stamps.
+    expected : Effort
+        Efforts of these rows without bite force.
     """
     free = expected.actuated
     measured = state.effort[:, state.columns(mechanism.actuated)]

@@ -38,7 +38,17 @@ class Event:
 
 
 def write_mcap(file: pathlib.Path, datatypes: Mapping[str, str], events: Iterable[Event]) -> None:
-    """Write serialised messages; `datatypes` gives the message type of every topic."""
+    """Write serialised messages; `datatypes` gives the message type of every topic.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        Appears whole, or not at all.
+    datatypes : mapping
+        Message type of every topic.
+    events : iterable of Event
+        Serialised messages, in any order.
+    """
     from mcap.writer import Writer
 
     draft = file.with_name(file.name + '.part')

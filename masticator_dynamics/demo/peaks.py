@@ -36,7 +36,17 @@ class Peaks:
 
 
 def peaks_between_cycles(mechanism: Mechanism, script: Script, sent: ForceSeries) -> Peaks:
-    """What a cycle every ``STEP`` would have found, with the last bite force sent before each."""
+    """What a cycle every ``STEP`` would have found, with the last bite force sent before each.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    sent : ForceSeries
+        Bite forces that were sent.
+    """
     peaks = Peaks(
         np.zeros(len(mechanism.actuated)),
         np.full(len(mechanism.contacts), np.inf),
@@ -57,6 +67,18 @@ def peaks_between_cycles(mechanism: Mechanism, script: Script, sent: ForceSeries
 def wrench_of_bite(
     mechanism: Mechanism, q: FloatArray, sent: ForceSeries, force: FloatArray
 ) -> FloatArray:
-    """Wrenches (N, 6) on the platform of forces (N, 3) like those of a series."""
+    """Wrenches (N, 6) on the platform of forces (N, 3) like those of a series.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        On whose platform the wrench acts.
+    q : (N, n_q) array
+        Tree positions, m and rad.
+    sent : ForceSeries
+        Its frame is that of the forces.
+    force : (N, 3) array
+        N, at the frame's origin and along its axes.
+    """
     wrenches = np.hstack([force, np.zeros_like(force)])
     return wrenches_on_platform(mechanism, q, wrenches, axes=sent.frame, point=sent.frame)

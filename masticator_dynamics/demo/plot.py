@@ -40,7 +40,21 @@ def plot_run(
     record: Record,
     evaluation: Evaluation,
 ) -> None:
-    """Write the figure of a run as PNG."""
+    """Write the figure of a run as PNG.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The PNG.
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    record : Record
+        What was received.
+    evaluation : Evaluation
+        The two compared.
+    """
     title = f'{mechanism.name}, {script.source}: received over ROS 2'
     with png_of_run(file, title, script.duration, (1.0, 1.0, 0.8, 1.7, 1.1)) as (paths, axes):
         _plot_paths(paths, mechanism, evaluation)
@@ -116,7 +130,17 @@ def _plot_motion(translation: Axes, rotation: Axes, mechanism: Mechanism, record
 
 
 def plot_bite(panel: Axes, bite: ForceSeries, what: str) -> None:
-    """Magnitude of a force over time."""
+    """Magnitude of a force over time.
+
+    Parameters
+    ----------
+    panel : Axes
+        Where to draw.
+    bite : ForceSeries
+        The force, N.
+    what : str
+        How the title begins.
+    """
     magnitude = np.linalg.norm(bite.force, axis=1)
     panel.plot(bite.stamps, magnitude, color=BLACK)
     panel.fill_between(bite.stamps, magnitude, color=BLACK, alpha=0.12, linewidth=0.0)
@@ -146,7 +170,17 @@ def _plot_contacts(
 
 
 def plot_lines(panel: Any, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
-    """Lines of different colour, and dashed every other one, with their legend on the right."""
+    """Lines of different colour, and dashed every other one, with their legend on the right.
+
+    Parameters
+    ----------
+    panel : Axes
+        Where to draw.
+    times : (N,) array
+        s.
+    lines : sequence of tuple
+        Name and values (N,) of each.
+    """
     colours = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
     for index, (name, values) in enumerate(lines):
         style = '-' if index % 2 == 0 else '--'

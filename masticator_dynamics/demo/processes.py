@@ -50,7 +50,17 @@ def ros_environment(logs: pathlib.Path) -> dict[str, str]:
 
 
 def node_arguments(module: str, parameters: Parameters, *remappings: str) -> list[str]:
-    """What Python is called with to run a node; remappings as ``from:=to``."""
+    """What Python is called with to run a node; remappings as ``from:=to``.
+
+    Parameters
+    ----------
+    module : str
+        The node's Python module.
+    parameters : mapping
+        Values by parameter name.
+    remappings : str
+        As ``from:=to``.
+    """
     arguments = ['-m', module, '--ros-args']
     for name, value in parameters.items():
         text = str(value).lower() if isinstance(value, bool) else value

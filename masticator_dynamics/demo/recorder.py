@@ -73,7 +73,17 @@ class Recorder(Node):
         self.create_timer(_PERIOD, self._record_waiting)
 
     def send(self, topic: str, publisher: Any, message: Any) -> None:
-        """Publish and record."""
+        """Publish and record.
+
+        Parameters
+        ----------
+        topic : str
+            Name in the record.
+        publisher : Publisher
+            Of that topic.
+        message
+            Of the publisher's type.
+        """
         now = time.time_ns()
         publisher.publish(message)
         self.events.append(Event(topic, now, now, 0, serialize_message(message)))
@@ -136,7 +146,17 @@ def parse_arguments(description: str | None) -> argparse.Namespace:
 
 
 def play(make: Callable[[], Recorder], record: pathlib.Path, datatypes: Mapping[str, str]) -> None:
-    """Run a recorder until it is done, then write its record to an MCAP file."""
+    """Run a recorder until it is done, then write its record to an MCAP file.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the recorder, once rclpy is ready.
+    record : pathlib.Path
+        The MCAP file.
+    datatypes : mapping
+        Message type of every topic.
+    """
     middleware.prepare()
     rclpy.init(args=[])
     recorder = make()

@@ -24,6 +24,15 @@ def run_table(
     sent before (N, axes of the bite frame); ``contact_k``: multiplier of the contact's normal (N)
     and ``closure_residual``: largest gap of the loops (m) in the last message of all joints, which
     is published less often.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    record : Record
+        What was received, N rows of states.
+    evaluation : Evaluation
+        For contact forces and gaps.
     """
     state = record.state
     columns, values = ['time'], [state.stamps]
@@ -53,6 +62,15 @@ def closed_loop_table(
     (m, base axes); ``bite_fx bite_fy bite_fz`` (N, axes of the bite frame); ``error`` of the
     incisor (m), and ``error_pd_alone``, that of the pass without efforts. What is not of the
     drives is interpolated to their cycles.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    forward, alone : Pass
+        With feedforward efforts and, where there is such a pass, by PD control alone.
     """
     record, tracking = forward.record, forward.tracking
     drives = during(script, record.drives)

@@ -98,7 +98,7 @@ def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: 
     RunError
         When a process ends early, does not get on, or says that it failed.
     """
-    reports = _reports(player)
+    reports, first = _reports(player), True
     phase, lacking = 'waiting', ['nothing at all from the player']
     deadline = time.monotonic() + _PATIENCE[phase]
     while True:
@@ -109,6 +109,9 @@ def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: 
             report = reports.get(timeout=_POLL)
         except queue.Empty:
             report = {}
+        if report and first:  # before it plays: this process may have to wait for its turn
+            first = False
+            player.go_first()
         if report.get('phase') == 'failed':
             raise RunError(report['reason'])
         lacking = report.get('lacking', lacking)
@@ -118,7 +121,6 @@ def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: 
             phase = report['phase']
             deadline = time.monotonic() + _PATIENCE[phase] + duration
             if phase == 'playing':
-                player.go_first()
                 progress.stage(f'Playing {duration:.1f} s')
             else:
                 for node in nodes:

@@ -105,7 +105,15 @@ def torque_table(
     rms: Mapping[str, float],
     between: Mapping[str, float] | None = None,
 ) -> list[str]:
-    """Lines of all motors' torques, N m, with a title; peaks between cycles where given."""
+    """Lines of all motors' torques, N m, with a title; peaks between cycles where given.
+
+    Parameters
+    ----------
+    peak, rms : mapping
+        Of the motion, by motor.
+    between : mapping, optional
+        Peaks between cycles, by motor.
+    """
     joint = max(len(name) for name in ('motor', *peak)) + 2
     title = f'{"motor":{joint}}{"peak N m":>10}{"RMS N m":>10}'
     lines = [f'{name:{joint}}{peak[name]:10.4f}{rms[name]:10.4f}' for name in peak]
@@ -143,7 +151,23 @@ def summarise(
     checks: tuple[Check, ...],
     rate: float,
 ) -> Summary:
-    """Collect the numbers of a run; torques are those of the motion, not of the rest around it."""
+    """Collect the numbers of a run; torques are those of the motion, not of the rest around it.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    record : Record
+        What was received.
+    evaluation : Evaluation
+        The two compared.
+    checks : tuple of Check
+        What they were judged by.
+    rate : float
+        Of node `dynamics`, as asked for, Hz.
+    """
     state = record.state
     moving = (state.stamps >= 0.0) & (state.stamps <= script.duration)
     effort = state.effort[moving][:, state.columns(mechanism.actuated)]

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Description files to a validated description."""
 
+from masticator_dynamics.description.data import MechanismDescription
 from masticator_dynamics.description.loader import (
-    MechanismDescription,
     archetypes,
     description_from_text,
     load_description,

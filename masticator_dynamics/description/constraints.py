@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.description import schema, urdf
+from masticator_dynamics.description import data, urdf
 from masticator_dynamics.errors import DescriptionError
 
 Refusal = Callable[[str, str], None]
@@ -33,7 +33,7 @@ CONTACTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-def check_keys(data: Mapping[str, Any], file: pathlib.Path) -> None:
+def check_keys(content: Mapping[str, Any], file: pathlib.Path) -> None:
     """Refuse unknown types, and keys that a type needs or does not know.
 
     Raises
@@ -43,7 +43,7 @@ def check_keys(data: Mapping[str, Any], file: pathlib.Path) -> None:
     """
     for group, types in (('closures', CLOSURES), ('contacts', CONTACTS)):
         special = {key for needed, more in types.values() for key in (*needed, *more)}
-        items = data.get(group)
+        items = content.get(group)
         for index, item in enumerate(items if isinstance(items, list) else ()):
             if not isinstance(item, dict):
                 continue
@@ -62,9 +62,21 @@ def check_keys(data: Mapping[str, Any], file: pathlib.Path) -> None:
 
 
 def check_closures(
-    closures: Iterable[schema.Closure], tree: urdf.Tree, moving: Iterable[str], refuse: Refusal
+    closures: Iterable[data.Closure], tree: urdf.Tree, moving: Iterable[str], refuse: Refusal
 ) -> None:
-    """Links and joints that closures name exist, and move against one another."""
+    """Links and joints that closures name exist, and move against one another.
+
+    Parameters
+    ----------
+    closures : iterable of Closure
+        As the YAML file says.
+    tree : Tree
+        As the URDF says.
+    moving : iterable of str
+        Joints that are not fixed.
+    refuse : callable
+        Raises for a key and a reason.
+    """
     carriers = tree.carriers()
     for index, closure in enumerate(closures):
         place = f'closures[{index}]'
@@ -81,7 +93,7 @@ def check_closures(
 
 
 def _check_coupling(
-    closure: schema.Closure, place: str, moving: Iterable[str], refuse: Refusal
+    closure: data.Closure, place: str, moving: Iterable[str], refuse: Refusal
 ) -> None:
     joint = closure.joint or ''
     _known(joint, moving, f'{place}.joint', 'moving joint', refuse)
@@ -95,8 +107,18 @@ def _check_coupling(
             refuse(f'{place}.of.{other}', 'a coefficient other than 0 is needed')
 
 
-def check_contacts(contacts: Iterable[schema.Contact], tree: urdf.Tree, refuse: Refusal) -> None:
-    """Links that contacts name exist and move, and their numbers make sense."""
+def check_contacts(contacts: Iterable[data.Contact], tree: urdf.Tree, refuse: Refusal) -> None:
+    """Links that contacts name exist and move, and their numbers make sense.
+
+    Parameters
+    ----------
+    contacts : iterable of Contact
+        As the YAML file says.
+    tree : Tree
+        As the URDF says.
+    refuse : callable
+        Raises for a key and a reason.
+    """
     carriers = tree.carriers()
     for index, contact in enumerate(contacts):
         key = f'contacts[{index}]'
@@ -121,7 +143,7 @@ def check_contacts(contacts: Iterable[schema.Contact], tree: urdf.Tree, refuse: 
             refuse(f'{key}.force_range', f'{low} N is above {high} N')
 
 
-def _check_height(height: schema.Height, key: str, refuse: Refusal) -> None:
+def _check_height(height: data.Height, key: str, refuse: Refusal) -> None:
     if bool(height.polynomial) == bool(height.heights):
         refuse(key, "either 'polynomial' or 'heights' is needed")
     for axis in ('x', 'y'):

@@ -1,67 +1,17 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mechanism files to one validated, immutable description."""
+"""Mechanism files to one validated, immutable description, kept for the next process."""
 
-import dataclasses
-import os
+from __future__ import annotations
+
 import pathlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-import yaml
-
-from masticator_dynamics.description import schema, urdf
-from masticator_dynamics.description.constraints import (
-    check_closures,
-    check_contacts,
-    check_keys,
-)
+from masticator_dynamics.description import kept
+from masticator_dynamics.description.data import MechanismDescription
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning
 from masticator_dynamics.files.share import share_directory
-from masticator_dynamics.files.yaml_file import checked, read_mapping
-
-Refusal = Callable[[str, str], None]
-
-
-@dataclasses.dataclass(frozen=True)
-class MechanismDescription:
-    """A closed-loop mechanism as described by its files; every name in it resolves.
-
-    Attributes
-    ----------
-    file, urdf_file : pathlib.Path
-        Where it was read from.
-    urdf_xml : str
-        The expanded URDF, as robot_state_publisher wants it.
-    tree : urdf.Tree
-        Links and joints of the spanning tree.
-    independent, actuated : tuple of str
-        Joint names.
-    closures, contacts, actuators
-        As in :mod:`masticator_dynamics.description.schema`.
-    joints : dict of str to JointPhysics
-        Joints with a spring, damping or dry friction, from YAML and URDF; nothing in it is None.
-    """
-
-    file: pathlib.Path
-    name: str
-    summary: str
-    urdf_file: pathlib.Path
-    urdf_xml: str
-    tree: urdf.Tree
-    base: str
-    platform: str
-    gravity: tuple[float, float, float]
-    independent: tuple[str, ...]
-    actuated: tuple[str, ...]
-    home: dict[str, float]
-    closures: tuple[schema.Closure, ...]
-    contacts: tuple[schema.Contact, ...]
-    actuators: dict[str, schema.Actuator]
-    force_joints: tuple[str, ...]
-    flexible: dict[str, schema.FlexibleLink]
-    joints: dict[str, schema.JointPhysics] = dataclasses.field(default_factory=dict)
 
 
 def shipped_mechanisms() -> tuple[str, ...]:
@@ -95,10 +45,7 @@ def load_description(
         Naming file, key and reason for anything that is missing, misspelt or inconsistent.
     """
     file = _find(name_or_path)
-    content = _read(file)
-    urdf_file = pathlib.Path(os.path.normpath(file.parent / content.urdf))
-    xml = urdf.expand(urdf_file, {**content.xacro_arguments, **(xacro_arguments or {})})
-    return _described(file, content, urdf_file, xml)
+    return _warned(kept.description(file, {**(xacro_arguments or {})}, _read))
 
 
 def description_from_text(
@@ -106,81 +53,36 @@ def description_from_text(
 ) -> MechanismDescription:
     """Make a description of the two texts that it would be read from, were they written.
 
+    Parameters
+    ----------
+    file : pathlib.Path
+        Where the YAML text would stand; its folder is where other files are looked for.
+    yaml_text, urdf_text : str
+        Contents of the two files.
+
     Raises
     ------
     DescriptionError
         As :func:`load_description`; ``file`` is the name of the YAML file to complain about.
     """
-    content = _checked(yaml.safe_load(yaml_text), file)
-    return _described(file, content, file.parent / content.urdf, urdf_text)
+    # Only here and in `_read`: what checks files takes longer to import than all else.
+    from masticator_dynamics.description import reading
+
+    return _warned(reading.of_texts(file, yaml_text, urdf_text))
 
 
-def _described(
-    file: pathlib.Path, content: schema.MechanismFile, urdf_file: pathlib.Path, xml: str
-) -> MechanismDescription:
-    tree = urdf.parse(xml, urdf_file)
-    closures, home = _with_mimics(content, tree)
-    _check_names(content, closures, tree, file)
-    for warning in (*tree.warnings, *_outside(home, tree)):
-        warnings.warn(f'{urdf_file}: {warning}', DescriptionWarning, stacklevel=3)
-    actuators = {j: content.actuators.get(j, schema.Actuator()) for j in content.actuated}
-    return MechanismDescription(
-        file, content.name, content.description, urdf_file, xml, tree, content.base,
-        content.platform, content.gravity, content.independent, content.actuated,
-        home, closures, content.contacts, actuators, content.force_joints,
-        dict(content.flexible), dict(_physics(content, tree)),
-    )  # fmt: skip
+def _read(
+    file: pathlib.Path, arguments: Mapping[str, str]
+) -> tuple[MechanismDescription, list[pathlib.Path]]:
+    from masticator_dynamics.description import reading
+
+    return reading.of_files(file, arguments)
 
 
-def _with_mimics(
-    content: schema.MechanismFile, tree: urdf.Tree
-) -> tuple[tuple[schema.Closure, ...], dict[str, float]]:
-    """Closures with a coupling for each ``<mimic>`` of the URDF, and a home that keeps them."""
-    couplings = tuple(
-        schema.Closure(
-            name=f'{m.joint}_mimic', type='coupling', joint=m.joint,
-            of={m.other: (m.multiplier,)}, offset=m.offset,
-        )
-        for m in tree.mimics
-    )  # fmt: skip
-    home = dict(content.home)
-    for m in len(tree.mimics) * tree.mimics:  # a chain of them settles, whatever its order
-        if m.joint not in content.home:
-            home[m.joint] = m.multiplier * home.get(m.other, 0.0) + m.offset
-    return (*content.closures, *couplings), home
-
-
-def _physics(
-    content: schema.MechanismFile, tree: urdf.Tree
-) -> Iterator[tuple[str, schema.JointPhysics]]:
-    """Springs and losses of joints, the YAML's before those of the URDF."""
-    for joint in tree.joints:
-        given = content.joints.get(joint.name, schema.JointPhysics())
-        losses = {
-            'damping': joint.damping if given.damping is None else given.damping,
-            'friction': joint.friction if given.friction is None else given.friction,
-        }
-        if joint.type in urdf.MOVING_TYPES and (given.stiffness or any(losses.values())):
-            yield (
-                joint.name,
-                schema.JointPhysics(
-                    stiffness=given.stiffness,
-                    reference=given.reference,
-                    transition_velocity=given.transition_velocity,
-                    **losses,
-                ),
-            )
-
-
-def _outside(home: Mapping[str, float], tree: urdf.Tree) -> Iterator[str]:
-    """Joints that home places outside their range."""
-    for joint in tree.joints:
-        value = home.get(joint.name, 0.0)
-        if joint.type in urdf.MOVING_TYPES and not joint.lower <= value <= joint.upper:
-            yield (
-                f'joint {joint.name}: home {value:.6g} {joint.unit} is outside its range '
-                f'[{joint.lower:.6g}, {joint.upper:.6g}]'
-            )
+def _warned(description: MechanismDescription) -> MechanismDescription:
+    for warning in description.doubts:
+        warnings.warn(f'{description.urdf_file}: {warning}', DescriptionWarning, stacklevel=3)
+    return description
 
 
 def _find(name_or_path: str | pathlib.Path) -> pathlib.Path:
@@ -194,88 +96,3 @@ def _find(name_or_path: str | pathlib.Path) -> pathlib.Path:
     raise DescriptionError(
         name_or_path, '', f'no such mechanism; shipped are {known}; or give a path to a .yaml'
     )
-
-
-def _read(file: pathlib.Path) -> schema.MechanismFile:
-    return _checked(read_mapping(file), file)
-
-
-def _checked(data: dict[str, Any], file: pathlib.Path) -> schema.MechanismFile:
-    check_keys(data, file)
-    return checked(schema.MechanismFile, data, file)
-
-
-def _check_names(
-    content: schema.MechanismFile,
-    closures: tuple[schema.Closure, ...],
-    tree: urdf.Tree,
-    file: pathlib.Path,
-) -> None:
-    """Every joint, link and constraint named in the YAML exists, once, with usable numbers."""
-
-    def refuse(key: str, reason: str) -> None:
-        raise DescriptionError(file, key, reason)
-
-    moving = {j.name: j for j in tree.joints if j.type in urdf.MOVING_TYPES}
-    if content.xacro_arguments and not content.urdf.endswith('.xacro'):
-        refuse('xacro_arguments', f'{content.urdf} is not a .xacro file and takes none')
-    if content.base != tree.root:
-        refuse('base', f'{content.base!r} is not the root link {tree.root!r} of the URDF')
-    _known(content.platform, tree.links, 'platform', 'link', refuse)
-    joint_lists = {
-        'independent': content.independent,
-        'actuated': content.actuated,
-        'force_joints': content.force_joints,
-    }
-    for key, names in joint_lists.items():
-        for index, name in enumerate(names):
-            _known(name, moving, f'{key}[{index}]', 'moving joint', refuse)
-        _unique(names, key, refuse)
-        if not names and key != 'force_joints':
-            refuse(key, 'at least one joint is needed')
-    for name in content.home:
-        _known(name, moving, f'home.{name}', 'moving joint', refuse)
-    for name in content.joints:
-        _known(name, moving, f'joints.{name}', 'moving joint', refuse)
-    for name in content.actuators:
-        _known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
-    for name, actuator in content.actuators.items():
-        _check_transmission(
-            actuator.transmission, moving[name].type == 'prismatic', f'actuators.{name}', refuse
-        )
-    for name in content.flexible:
-        _known(name, tree.links, f'flexible.{name}', 'link', refuse)
-    constraints = [c.name for c in closures] + [c.name for c in content.contacts]
-    _unique(constraints, 'closures, contacts', refuse)
-    carriers = tree.carriers()
-    if carriers[content.platform] == tree.root:
-        refuse('platform', f'{content.platform!r} does not move against the base')
-    check_closures(closures, tree, moving, refuse)
-    check_contacts(content.contacts, tree, refuse)
-
-
-def _check_transmission(
-    transmission: schema.Transmission | None, slides: bool, key: str, refuse: Refusal
-) -> None:
-    if transmission is None:
-        return
-    key = f'{key}.transmission'
-    if (transmission.ratio is None) == (transmission.lead is None):
-        refuse(key, "either 'ratio' or 'lead' is needed")
-    if transmission.ratio == 0.0:
-        refuse(f'{key}.ratio', 'with 0 the motor would not move the joint')
-    if transmission.lead is not None and not slides:
-        refuse(f'{key}.lead', 'a screw drives a prismatic joint; give the ratio of a turning one')
-
-
-def _known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
-    if name not in known:
-        refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')
-
-
-def _unique(names: Iterable[str], key: str, refuse: Refusal) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            refuse(key, f'{name!r} appears twice')
-        seen.add(name)

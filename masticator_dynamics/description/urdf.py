@@ -2,22 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF or xacro file to a plain kinematic tree with inertias."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import io
 import math
 import pathlib
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import urdf_parser_py.urdf
-import urdf_parser_py.xml_reflection.core as urdf_reflection
 
-from masticator_dynamics.description.foreign import what_moves
-from masticator_dynamics.description.xacro_file import expand_xacro
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_text
+
+if TYPE_CHECKING:
+    import urdf_parser_py.urdf
 
 Array = npt.NDArray[np.float64]
 UNLIMITED = 1e9  # a limit of this size or more, in any unit, is none
@@ -98,6 +100,17 @@ def expand(path: pathlib.Path, arguments: dict[str, str]) -> str:
     DescriptionError
         When the file cannot be read or expanded.
     """
+    return expansion(path, arguments)[0]
+
+
+def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[pathlib.Path]]:
+    """What :func:`expand` says, and all files that it was read from.
+
+    Raises
+    ------
+    DescriptionError
+        When the file cannot be read or expanded.
+    """
     try:
         text = read_text(path, LARGEST_DESCRIPTION)
     except OSError as error:
@@ -105,8 +118,12 @@ def expand(path: pathlib.Path, arguments: dict[str, str]) -> str:
     except UnicodeDecodeError as error:
         raise DescriptionError(path, '', f'not UTF-8 text: {error.reason}') from error
     if path.suffix != '.xacro':
-        return text
-    return expand_xacro(path, arguments)
+        return text, [path]
+    # Only here, as the parser below: what is kept of a description needs neither.
+    from masticator_dynamics.description.xacro_file import expand_xacro
+
+    text, included = expand_xacro(path, arguments)
+    return text, [path, *included]
 
 
 def parse(text: str, file: pathlib.Path) -> Tree:
@@ -117,6 +134,11 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     DescriptionError
         For broken XML, unknown joint types, links without place in the tree, bad inertias.
     """
+    import urdf_parser_py.urdf
+    import urdf_parser_py.xml_reflection.core as urdf_reflection
+
+    from masticator_dynamics.description.foreign import what_moves
+
     plain = what_moves(text, file)
     urdf_reflection.on_error = lambda _: None  # unknown attributes: of no effect on the motion
     try:

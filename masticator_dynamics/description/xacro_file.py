@@ -28,6 +28,7 @@ resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 try:
     import xacro
     text = xacro.process_file(file, mappings=arguments).toxml().encode()
+    included = json.dumps(xacro.all_includes).encode()
 except Exception as error:
     cause = error
     while getattr(cause, 'exc', None) is not None:
@@ -37,13 +38,15 @@ except Exception as error:
     sys.exit(' '.join(str(error).split()) or type(error).__name__)
 if len(text) > largest:
     sys.exit(f'it expands to more than {largest / 1e6:g} MB')
-sys.stdout.buffer.write(text)
+sys.stdout.buffer.write(included + b'\\n' + text)
 """
 _NO_EXPRESSION = re.compile(r'[\w.+\-/ ]*')
 
 
-def expand_xacro(file: pathlib.Path, arguments: Mapping[str, str]) -> str:
-    """URDF text of a xacro file with arguments.
+def expand_xacro(
+    file: pathlib.Path, arguments: Mapping[str, str]
+) -> tuple[str, list[pathlib.Path]]:
+    """URDF text of a xacro file with arguments, and the files that it includes.
 
     Files that ship with this package are expanded here; others in a process of their own, which
     costs some tenths of a second and can be ended whatever it does.
@@ -55,10 +58,12 @@ def expand_xacro(file: pathlib.Path, arguments: Mapping[str, str]) -> str:
     """
     if not _is_ours(file, arguments):
         return _expand_apart(file, arguments)
+    xacro.all_includes.clear()  # it only ever grows
     try:
-        return str(xacro.process_file(str(file), mappings=dict(arguments)).toxml())
+        text = str(xacro.process_file(str(file), mappings=dict(arguments)).toxml())
     except Exception as error:  # xacro raises what its Python expressions raise
         raise _refusal(file, f'{error}' or type(error).__name__) from error
+    return text, [pathlib.Path(included) for included in xacro.all_includes]
 
 
 def _is_ours(file: pathlib.Path, arguments: Mapping[str, str]) -> bool:
@@ -67,7 +72,9 @@ def _is_ours(file: pathlib.Path, arguments: Mapping[str, str]) -> bool:
     return shipped and all(map(_NO_EXPRESSION.fullmatch, map(str, arguments.values())))
 
 
-def _expand_apart(file: pathlib.Path, arguments: Mapping[str, str]) -> str:
+def _expand_apart(
+    file: pathlib.Path, arguments: Mapping[str, str]
+) -> tuple[str, list[pathlib.Path]]:
     task = json.dumps([_TIME, _MEMORY, LARGEST_DESCRIPTION, str(file), dict(arguments)])
     # -P: a file of a module's name in the present folder must not pass for the module.
     command = [sys.executable, '-P', '-c', _PROGRAM, task]
@@ -76,7 +83,8 @@ def _expand_apart(file: pathlib.Path, arguments: Mapping[str, str]) -> str:
     except subprocess.TimeoutExpired:
         raise _refusal(file, f'not expanded within {_WALL:g} s') from None
     if done.returncode == 0:
-        return done.stdout.decode('utf-8')
+        included, text = done.stdout.decode('utf-8').split('\n', 1)
+        return text, [pathlib.Path(name) for name in json.loads(included)]
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         raise _refusal(file, f'its expressions take more than {_TIME} s to evaluate')
     lines = done.stderr.decode('utf-8', 'replace').strip().splitlines()

@@ -31,6 +31,15 @@ _PDO_BITS = {
 def check_identity(channel: SdoChannel, vendor: int, product: int, mode: str) -> None:
     """Whether this is the drive of the EDS (0: any), of CiA 402, with the mode that is asked for.
 
+    Parameters
+    ----------
+    channel : SdoChannel
+        To the drive.
+    vendor, product : int
+        Of its EDS.
+    mode : str
+        Mode of operation, a key of ``MODES``.
+
     Raises
     ------
     DriveError
@@ -52,6 +61,15 @@ def check_identity(channel: SdoChannel, vendor: int, product: int, mode: str) ->
 
 def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
     """Make a drive torque-free and write everything it has to know.
+
+    Parameters
+    ----------
+    channel : SdoChannel
+        To the drive.
+    drive : Drive
+        What the drives file says of it.
+    drives : Drives
+        And of all.
 
     Raises
     ------
@@ -77,6 +95,15 @@ def watch(channel: SdoChannel, drives: Drives, on: bool) -> None:
     """Let a drive watch this side's heartbeat and SYNC, or not (raises `DriveError`).
 
     It begins with the first of each that it sees.
+
+    Parameters
+    ----------
+    channel : SdoChannel
+        To the drive.
+    drives : Drives
+        For the periods.
+    on : bool
+        Whether to watch.
     """
     heartbeat = drives.heartbeat
     limit = heartbeat.master << 16 | round(1000.0 * heartbeat.timeout)

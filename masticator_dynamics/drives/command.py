@@ -62,9 +62,9 @@ class CommandReader:
     def read(
         self,
         names: Sequence[str],
-        position: Sequence[float],
-        velocity: Sequence[float],
-        effort: Sequence[float],
+        position: Sequence[float] | FloatArray,
+        velocity: Sequence[float] | FloatArray,
+        effort: Sequence[float] | FloatArray,
         time: float,
         stamp: float | None = None,
         age: float = 0.0,
@@ -73,6 +73,19 @@ class CommandReader:
 
         Velocities that are all NaN are not given either, nor are such efforts beside positions: a
         controller that claims positions only leaves them so.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Joints, in any order.
+        position, velocity, effort : sequence of float
+            Of the joints; rad, rad/s, N m.
+        time : float
+            When the command came, s of the monotonic clock.
+        stamp : float, optional
+            Of its header, s; `time` unless given.
+        age : float
+            How old it was when it came, s.
 
         Raises
         ------
@@ -118,7 +131,7 @@ class CommandReader:
         self._names = given
         self._order = None if order == list(range(len(order))) else order
 
-    def _row(self, what: str, values: Sequence[float]) -> FloatArray | None:
+    def _row(self, what: str, values: Sequence[float] | FloatArray) -> FloatArray | None:
         if not len(values):
             return None
         if len(values) != len(self._joints):

@@ -15,7 +15,7 @@ from masticator_dynamics.drives.approach import Approach
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal
-from masticator_dynamics.drives.safety import Finding, Guard
+from masticator_dynamics.drives.safety import DriveGuard, Finding
 from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
 
@@ -29,7 +29,7 @@ class Following:
 
     Parameters
     ----------
-    guard : Guard
+    guard : DriveGuard
     drives : Drives
 
     Attributes
@@ -54,7 +54,7 @@ class Following:
         In this cycle a motion has begun, or has been interrupted or resumed.
     """
 
-    def __init__(self, guard: Guard, drives: Drives):
+    def __init__(self, guard: DriveGuard, drives: Drives):
         self._guard, self._drives = guard, drives
         self._positions = drives.mode == 'position'
         self.command: Command | None = None
@@ -211,10 +211,13 @@ class Following:
     def _passed(self, command: Command, now: float) -> float:
         """Time (s) since the stamp of a command, which is led beside what the drives take.
 
-        Without it the clocks of two nodes, which run freely, would show as jitter.
+        Without it the clocks of two nodes, which run freely, would show as jitter. Where this
+        process was kept from running after SYNC, the command has come after it by so much: that is
+        known, and to make up for a part of it alone would leap.
         """
-        longest = _LONGEST_AGE * self._guard.period
-        return min(max(now - command.time + command.age, -longest), longest)
+        longest, since = _LONGEST_AGE * self._guard.period, now - command.time
+        guessed = max(since, 0.0) + command.age
+        return min(since, 0.0) + min(max(guessed, -longest), longest)
 
     def _interrupted(self, now: float) -> bool:
         """No motion has been followed before, or not for longer than is made up for."""
@@ -263,10 +266,10 @@ class _Motion:
 
     def ahead(self, time: float) -> FloatArray:
         """Positions (n,) after a time, s."""
-        return ahead(self.position, self.velocity, self.acceleration, time)
+        return _ahead(self.position, self.velocity, self.acceleration, time)
 
 
-def ahead(
+def _ahead(
     position: FloatArray, velocity: FloatArray, acceleration: FloatArray | float, time: float
 ) -> FloatArray:
     """Positions (n,) that a motion will have after a time, s."""

@@ -120,7 +120,21 @@ class DriveFrames:
         lateness: float,
         other_master: str = '',
     ) -> Feedback:
-        """Close the cycle: what has not come until now is missed."""
+        """Close the cycle: what has not come until now is missed.
+
+        Parameters
+        ----------
+        heartbeat_age : (n,) array
+            Since each drive was heard last, s.
+        emergencies : tuple of Emergency
+            That have come since the last cycle.
+        bus_error : str
+            What is wrong with the bus; empty: nothing.
+        lateness : float
+            By how much this cycle began too late, s.
+        other_master : str
+            What came from another master since the last cycle; empty: nothing.
+        """
         self.outstanding = 0
         fresh = np.array(self._fresh)
         self._missed = np.where(fresh, 0, self._missed + 1)
@@ -167,7 +181,17 @@ class DriveFrames:
         return self._messages
 
     def action(self, index: int, action: Action, goal: Goal) -> can.Message:
-        """Frame for a drive that does not obey its PDO."""
+        """Frame for a drive that does not obey its PDO.
+
+        Parameters
+        ----------
+        index : int
+            Of the drive.
+        action : Action
+            What to do to it.
+        goal : Goal
+            What the drive shall come to.
+        """
         node = self._node_ids[index]
         if action in _NMT_COMMANDS:
             return _frame(objects.NMT_COB, bytes((_NMT_COMMANDS[action], node)))

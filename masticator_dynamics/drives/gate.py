@@ -14,7 +14,7 @@ import numpy as np
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Goal, Setpoint
-from masticator_dynamics.drives.safety import FIRST_STEP, Finding, Guard
+from masticator_dynamics.drives.safety import FIRST_STEP, DriveGuard, Finding
 from masticator_dynamics.drives.status import BoolArray
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
@@ -31,13 +31,13 @@ class Gate:
     Parameters
     ----------
     drives : Drives
-    guard : Guard
+    guard : DriveGuard
         Its limits.
     mechanism : Mechanism
         For the thread of the cycle alone.
     """
 
-    def __init__(self, drives: Drives, guard: Guard, mechanism: Mechanism):
+    def __init__(self, drives: Drives, guard: DriveGuard, mechanism: Mechanism):
         self._guard, self._positions = guard, drives.mode == 'position'
         self._closure = CommandedClosure(mechanism)
         self._tolerance = drives.command_closure

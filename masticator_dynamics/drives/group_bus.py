@@ -1,23 +1,32 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""python-can's bus of multicast datagrams, for frames of others in the group and nothing else."""
+"""A CAN bus of multicast datagrams as python-can writes them: frames of others, nothing else."""
 
 from __future__ import annotations
 
 import ctypes
+import select
 import socket
 import struct
+import time
+from typing import Any
 
 import can
-from can.interfaces.udp_multicast import UdpMulticastBus
-from can.interfaces.udp_multicast.bus import SO_TIMESTAMPNS, GeneralPurposeUdpMulticastBus
+from can.interfaces.udp_multicast.utils import is_msgpack_installed, pack_message, unpack_message
 
 _IN_A_ROW = 100  # packets that are no frames, dropped before who waits has a say
-_SO_ATTACH_FILTER = 26  # of Linux's asm-generic/socket.h
+_LARGEST = 4096  # bytes of a packet
+# Of Linux's asm-generic/socket.h.
+_SO_ATTACH_FILTER, _SO_TIMESTAMPNS = 26, 35
+_STAMP = struct.Struct('@ll')  # struct timespec
+_ROOM = socket.CMSG_SPACE(_STAMP.size)
 
 
-class GroupBus(UdpMulticastBus):
+class GroupBus(can.BusABC):
     """Within this machine; as with CAN hardware, one's own frames do not come back.
+
+    Packets are those of python-can's ``udp_multicast``. What waits is taken without asking first
+    whether anything does, which costs as much again.
 
     Parameters
     ----------
@@ -32,60 +41,94 @@ class GroupBus(UdpMulticastBus):
     """
 
     def __init__(self, group: str, port: int):
+        is_msgpack_installed()
         self.ignored = 0
-        super().__init__(group, port, hop_limit=0)
-        self._multicast.shutdown()
-        self._multicast = _Group(group, port, hop_limit=0)
+        self._destination = group, port
+        self._receiver, self._sender = _sockets(group, port)
+        super().__init__(group)
 
-    def _recv_internal(self, timeout: float | None) -> tuple[can.Message | None, bool]:
-        for _ in range(_IN_A_ROW):
+    def recv(self, timeout: float | None = None) -> can.Message | None:
+        """The next frame, or none within so many seconds."""
+        end = None if timeout is None else time.monotonic() + timeout
+        useless = 0
+        while useless < _IN_A_ROW:
             try:
-                return super()._recv_internal(timeout)
-            except can.CanOperationError as error:
-                if 'unpack' not in str(error):
-                    raise
-            self.ignored += 1
-            timeout = 0.0
-        return None, False
+                data, ancillary, _, _ = self._receiver.recvmsg(_LARGEST, _ROOM, _NOW)
+            except BlockingIOError:
+                remaining = None if end is None else end - time.monotonic()
+                if remaining is not None and remaining <= 0.0:
+                    return None
+                self._wait(remaining)
+                continue
+            except OSError as error:
+                raise can.CanOperationError('failed to receive from socket') from error
+            message = _frame(data, ancillary)
+            if message is None:
+                self.ignored += 1
+            elif self._matches_filters(message):
+                return message
+            useless += 1
+        return None
 
+    def _wait(self, seconds: float | None) -> None:
+        try:
+            select.select([self._receiver], [], [], seconds)
+        except (OSError, ValueError) as error:  # closed meanwhile
+            raise can.CanOperationError('failed to wait for socket') from error
 
-class _Group(GeneralPurposeUdpMulticastBus):
-    """Bound to the group's address instead of to any; sends from a port of its own."""
-
-    def _create_socket(self, address_family: socket.AddressFamily) -> socket.socket:
-        any_address = super()._create_socket(address_family)
-        any_address.close()
-        self._sender = socket.socket(address_family, socket.SOCK_DGRAM)
-        sock = socket.socket(address_family, socket.SOCK_DGRAM)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        if self.timestamp_nanosecond:
-            sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        address = socket.inet_pton(address_family, self.group)
-        if self.ip_version == 4:
-            self._sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, self.hop_limit)
-            request = address + socket.inet_aton('0.0.0.0')
-            joining = socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request
-        else:
-            self._sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, self.hop_limit)
-            joining = socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, address + bytes(4)
-        self._sender.bind(('', 0))
-        _leave_out(sock, self._sender.getsockname()[1])
-        sock.bind((self.group, self.port))
-        sock.setsockopt(*joining)
-        return sock
-
-    def send(self, data: bytes, timeout: float | None = None) -> None:
+    def send(self, msg: can.Message, timeout: float | None = None) -> None:
         """Send to all members but this one."""
         try:
-            self._sender.sendto(data, self._send_destination)
+            self._sender.sendto(pack_message(msg), self._destination)
         except OSError as error:
             raise can.CanOperationError('failed to send via socket') from error
+
+    def fileno(self) -> int:
+        """Of what frames are received from."""
+        return self._receiver.fileno()
 
     def shutdown(self) -> None:
         """Close both sockets."""
         super().shutdown()
+        self._receiver.close()
         self._sender.close()
+
+
+_NOW = socket.MSG_DONTWAIT
+
+
+def _frame(data: bytes, ancillary: list[tuple[int, int, bytes]]) -> can.Message | None:
+    """A packet as a frame with the time when the kernel got it; None for what is no frame."""
+    replaced: dict[str, Any] = {'timestamp': time.time()}
+    for _, _, stamp in ancillary:
+        seconds, nanoseconds = _STAMP.unpack(stamp)
+        replaced['timestamp'] = seconds + 1e-9 * nanoseconds
+    try:
+        return unpack_message(data, replaced, check=True)
+    except Exception:  # anything may come over a network
+        return None
+
+
+def _sockets(group: str, port: int) -> tuple[socket.socket, socket.socket]:
+    """To receive with, bound to the group's address instead of to any; to send from, its own."""
+    ((family, *_),) = {info[:1] for info in socket.getaddrinfo(group, port, type=socket.SOCK_DGRAM)}
+    sender, receiver = (socket.socket(family, socket.SOCK_DGRAM) for _ in range(2))
+    for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT, _SO_TIMESTAMPNS):
+        receiver.setsockopt(socket.SOL_SOCKET, option, 1)
+    address = socket.inet_pton(family, group)
+    # Frames do not leave the machine: no hop.
+    if family == socket.AF_INET:
+        sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+        request = address + socket.inet_aton('0.0.0.0')
+        joining = socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request
+    else:
+        sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 0)
+        joining = socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, address + bytes(4)
+    sender.bind(('', 0))
+    _leave_out(receiver, sender.getsockname()[1])
+    receiver.bind((group, port))
+    receiver.setsockopt(*joining)
+    return receiver, sender
 
 
 def _leave_out(sock: socket.socket, port: int) -> None:

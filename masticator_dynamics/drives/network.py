@@ -163,7 +163,17 @@ class DriveNetwork:
         return self._channels[drive].read(entry)
 
     def write(self, drive: str, entry: Object, value: int | float) -> None:
-        """Write an object of a drive by SDO and read it back (blocks; raises `DriveError`)."""
+        """Write an object of a drive by SDO and read it back (blocks; raises `DriveError`).
+
+        Parameters
+        ----------
+        drive : str
+            Name of the drive.
+        entry : Object
+            Of its object dictionary.
+        value : int or float
+            In the object's own unit.
+        """
         self._channels[drive].write(entry, value)
 
     def fault(self, drive: str) -> str:

@@ -47,5 +47,5 @@ def with_rotors(
                     'with a transmission here the rotor belongs here, too, not in the drives file',
                 )
             felt = before.rotor_inertia + motor.rotor_inertia * motor.gear_ratio**2
-            actuators[joint] = type(before)(**{**dict(before), 'rotor_inertia': felt})
+            actuators[joint] = dataclasses.replace(before, rotor_inertia=felt)
     return dataclasses.replace(description, actuators=actuators)

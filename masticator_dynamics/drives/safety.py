@@ -58,7 +58,7 @@ class Finding:
         return f'{self.drive}: {self.text}'
 
 
-class Guard:
+class DriveGuard:
     """Limits of all drives as arrays (n,), and the checks against them.
 
     Parameters
@@ -291,7 +291,17 @@ class Guard:
     def limit_effort(
         self, wanted: FloatArray, before: FloatArray, elapsed: float
     ) -> tuple[FloatArray, BoolArray, BoolArray]:
-        """Efforts within their bounds and rates; which were clamped, which held back."""
+        """Efforts within their bounds and rates; which were clamped, which held back.
+
+        Parameters
+        ----------
+        wanted : (n,) array
+            Efforts at the joints, N m.
+        before : (n,) array
+            Those of the last cycle, N m.
+        elapsed : float
+            Time since then, s.
+        """
         clamped = np.clip(wanted, -self.effort, self.effort)
         step = self.effort_rate * elapsed
         given = np.clip(clamped, before - step, before + step)

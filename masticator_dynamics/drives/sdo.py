@@ -76,6 +76,15 @@ class SdoChannel:
     def write(self, entry: Object, value: int | float, *, keep: bool = True) -> None:
         """Set an object, and read it back; unless told, it is expected to keep the value.
 
+        Parameters
+        ----------
+        entry : Object
+            Of the drive's object dictionary.
+        value : int or float
+            In the object's own unit.
+        keep : bool
+            Whether :meth:`difference` expects the value from now on.
+
         Raises
         ------
         DriveError
@@ -110,8 +119,9 @@ class SdoChannel:
         return variable
 
     def _encode(self, entry: Object, value: int | float) -> bytes:
+        variable = self._needed(entry)
         try:
-            return bytes(self._needed(entry).encode_raw(value))
+            return bytes(variable.encode_raw(value))
         except (ValueError, OverflowError) as error:
             raise DriveError(self.title, f'{entry}: {value} does not fit') from error
 

@@ -24,7 +24,7 @@ from masticator_dynamics.drives.homing import Homing
 from masticator_dynamics.drives.latch import Latch
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import MOVING, Phase, Report
-from masticator_dynamics.drives.safety import Finding, Guard
+from masticator_dynamics.drives.safety import DriveGuard, Finding
 from masticator_dynamics.drives.status import BoolArray, faulted, follows, in_operation, powered
 from masticator_dynamics.drives.watches import Watches
 from masticator_dynamics.engine.arrays import FloatArray
@@ -80,7 +80,7 @@ class Supervisor:
 
     Attributes
     ----------
-    guard : Guard
+    guard : DriveGuard
     joints : tuple of str
     watches : Watches
         Of threads that look after the drives.
@@ -96,7 +96,7 @@ class Supervisor:
     def __init__(
         self, drives: Drives, mechanism: Mechanism, cycles_mechanism: Mechanism | None = None
     ):
-        self.guard = Guard(drives, mechanism)
+        self.guard = DriveGuard(drives, mechanism)
         self.joints = mechanism.actuated
         self._mechanism, self._drives = mechanism, drives
         self._lock = threading.Lock()

@@ -85,7 +85,17 @@ class Timing:
         self._processor_begin: float | None = None
 
     def add(self, lateness: float, answer: float, duration: float) -> None:
-        """Count a cycle; called by the thread that runs them."""
+        """Count a cycle; called by the thread that runs them.
+
+        Parameters
+        ----------
+        lateness : float
+            By how much the cycle began too late, s.
+        answer : float
+            From its beginning until the drives had answered, s.
+        duration : float
+            From its beginning to its end, s.
+        """
         self._times[:, self._cycles % _WINDOW] = lateness, answer, duration
         self._cycles += 1
         now = time.thread_time()

@@ -34,7 +34,17 @@ class Trend:
         return cls(stamp, values, none, none)
 
     def then(self, stamp: float, values: FloatArray, longest: float) -> Trend:
-        """With one row more; more than ``longest`` s after or before, it is a first row again."""
+        """With one row more; more than ``longest`` s after or before, it is a first row again.
+
+        Parameters
+        ----------
+        stamp : float
+            Of the row, s.
+        values : (n,) array
+            The row.
+        longest : float
+            s, above which two rows do not tell a rate.
+        """
         between = stamp - self.stamp
         if abs(between) > longest:  # before: the clock was set back
             return Trend.begin(stamp, values)

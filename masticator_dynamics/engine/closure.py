@@ -15,9 +15,9 @@ import numpy as np
 from masticator_dynamics.engine.inverse import invert_block
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.pose import measure, place_bodies
+from masticator_dynamics.engine.status import CLOSED, OTHER_BRANCH, OUT_OF_REACH
 from masticator_dynamics.engine.universal_limb import guess_limb
 
-CLOSED, OUT_OF_REACH, SINGULAR, OTHER_BRANCH = 0, 1, 2, 3
 ITERATIONS = 60
 NEGLIGIBLE_GAP = 1e-15  # m; rounding in coordinates of a metre is 1e-16
 STEP_TOLERANCE = 3e-7  # of largest_step; what is left is about its square
@@ -70,28 +70,6 @@ def measure_block(model, block, q):
         if math.isnan(model.gap[r]):
             return np.nan
     return largest
-
-
-@kernel
-def measure_all(model, q):
-    """What closing the loops leaves behind, at the present poses.
-
-    Returns
-    -------
-    singular : int
-        First block that has no inverse; -1 when all have.
-    largest : float
-        Largest gap, m.
-    """
-    singular, largest = -1, 0.0
-    for b in range(len(model.blocks)):
-        block = model.blocks[b]
-        if block.first_row == block.last_row:
-            continue
-        largest = max(largest, measure_block(model, block, q))
-        if invert_block(model, block) == 0.0 and singular < 0:
-            singular = b
-    return singular, largest
 
 
 @kernel

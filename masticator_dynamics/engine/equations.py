@@ -8,7 +8,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.constraints import ends
-from masticator_dynamics.description.schema import Closure, Contact, Height
+from masticator_dynamics.description.data import Closure, Contact, Height
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import (
     Constraint,

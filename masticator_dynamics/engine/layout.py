@@ -23,18 +23,8 @@ JOINT = np.dtype(
     [
         ('parent', 'i8'),  # index of the parent joint, -1: base
         ('prismatic', 'i8'),  # 1 slides along Z, 0 turns about Z
-        ('massive', 'i8'),  # 0 lets kernels skip the body's own inertia
         ('rotation', 'f8', (3, 3)),  # joint frame at zero to parent frame
         ('position', 'f8', 3),  # its origin in the parent frame, m
-        ('mass', 'f8'),  # kg
-        ('center', 'f8', 3),  # centre of mass in the body frame, m
-        ('inertia', 'f8', (3, 3)),  # about the centre of mass, body axes, kg m^2
-        ('rotor_inertia', 'f8'),  # of the motor, seen from the joint, kg m^2 or kg
-        ('stiffness', 'f8'),  # of its spring, N m/rad or N/m
-        ('reference', 'f8'),  # where the spring is slack, rad or m
-        ('damping', 'f8'),  # N m s/rad or N s/m
-        ('coulomb', 'f8'),  # dry friction, N m or N
-        ('transition', 'f8'),  # rad/s or m/s, 0: jump at zero velocity
         ('largest_step', 'f8'),  # of one Newton step, rad or m
         ('home', 'f8'),  # rad or m
     ]
@@ -90,8 +80,6 @@ BODY = np.dtype(
         ('angular_velocity', 'f8', 3),
         ('angular_acceleration', 'f8', 3),
         ('acceleration', 'f8', 3),  # of the origin
-        ('force', 'f8', 3),  # that its joint transmits from the parent
-        ('moment', 'f8', 3),  # about the origin
     ]
 )
 
@@ -107,12 +95,7 @@ class Parts(NamedTuple):
     independent: IntArray  # joint index per independent coordinate
     actuated: IntArray  # joint index per actuator
     dependent: IntArray  # joint index per constraint row, in block order
-    platform_body: IntArray  # (1,)
     answer: IntArray  # first index of each quantity in a row of output
-    driving: FloatArray  # per actuator, 1: it drives, 0: it idles
-    ratio: FloatArray  # per actuator, motion of the motor per motion of its joint
-    platform_point: FloatArray  # (3,) platform frame's origin in its body's frame, m
-    usual_rate: FloatArray  # (independent,) of the actuated joints at home, the yardstick
     numbers: FloatArray  # of surfaces and couplings, see seen.py
     jacobian: FloatArray  # (rows, tree) of the constraints; structural zeros stay zero
     tangent: FloatArray  # (tree, independent) joint velocities per independent velocity
@@ -121,14 +104,10 @@ class Parts(NamedTuple):
     projected: FloatArray  # (rows, independent)
     wrenches: FloatArray  # (rows, 6) of unit multipliers on body b, where kinds leave them
     curvature: FloatArray  # (rows, tree) of couplings; of surfaces the first three
-    basis: FloatArray  # (actuated, independent) orthonormal
-    triangle: FloatArray  # (independent, independent)
     gap: FloatArray  # (rows,) m
     step: FloatArray  # (rows,)
     scale: FloatArray  # (rows,)
     previous: FloatArray  # (tree,)
-    load: FloatArray  # (tree,) generalised force that actuators and constraints must supply
-    reduced: FloatArray  # (independent,)
 
 
 SECTIONS = Parts._fields[: Parts._fields.index('jacobian')]
@@ -170,7 +149,7 @@ class Sizes:
     def scratch(self) -> FloatArray:
         """Fresh scratch memory, as many rows as :func:`unpack` hands out."""
         n, k, u, m = self.tree, self.independent, self.actuated, self.rows
-        return np.zeros((6 * m + n + u + k + 6, max(n, m, k, u, 6)))
+        return np.zeros((6 * m + n + 4, max(n, m, k, u, 6)))
 
 
 _DIRECTORY_BYTES = 8 * (len(SECTIONS) + 1)  # first byte of each section, and the end
@@ -183,12 +162,6 @@ def assemble(sections: Mapping[str, np.ndarray], names: Sequence[str] = SECTIONS
     return np.concatenate([ends.astype(np.int64).view(np.uint8), *chunks])
 
 
-def bodies_of(memory: np.ndarray) -> np.ndarray:
-    """The scratch records of the bodies, as the last evaluation left them."""
-    start, end = memory[:_DIRECTORY_BYTES].view(np.int64)[4:6]
-    return memory[start:end].view(BODY)
-
-
 @kernel
 def unpack(memory, scratch):
     """Named views of a block written by :func:`assemble` and of scratch memory."""
@@ -197,8 +170,8 @@ def unpack(memory, scratch):
     actuated = memory[at[6] : at[7]].view(np.int64)
     dependent = memory[at[7] : at[8]].view(np.int64)
     joints = memory[at[0] : at[1]].view(JOINT)
-    n, k, u, m = len(joints), len(independent), len(actuated), len(dependent)
-    vectors = 6 * m + n + u + k
+    n, m = len(joints), len(dependent)
+    vectors = 6 * m + n
     return Parts(
         joints,
         memory[at[1] : at[2]].view(CONSTRAINT),
@@ -209,27 +182,18 @@ def unpack(memory, scratch):
         actuated,
         dependent,
         memory[at[8] : at[9]].view(np.int64),
-        memory[at[9] : at[10]].view(np.int64),
-        memory[at[10] : at[11]].view(np.float64),
-        memory[at[11] : at[12]].view(np.float64),
-        memory[at[12] : at[13]].view(np.float64),
-        memory[at[13] : at[14]].view(np.float64),
-        memory[at[14] : at[15]].view(np.float64),
+        memory[at[9] : at[10]].view(np.float64),
         scratch[:m],
         scratch[m : m + n],
         scratch[m + n : 2 * m + n],
         scratch[2 * m + n : 3 * m + n],
         scratch[3 * m + n : 4 * m + n],
         scratch[4 * m + n : 5 * m + n],
-        scratch[5 * m + n : 6 * m + n],
-        scratch[6 * m + n : 6 * m + n + u],
-        scratch[6 * m + n + u : vectors],
+        scratch[5 * m + n : vectors],
         scratch[vectors],
         scratch[vectors + 1],
         scratch[vectors + 2],
         scratch[vectors + 3],
-        scratch[vectors + 4],
-        scratch[vectors + 5],
     )
 
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Velocities and accelerations that satisfy the loops exactly, at closed positions."""
 
-from masticator_dynamics.engine.closure import SINGULAR
 from masticator_dynamics.engine.inverse import regularity
 from masticator_dynamics.engine.jit import kernel
 from masticator_dynamics.engine.pose import along, measure_upstream, point_in_base
 from masticator_dynamics.engine.seen import IN_BASE, seen_drift
+from masticator_dynamics.engine.status import SINGULAR
 
 SMALLEST_REGULARITY = 1e-6  # below it a result keeps fewer than about ten digits
 

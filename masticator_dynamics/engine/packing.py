@@ -3,7 +3,6 @@
 """A mechanism's structure to the flat records that kernels read."""
 
 import dataclasses
-from collections.abc import Collection
 
 import numpy as np
 
@@ -27,21 +26,16 @@ class Model:
     sizes: layout.Sizes
 
 
-def pack(
-    description: MechanismDescription, structure: Structure, driving: Collection[str]
-) -> Model:
-    """Records of a mechanism of which the actuators named in ``driving`` are powered."""
+def pack(description: MechanismDescription, structure: Structure) -> Model:
+    """Records of a mechanism."""
     tree = structure.tree
     independent = [structure.index(name) for name in description.independent]
     actuated = [structure.index(name) for name in description.actuated]
     dependent = [j for block in structure.blocks for j in block.joints]
     sizes = layout.Sizes(len(tree.joints), len(independent), len(actuated), len(dependent))
-    platform = tree.frames[description.platform]
-    ratio = transmission_ratios(description)
-    motors_at_home = ratio[:, None] * structure.home_tangent(independent)[actuated]
     constraints, entries, numbers = _constraints(structure)
     sections = {
-        'joints': _joints(description, structure),
+        'joints': _joints(structure),
         'constraints': constraints,
         'entries': entries,
         'blocks': _blocks(structure),
@@ -49,44 +43,22 @@ def pack(
         'independent': np.array(independent, dtype=np.int64),
         'actuated': np.array(actuated, dtype=np.int64),
         'dependent': np.array(dependent, dtype=np.int64),
-        'driving': np.array([float(name in driving) for name in description.actuated]),
-        'ratio': ratio,
-        'platform_point': platform.position,
-        'usual_rate': np.linalg.norm(motors_at_home, axis=0),
         'numbers': np.array(numbers),
-        'platform_body': np.array([platform.body]),
         'answer': np.array([0, *(part.stop for part in sizes.answer_slices().values())]),
     }
     return Model(layout.assemble(sections), sizes.scratch(), sizes)
 
 
-def transmission_ratios(description: MechanismDescription) -> FloatArray:
-    """Motion of each motor per motion of its joint (n_u,), rad/rad or rad/m; 1 without gear."""
-    return np.array([description.actuators[name].ratio for name in description.actuated])
-
-
-def _joints(description: MechanismDescription, structure: Structure) -> np.ndarray:
+def _joints(structure: Structure) -> np.ndarray:
     tree = structure.tree
     extent = structure.extent()
     records = np.zeros(len(tree.joints), layout.JOINT)
     for i, (record, joint) in enumerate(zip(records, tree.joints, strict=True)):
-        inertia = tree.inertias[i]
-        actuator = description.actuators.get(joint.name)
         slides = joint.type == 'prismatic'
         record['parent'] = tree.placements[i].body
         record['prismatic'] = slides
-        record['massive'] = inertia.mass > 0.0 or inertia.about_center.any()
         record['rotation'] = tree.placements[i].rotation
         record['position'] = tree.placements[i].position
-        record['mass'] = inertia.mass
-        record['center'] = inertia.center_of_mass
-        record['inertia'] = inertia.about_center
-        record['rotor_inertia'] = actuator.joint_inertia if actuator else 0.0
-        physics = description.joints.get(joint.name)
-        if physics is not None:
-            record['stiffness'], record['reference'] = physics.stiffness, physics.reference
-            record['damping'], record['coulomb'] = physics.damping or 0.0, physics.friction or 0.0
-            record['transition'] = physics.transition_velocity
         record['largest_step'] = LARGEST_SLIDE * extent if slides else LARGEST_TURN
         record['home'] = structure.home[i]
     return records

@@ -9,32 +9,35 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import points
 from masticator_dynamics.engine.constraint import wrenches as unit_wrenches
-from masticator_dynamics.engine.layout import bodies_of
-from masticator_dynamics.engine.packing import Model
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.tree import TreePoses
 
 
 def joint_reactions(
     structure: Structure,
-    model: Model,
     q: FloatArray,
+    bodies: FloatArray,
     multipliers: FloatArray,
     friction: Mapping[str, FloatArray],
 ) -> FloatArray:
-    """Wrenches (n, 6) that joints transmit, right after their motion was evaluated.
-
-    ``q`` are its positions (n,); ``friction`` holds the friction force (3,), N, base axes, on the
-    body of each contact. Couplings of joints act along the axes of these joints and between no
-    bodies that the description names: they are not among the wrenches.
+    """Wrenches (n, 6) that joints transmit at positions (n,).
 
     Force and torque on the child from the parent, base axes, torque about the joint's origin.
-    The engine leaves the wrenches of the open tree; the constraint forces are taken off here.
+    Couplings of joints act along the axes of these joints and between no bodies that the
+    description names: they are not among the wrenches.
+
+    Parameters
+    ----------
+    bodies : array, shape (n, 18)
+        Rotation, origin, and the force and moment that each body needs by itself, about its origin.
+    multipliers : array, shape (rows,)
+        Of the constraints, in block order.
+    friction : mapping of str to array, shape (3,)
+        Friction force, N, base axes, on the body of each contact.
     """
-    bodies = bodies_of(model.memory)
-    origins, rotations = bodies['position'], bodies['rotation']
-    wrenches = np.hstack([bodies['force'][:-1], bodies['moment'][:-1]])
-    poses = TreePoses(structure.tree, q, rotations, origins)
+    rotations = np.concatenate([bodies[:, :9].reshape(-1, 3, 3), np.eye(3)[None]])
+    poses = TreePoses(structure.tree, q, rotations, np.vstack([bodies[:, 9:12], np.zeros(3)]))
+    origins = poses.origins[:-1]
     # Bodies and the wrenches of the constraints on them, about the base's origin.
     at: list[int] = []
     applied: list[FloatArray] = []
@@ -52,15 +55,15 @@ def joint_reactions(
                 at.append(body)
                 torque = wrench[3:] + np.cross(point, wrench[:3])
                 applied.append(sign * np.concatenate([wrench[:3], torque]))
-    if not at:
-        return wrenches
-    borne = np.zeros_like(wrenches)
-    np.add.at(borne, at, applied)
+    # What joints transmit, about the base's origin.
+    borne = bodies[:, 12:].copy()
+    borne[:, 3:] += np.cross(origins, borne[:, :3])
+    if at:
+        np.subtract.at(borne, at, applied)
     # What a body bears its parent bears, too; parents stand before children.
-    for j in range(len(wrenches) - 1, -1, -1):
+    for j in range(len(borne) - 1, -1, -1):
         parent = structure.tree.placements[j].body
         if parent >= 0:
             borne[parent] += borne[j]
-    wrenches[:, :3] -= borne[:, :3]
-    wrenches[:, 3:] -= borne[:, 3:] - np.cross(origins[:-1], borne[:, :3])
-    return wrenches
+    borne[:, 3:] -= np.cross(origins, borne[:, :3])
+    return borne

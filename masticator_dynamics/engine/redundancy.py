@@ -16,22 +16,13 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.descent import Loops, descend
+from masticator_dynamics.engine.structure import Redundancy
 from masticator_dynamics.engine.tree import TreePoses
 
 ROUNDING = 3e-4  # of the closure's own rates: 1e-5 rad and 1e-5 m in 0.1 m, with levers
 NEGLIGIBLE_GAP = 1e-4  # rad, or of the size: neighbours that close worse are no neighbours
 _CANCELS = 1e-2  # part of a closure in forces that cancel, above which it is no rounding
 _NEIGHBOURS, _AWAY = 6, 0.15  # rad, or of the size
-
-
-@dataclasses.dataclass(frozen=True)
-class Redundancy:
-    """A closure of which some equations follow from others."""
-
-    name: str
-    equations: int
-    independent: int
-    gap: float  # that rounding leaves in it nearby where all others close, m or rad
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,40 +1,16 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which constraint determines which joint, found once per mechanism.
+"""Which constraint determines which joint; found once per mechanism (``analysis.py``)."""
 
-The constraint equations are brought to block-triangular form (a perfect matching of equations
-and dependent joints, then strongly connected components): every block is a small square system
-for its own joints, given the blocks before it. A platform on limbs falls apart into its limbs.
-"""
+from __future__ import annotations
 
 import dataclasses
-import warnings
 
 import numpy as np
 
-from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import (
-    Constraint,
-    jacobian,
-    moving_joints,
-    residual,
-    supporting_joints,
-)
-from masticator_dynamics.engine.descent import Loops
-from masticator_dynamics.engine.equations import (
-    all_constraints,
-    check_home,
-    extent,
-    without_sideways,
-)
-from masticator_dynamics.engine.redundancy import Independent, Redundancy, without_redundancy
-from masticator_dynamics.engine.tree import SpanningTree, spanning_tree
-from masticator_dynamics.errors import DescriptionError, DescriptionWarning
-
-HOME_TOLERANCE = 1e-6  # m or rad; a larger gap at home means wrong data, a smaller is rounding
-_EXACT = 1e-9  # m or rad; what stays open up to here is not worth a word
-ROUNDED_HOME = 2e-5  # of equations that follow from others but for rounding
+from masticator_dynamics.engine.constraint import Constraint, jacobian, residual
+from masticator_dynamics.engine.tree import SpanningTree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +34,7 @@ class Structure:
     redundant: tuple[Redundancy, ...] = ()  # closures of which some equations were left out
     shared: frozenset[str] = frozenset()  # closures whose forces are not unique
     least_norm: bool = True  # what is kept of these bears forces of least norm
+    doubts: tuple[str, ...] = ()  # what its files are warned of
 
     def index(self, joint: str) -> int:
         """Tree index of a joint."""
@@ -86,6 +63,11 @@ class Structure:
         poses = self.tree.poses(q)
         return np.vstack([jacobian(poses, c) for c, _ in self.ordered()])
 
+    def largest_gap(self, q: FloatArray) -> float:
+        """Of all constraints, m."""
+        poses = self.tree.poses(q)
+        return max((float(np.abs(residual(poses, c)).max()) for c in self.constraints), default=0.0)
+
     def home_tangent(self, independent: list[int]) -> FloatArray:
         """Joint velocities (n, k) at home per velocity of each independent joint."""
         dependent = [j for block in self.blocks for j in block.joints]
@@ -98,169 +80,16 @@ class Structure:
 
     def extent(self) -> float:
         """Size of the mechanism at home, m: the yardstick for steps of sliding joints."""
+        from masticator_dynamics.engine.equations import extent
+
         return extent(self.tree, list(self.constraints), self.home)
 
 
-def analyse(description: MechanismDescription) -> Structure:
-    """Find blocks and their order, check that home closes, and refine it to rounding.
+@dataclasses.dataclass(frozen=True)
+class Redundancy:
+    """A closure of which some equations follow from others."""
 
-    Raises
-    ------
-    DescriptionError
-        When equations and dependent joints do not match, a loop is open at home or home is
-        singular; the message names closure or joint and the amount.
-    """
-    tree = spanning_tree(description.tree)
-    home = np.array([description.home.get(joint.name, 0.0) for joint in tree.joints])
-    found = _independent(description, tree, home)
-    constraints = found.constraints
-    independent = {i for i, j in enumerate(tree.joints) if j.name in description.independent}
-    dependent = [i for i in range(len(tree.joints)) if i not in independent]
-    blocks = _blocks(description, tree, constraints, dependent, home)
-    home = _refined_home(description, tree, constraints, dependent, home)
-    stages = _stages(tree, blocks)
-    order = sorted(range(len(tree.joints)), key=lambda i: (stages[i], i))
-    new = {old: i for i, old in enumerate(order)}
-    moved = {-1: -1, **new}
-    return Structure(
-        tree.reordered(order),
-        tuple(c.moved(moved) for c in constraints),
-        tuple(Block(b.constraints, tuple(new[j] for j in b.joints)) for b in blocks),
-        tuple(stages[i] for i in order),
-        home[order],
-        tuple(c.moved(moved) for c in found.described),
-        found.redundant,
-        found.shared,
-        found.least_norm,
-    )
-
-
-def _independent(
-    description: MechanismDescription, tree: SpanningTree, home: FloatArray
-) -> Independent:
-    """Equations of which none follows from others, closed at home."""
-    described = all_constraints(description, tree)
-    check_home(description, tree, described, home, ROUNDED_HOME)
-    size = extent(tree, described, home)
-    found = without_redundancy(
-        Loops(tree, tuple(described), size),
-        Loops(tree, tuple(without_sideways(described, tree, home)), size),
-        home,
-    )
-    rounded = {left_out.name for left_out in found.redundant if left_out.gap > _EXACT}
-    exact = [constraint for constraint in found.constraints if constraint.name not in rounded]
-    check_home(description, tree, exact, home, HOME_TOLERANCE)
-    unknown = {left_out.name for left_out in found.redundant} | found.shared
-    for index, contact in enumerate(description.contacts):
-        if contact.name in unknown:
-            raise DescriptionError(
-                description.file, f'contacts[{index}] ({contact.name})',
-                'what it says follows from other contacts or closures, so its force is not unique; '
-                'leave one of them out',
-            )  # fmt: skip
-    for left_out in found.redundant:
-        if left_out.name in rounded:
-            warnings.warn(
-                f'{description.file}: {left_out.name}: {left_out.equations - left_out.independent} '
-                f'of {left_out.equations} equations follow from others but for rounding: '
-                f'{left_out.gap:.2g} m or rad stay open nearby',
-                DescriptionWarning,
-                stacklevel=2,
-            )
-    return found
-
-
-def _blocks(
-    description: MechanismDescription,
-    tree: SpanningTree,
-    constraints: tuple[Constraint, ...],
-    dependent: list[int],
-    home: FloatArray,
-) -> tuple[Block, ...]:
-    """Block-triangular form of the constraints over the dependent joints."""
-    owner = [c for c, constraint in enumerate(constraints) for _ in constraint.rows]
-    incidence = np.zeros((2, len(owner), len(tree.joints)), dtype=bool)
-    for row, c in enumerate(owner):
-        incidence[0, row, list(moving_joints(tree, constraints[c]))] = True
-        incidence[1, row, list(supporting_joints(tree, constraints[c]))] = True
-    # A joint that carries both sides opens no gap, but both must be placed to see theirs.
-    incidence, supported = incidence[:, :, dependent]
-    match = _perfect_matching(incidence)
-    unmatched = [j for k, j in enumerate(dependent) if k not in match.values()]
-    if unmatched or len(match) < len(owner):
-        loose = ', '.join(tree.joints[j].name for j in unmatched) or 'none'
-        spare = sorted({constraints[owner[r]].name for r in range(len(owner)) if r not in match})
-        raise DescriptionError(
-            description.file, 'closures, contacts, independent',
-            f'{len(owner)} constraint equations for {len(dependent)} dependent joints; '
-            f'joints left undetermined: {loose}; constraints left over: '
-            f'{", ".join(spare) or "none"}',
-        )  # fmt: skip
-    reach = np.eye(len(owner), dtype=bool)
-    for row, c in enumerate(owner):
-        for other, d in enumerate(owner):
-            reach[row, other] |= supported[row, match[other]] or c == d
-    for _ in range(max(len(owner), 1).bit_length()):
-        reach = reach.astype(int) @ reach.astype(int) > 0
-    order = sorted(range(len(owner)), key=lambda r: (reach[r].sum(), r))
-    blocks, seen = [], set()
-    for row in order:
-        rows = [r for r in order if reach[row, r] and reach[r, row]]
-        if row not in seen:
-            seen.update(rows)
-            names = dict.fromkeys(owner[r] for r in sorted(rows))
-            blocks.append(Block(tuple(names), tuple(sorted(dependent[match[r]] for r in rows))))
-    return tuple(blocks)
-
-
-def _perfect_matching(incidence: np.ndarray) -> dict[int, int]:
-    """Row to column of a largest matching (augmenting paths)."""
-    taken: dict[int, int] = {}
-
-    def augment(row: int, visited: set[int]) -> bool:
-        for column in np.flatnonzero(incidence[row]).tolist():
-            if column not in visited:
-                visited.add(column)
-                if column not in taken or augment(taken[column], visited):
-                    taken[column] = row
-                    return True
-        return False
-
-    for row in range(len(incidence)):
-        augment(row, set())
-    return {row: column for column, row in taken.items()}
-
-
-def _stages(tree: SpanningTree, blocks: tuple[Block, ...]) -> list[int]:
-    """Per joint, how many blocks must be closed before its body can be placed."""
-    solved_in = {j: b + 1 for b, block in enumerate(blocks) for j in block.joints}
-    return [max(solved_in.get(j, 0) for j in tree.supports(i)) for i in range(len(tree.joints))]
-
-
-def _refined_home(
-    description: MechanismDescription,
-    tree: SpanningTree,
-    constraints: tuple[Constraint, ...],
-    dependent: list[int],
-    home: FloatArray,
-) -> FloatArray:
-    """Home with the rounding of its file removed; refused where it is singular."""
-    q = home.copy()
-    if not dependent:
-        return q
-    for _ in range(3):
-        poses = tree.poses(q)
-        gap = np.concatenate([residual(poses, c) for c in constraints])
-        square = np.vstack([jacobian(poses, c) for c in constraints])[:, dependent]
-        scale = np.linalg.norm(square, axis=0)
-        conditioning = np.linalg.cond(square / np.where(scale > 0.0, scale, 1.0))
-        if not conditioning < 1e8:
-            weakest = np.linalg.svd(square / np.where(scale > 0.0, scale, 1.0))[2][-1]
-            name = tree.joints[dependent[int(np.argmax(np.abs(weakest)))]].name
-            raise DescriptionError(
-                description.file, 'home',
-                f'the constraints do not determine joint {name!r} at home '
-                f'(condition number {conditioning:.3g})',
-            )  # fmt: skip
-        q[dependent] -= np.linalg.solve(square, gap)
-    return q
+    name: str
+    equations: int
+    independent: int
+    gap: float  # that rounding leaves in it nearby where all others close, m or rad

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.seen import surface_height
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,6 +50,8 @@ class Surface:
 
     def height(self, x: float, y: float) -> tuple[float, float, float, float, float, float]:
         """Height, slopes h_x, h_y and curvatures h_xx, h_xy, h_yy; NaN outside."""
+        from masticator_dynamics.engine.seen import surface_height
+
         values: tuple[float, float, float, float, float, float]
         values = surface_height(self.numbers, 0, x, y)
         return values

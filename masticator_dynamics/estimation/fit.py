@@ -25,7 +25,17 @@ _FEW = 300  # points for quick looks
 def fit_circles(
     points: FloatArray, values: FloatArray, progress: Callable[[int], object] = lambda _: None
 ) -> circle.CircleMap:
-    """One map for columns (N, E) of values at scaled points (N, n)."""
+    """One map for columns (N, E) of values at scaled points (N, n).
+
+    Parameters
+    ----------
+    points : (N, n) array
+        Scaled coordinates, between -1 and 1.
+    values : (N, E) array
+        Of E quantities there.
+    progress : callable
+        Called with 1 after each quantity.
+    """
     fits = []
     for column in values.T:
         fits.append(_fit_circle(points, column))
@@ -41,7 +51,21 @@ def fit_ellipses(
     families: int,
     progress: Callable[[int], object] = lambda _: None,
 ) -> ellipse.EllipseMap:
-    """One map for columns (N, E) of values at scaled points (N, n)."""
+    """One map for columns (N, E) of values at scaled points (N, n).
+
+    Parameters
+    ----------
+    points : (N, n) array
+        Scaled coordinates, between -1 and 1.
+    values : (N, E) array
+        Of E quantities there.
+    levels : int
+        Ellipsoids in a family.
+    families : int
+        Families whose sum is the map.
+    progress : callable
+        Called with 1 after each quantity.
+    """
     fits = []
     for column in values.T:
         fits.append(_fit_families(points, column, levels, families))

@@ -25,7 +25,21 @@ def _distance(local, axes):
 
 @entry_point
 def ellipses(points, first, centers, rotations, axes, levels, local, values):
-    """`EllipseMap`; ``local`` (n,) is scratch."""
+    """`EllipseMap`; ``local`` (n,) is scratch.
+
+    Parameters
+    ----------
+    points : (N, n) array
+        Scaled coordinates.
+    first : int
+        Of the quantities to evaluate.
+    centers, rotations, axes, levels : array
+        Of the map.
+    local : (n,) array
+        Scratch.
+    values : (N, count) array
+        Is filled.
+    """
     size = len(local)
     for row in range(len(points)):
         for k in range(values.shape[1]):
@@ -53,7 +67,19 @@ def ellipses(points, first, centers, rotations, axes, levels, local, values):
 
 @entry_point
 def circles(points, first, centers, radii, levels, values):
-    """`CircleMap`."""
+    """`CircleMap`.
+
+    Parameters
+    ----------
+    points : (N, n) array
+        Scaled coordinates.
+    first : int
+        Of the quantities to evaluate.
+    centers, radii, levels : array
+        Of the map.
+    values : (N, count) array
+        Is filled.
+    """
     for row in range(len(points)):
         for k in range(values.shape[1]):
             center, level = centers[first + k], levels[first + k]
@@ -72,7 +98,21 @@ def circles(points, first, centers, radii, levels, values):
 
 @entry_point
 def grid(points, first, nodes, last, strides, values):
-    """`GridMap`; ``nodes`` (M, E) flat, ``last`` and ``strides`` (n,) of each coordinate."""
+    """`GridMap`; ``nodes`` (M, E) flat, ``last`` and ``strides`` (n,) of each coordinate.
+
+    Parameters
+    ----------
+    points : (N, n) array
+        Scaled coordinates.
+    first : int
+        Of the quantities to evaluate.
+    nodes : (M, E) array
+        Values at the nodes of the grid.
+    last, strides : (n,) array of int
+        Index of the last node along a coordinate, and the step in ``nodes`` to the next one.
+    values : (N, count) array
+        Is filled.
+    """
     size = len(last)
     for row in range(len(points)):
         values[row, :] = 0.0
@@ -96,7 +136,17 @@ def grid(points, first, nodes, last, strides, values):
 
 @entry_point
 def excess(points, normals, offsets, beyond):
-    """`Region`: how far points are beyond box and planes (P, n); infinite where they are NaN."""
+    """`Region`: how far points are beyond box and planes (P, n); infinite where they are NaN.
+
+    Parameters
+    ----------
+    points : (N, n) array
+        Scaled coordinates.
+    normals, offsets : (P, n) and (P,) array
+        Planes; a point p is inside where ``normals @ p <= offsets``.
+    beyond : (N,) array
+        Is filled; negative inside.
+    """
     for row in range(len(points)):
         largest = -1.0
         for i in range(points.shape[1]):

@@ -36,7 +36,17 @@ class Region:
 
     @classmethod
     def around(cls, points: FloatArray, planes: int, rng: np.random.Generator) -> Region:
-        """The box of points (N, n), cut by those faces of their convex hull that cut most off."""
+        """The box of points (N, n), cut by those faces of their convex hull that cut most off.
+
+        Parameters
+        ----------
+        points : (N, n) array
+            Points that are to be inside, but for the faces left out.
+        planes : int
+            How many faces to keep.
+        rng : numpy.random.Generator
+            Draws the points that faces are compared by.
+        """
         low, high = points.min(axis=0), points.max(axis=0)
         center, half_width = (low + high) / 2.0, np.maximum((high - low) / 2.0, 1e-12)
         count = points.shape[1]

@@ -96,6 +96,19 @@ def reachable_poses(
 ) -> FloatArray:
     """Poses (count, n_y), evenly spread, where loops close and nothing leaves its range.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The mechanism to sample.
+    count : int
+        Poses wanted.
+    ranges : mapping
+        Lower and upper bound, m or rad, of coordinates that shall not use their whole range.
+    rng : numpy.random.Generator
+        Draws the poses.
+    progress : callable
+        Called with the number of poses found since the last call.
+
     Raises
     ------
     InputError

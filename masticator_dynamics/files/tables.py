@@ -215,6 +215,15 @@ def write_table(target: str, columns: Sequence[str], values: npt.NDArray[Any]) -
     Every number is written so that reading it gives the same float64. A file appears whole or
     not at all; one that is there is replaced, or stays as it is when writing fails.
 
+    Parameters
+    ----------
+    target : str
+        Path of the file, or ``-``.
+    columns : sequence of str
+        The header.
+    values : (N, len(columns)) array
+        The rows.
+
     Raises
     ------
     OSError

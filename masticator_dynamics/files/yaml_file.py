@@ -74,6 +74,15 @@ def read_mapping(file: str | pathlib.Path) -> dict[str, Any]:
 def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path) -> Kind:
     """What a file says, as the data type that checks it.
 
+    Parameters
+    ----------
+    kind : type
+        The pydantic model to make.
+    content : dict
+        What was read.
+    file : str or pathlib.Path
+        Where, for messages.
+
     Raises
     ------
     DescriptionError

@@ -47,7 +47,17 @@ def frequency_roots(boundary: str, modes: int) -> FloatArray:
 
 
 def shapes(boundary: str, modes: int, xi: FloatArray) -> Shapes:
-    """Shapes of the first modes at positions ``xi`` (points,) between 0 and 1."""
+    """Shapes of the first modes at positions ``xi`` (points,) between 0 and 1.
+
+    Parameters
+    ----------
+    boundary : str
+        How the ends are held, e.g. 'pinned-pinned'.
+    modes : int
+        How many, the lowest frequency first.
+    xi : (points,) array
+        Positions in lengths of the beam, 0 to 1.
+    """
     beta = frequency_roots(boundary, modes)[:, None]
     sine, cosine = np.sin(beta * xi), np.cos(beta * xi)
     if boundary == 'pinned-pinned':

@@ -38,7 +38,17 @@ def driven_mechanism(description: MechanismDescription, mode: str) -> tuple[Mech
 
 
 def feedforward(mechanism: Mechanism, goal: str, path: MotionPath) -> Callable[[float], FloatArray]:
-    """Efforts (n_u,) of the actuated joints along a path, by time."""
+    """Efforts (n_u,) of the actuated joints along a path, by time.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The rigid mechanism whose efforts are taken.
+    goal : str
+        As for :meth:`Mechanism.feedforward`.
+    path : MotionPath
+        Of the independent coordinates.
+    """
 
     @functools.lru_cache(maxsize=64)  # implicit steps come back to the same times
     def effort(time: float) -> FloatArray:

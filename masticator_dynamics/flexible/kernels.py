@@ -138,6 +138,15 @@ def bias(m, pose, v):  # type: ignore[no-untyped-def]
     """Rates of turning, and accelerations of nodes when coordinates do not accelerate.
 
     The base accelerates against gravity, so that weight is among the inertia forces.
+
+    Parameters
+    ----------
+    m : Arrays
+        The model.
+    pose : tuple of array
+        Origins (N, 3), rotations (N, 3, 3) and Jacobians of the nodes in the base.
+    v : (n,) array
+        Velocities of the coordinates.
     """
     origin, rotation, _, _ = pose
     count = len(m.parent)
@@ -176,7 +185,19 @@ def bias(m, pose, v):  # type: ignore[no-untyped-def]
 
 @compiled
 def dynamics(m, pose, motion, q, v):  # type: ignore[no-untyped-def]
-    """Mass matrix (n, n) and forces (n,) of velocity and weight: ``M a + h = efforts``."""
+    """Mass matrix (n, n) and forces (n,) of velocity and weight: ``M a + h = efforts``.
+
+    Parameters
+    ----------
+    m : Arrays
+        The model.
+    pose : tuple of array
+        Origins (N, 3), rotations (N, 3, 3) and Jacobians of the nodes in the base.
+    motion : tuple of array
+        What :func:`bias` gives.
+    q, v : (n,) array
+        Positions and velocities of the coordinates.
+    """
     _, rotation, linear, angular = pose
     rate, alpha, acceleration = motion
     n, most, width = len(q), m.gram.shape[1], m.support.shape[1]
@@ -236,7 +257,17 @@ def dynamics(m, pose, motion, q, v):  # type: ignore[no-untyped-def]
 
 @compiled
 def constraints(m, pose, n):  # type: ignore[no-untyped-def]
-    """Gaps (R,) of the loops, m, and their Jacobian (R, n)."""
+    """Gaps (R,) of the loops, m, and their Jacobian (R, n).
+
+    Parameters
+    ----------
+    m : Arrays
+        The model.
+    pose : tuple of array
+        Origins (N, 3), rotations (N, 3, 3) and Jacobians of the nodes in the base.
+    n : int
+        Number of coordinates.
+    """
     origin, _, linear, _ = pose
     gap, jacobian = m.offset.copy(), np.zeros((len(m.offset), n))
     for r in range(len(gap)):
@@ -296,9 +327,22 @@ def tangent(m, jacobian):  # type: ignore[no-untyped-def]
 def equations(m, guess, free, free_rate, effort):  # type: ignore[no-untyped-def]
     """Close the loops and set up ``mass @ acceleration = force`` of the free coordinates.
 
-    Parameters are a pose nearby (n,), positions and velocities of the free coordinates (f,) and
-    efforts on all coordinates (n,). Answers status, mass (f, f), force (f,), the null space (n, f)
-    and the velocities (n,) of all coordinates.
+    Parameters
+    ----------
+    m : Arrays
+        The model.
+    guess : (n,) array
+        A pose nearby.
+    free, free_rate : (f,) array
+        Positions and velocities of the free coordinates.
+    effort : (n,) array
+        On all coordinates, N and N m.
+
+    Returns
+    -------
+    status, mass, force, null, v
+        Status, mass matrix (f, f), force (f,), null space (n, f) of the loops and velocities (n,)
+        of all coordinates.
     """
     q = guess.copy()
     for i in range(len(m.free)):
@@ -323,6 +367,18 @@ def equations(m, guess, free, free_rate, effort):  # type: ignore[no-untyped-def
 
 @compiled
 def acceleration(m, guess, free, free_rate, effort):  # type: ignore[no-untyped-def]
-    """Status, acceleration (f,) of the free coordinates, power; arguments of ``equations``."""
+    """Status, acceleration (f,) of the free coordinates, power; arguments of ``equations``.
+
+    Parameters
+    ----------
+    m : Arrays
+        The model.
+    guess : (n,) array
+        A pose nearby.
+    free, free_rate : (f,) array
+        Positions and velocities of the free coordinates.
+    effort : (n,) array
+        On all coordinates, N and N m.
+    """
     status, mass, force, _, v = equations(m, guess, free, free_rate, effort)
     return status, np.linalg.solve(mass, force), effort @ v

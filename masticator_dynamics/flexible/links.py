@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.description.schema import FlexibleLink
+from masticator_dynamics.description.data import FlexibleLink
 from masticator_dynamics.description.urdf import Inertia
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DescriptionError

@@ -19,7 +19,7 @@ import scipy.linalg
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.structure import analyse
+from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.errors import DescriptionError, InputError, ReachError, SingularityError
 from masticator_dynamics.flexible import kernels
 from masticator_dynamics.flexible.links import beams
@@ -82,7 +82,7 @@ class FlexibleModel:
     ):
         self.description = description
         self.beams = beams(description)
-        self._structure = analyse(description)
+        self._structure = structure_of(description)
         joints = structure_joints(self._structure)
         modal = [name for beam in self.beams.values() for name in beam.coordinates]
         self.coordinates = (*joints, *modal)

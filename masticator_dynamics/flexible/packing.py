@@ -26,7 +26,23 @@ def pack(
     coordinates: tuple[str, ...],
     stiffness: FloatArray,
 ) -> Arrays:
-    """Arrays of a model; ``stiffness`` (n,) is that of the coordinates."""
+    """Arrays of a model; ``stiffness`` (n,) is that of the coordinates.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+        For rotors and gravity.
+    structure : Structure
+        Its joints and loops.
+    beams : dict
+        Flexible links by name.
+    tree : NodeTree
+        Nodes of the model.
+    coordinates : tuple of str
+        Names of joints and modes, in order.
+    stiffness : (n,) array
+        Of the coordinates.
+    """
     index = {name: i for i, name in enumerate(coordinates)}
     supports = _supports(tree, beams, index)
     terms = [

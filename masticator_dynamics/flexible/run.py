@@ -187,7 +187,17 @@ def run_flexible(
 
 
 def rigid_coordinates(model: FlexibleModel, mechanism: Mechanism, joints: FloatArray) -> FloatArray:
-    """Coordinates (..., n) of the model with straight links from tree values (..., n_q)."""
+    """Coordinates (..., n) of the model with straight links from tree values (..., n_q).
+
+    Parameters
+    ----------
+    model : FlexibleModel
+        Whose coordinates are wanted.
+    mechanism : Mechanism
+        Of the same joints, with rigid links.
+    joints : (..., n_q) array
+        Tree positions, velocities or accelerations.
+    """
     out = np.zeros((*joints.shape[:-1], len(model.coordinates)))
     out[..., [model.index(name) for name in mechanism.tree_joints]] = joints
     return out

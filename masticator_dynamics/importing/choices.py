@@ -29,7 +29,17 @@ _TOOL = re.compile(
 
 
 def require_moving(model: Model, key: str, names: Sequence[str]) -> None:
-    """Refuse names of joints that there are none of."""
+    """Refuse names of joints that there are none of.
+
+    Parameters
+    ----------
+    model : Model
+        What was read.
+    key : str
+        Key or option that names them, for the message.
+    names : sequence of str
+        Joints that must be there and move.
+    """
     moving = [joint.name for joint in model.joints if joint.type in MOVING_TYPES]
     for name in names:
         if name not in moving:
@@ -100,7 +110,19 @@ def _immobile(model: Model) -> set[str]:
 
 
 def lock(model: Model, name: str, positions: Mapping[str, float], reason: str) -> None:
-    """Make a joint a fixed one, with a note."""
+    """Make a joint a fixed one, with a note.
+
+    Parameters
+    ----------
+    model : Model
+        Is changed.
+    name : str
+        The joint.
+    positions : mapping
+        Where joints stand, m and rad, by name.
+    reason : str
+        For the note.
+    """
     unit = model.joint(name).unit
     model.notes.append(f'joint {name} is held at {positions[name]:.6g} {unit}: {reason}')
     model.lock(name, positions[name])

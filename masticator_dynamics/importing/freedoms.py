@@ -48,6 +48,17 @@ def idle_joints(kinematics: Kinematics, q: Array, motions: Array, platform: str)
     """Joints to lock so that pieces that would spin by themselves stand still.
 
     A rod between two balls spins about itself: nothing drives that motion and nothing needs it.
+
+    Parameters
+    ----------
+    kinematics : Kinematics
+        The mechanism with its closed loops.
+    q : (n_q,) array
+        A closed pose, m and rad.
+    motions : (n_q, f) array
+        Basis of the joint velocities that keep the loops closed.
+    platform : str
+        Link whose motion counts.
     """
     driven = [kinematics.names.index(name) for name in kinematics.model.motors]
     felt = np.vstack([motions[driven], kinematics.twist_rates(q, platform) @ motions])

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.description.schema import Contact
+from masticator_dynamics.description.data import Contact
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
 from masticator_dynamics.engine.tree import spanning_tree
 

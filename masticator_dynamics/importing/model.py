@@ -180,7 +180,19 @@ def turn(axis: Array, angle: float) -> Array:
 def free_joint(
     name: str, kind: str, parent: str, child: str, position: Array, rotation: Array, axis: Array
 ) -> Joint:
-    """A joint without limits."""
+    """A joint without limits.
+
+    Parameters
+    ----------
+    name, kind : str
+        The joint, and its type in URDF.
+    parent, child : str
+        Links.
+    position, rotation : (3,) and (3, 3) array
+        The child's frame in the parent's, m.
+    axis : (3,) array
+        In the child's frame, of any length.
+    """
     if kind in MOVING_TYPES:
         axis = axis / np.linalg.norm(axis)
     infinite = (-np.inf, np.inf, np.inf, np.inf)
@@ -193,6 +205,19 @@ def turning_joints(
     """Add turning joints in a row through one point, as many as ``axes`` (n, 3) has rows.
 
     They stand for a universal joint or a ball; links without mass connect them.
+
+    Parameters
+    ----------
+    model : Model
+        Gets the joints and the links between them.
+    name : str
+        How the joints' names begin.
+    parent, child : str
+        Links.
+    position, rotation : (3,) and (3, 3) array
+        The first joint's frame in the parent's, m.
+    axes : (n, 3) array
+        In that frame, when nothing has turned.
     """
     before = parent
     for index, axis in enumerate(axes):

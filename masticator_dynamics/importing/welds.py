@@ -84,7 +84,7 @@ def _move_cut(
         model.guess.pop(joint.name, None)
         if joint is not first:
             del model.links[joint.child]
-    position, rotation = near_to_carrier(model, near, carrier)
+    position, rotation = _near_to_carrier(model, near, carrier)
     place = far.after(-rotation.T @ position, rotation.T)
     model.joints.append(
         free_joint(f'{loop.name}_weld', 'fixed', far.link, carrier, *place, np.zeros(3))
@@ -96,7 +96,7 @@ def _move_cut(
     model.loops[at] = dataclasses.replace(loop, type=kind, first=held, second=inner)
 
 
-def near_to_carrier(model: Model, near: Frame, carrier: str) -> tuple[np.ndarray, np.ndarray]:
+def _near_to_carrier(model: Model, near: Frame, carrier: str) -> tuple[np.ndarray, np.ndarray]:
     """Placement of a frame in the link that its body starts with."""
     position, rotation = near.position, near.rotation
     link = near.link

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import dataclasses
+import fcntl
 import functools
 import importlib.metadata
 import multiprocessing
@@ -67,6 +69,7 @@ class Experiment:
         self.folder = folder
         self.text = protocol_file.read_text(encoding='utf-8')
         self.where = ROBOT if robot else TWIN
+        self._mine = False
         if robot and self.protocol.sockets != 'slot':
             raise InputError(
                 f'{protocol_file}: sockets: a robot has those that it has; leave it out'
@@ -90,6 +93,39 @@ class Experiment:
         """File of a mouthful."""
         return self.folder / RECORDINGS / (mouthful.name + recording.SUFFIX)
 
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep others out of the folder; :meth:`run` does for itself.
+
+        What holds them out ends with the process, however it ends. On file systems that do not lock
+        folders (NFS), nothing does.
+
+        Raises
+        ------
+        InputError
+            When another experiment is running in it.
+        """
+        if self._mine:
+            yield
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(
+                    f'{self.folder}: another experiment is running in this folder; wait for its '
+                    'end, or choose a new folder'
+                ) from None
+            except OSError:
+                pass
+            self._mine = True
+            yield
+        finally:
+            self._mine = False
+            os.close(lock)
+
     def run(
         self,
         progress: Progress | None = None,
@@ -110,8 +146,13 @@ class Experiment:
         Raises
         ------
         InputError
-            After a fault, where the protocol says that it ends the experiment.
+            After a fault, where the protocol says that it ends the experiment, or when another
+            experiment is running in the folder.
         """
+        with self.alone():
+            self._run(progress, processes, robot)
+
+    def _run(self, progress: Progress | None, processes: int | None, robot: Chewer | None) -> None:
         (self.folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
         if not (self.folder / PROTOCOL).exists():
             write_text(str(self.folder / PROTOCOL), self.text)
@@ -245,9 +286,7 @@ def _setting(sockets: str) -> Setting:
     if sockets == 'slot':
         return shipped
     description = shipped.model.description
-    contacts = tuple(
-        type(c)(**{**dict(c), 'force_range': (0.0, None)}) for c in description.contacts
-    )
+    contacts = tuple(dataclasses.replace(c, force_range=(0.0, None)) for c in description.contacts)
     model = Mechanism(dataclasses.replace(description, contacts=contacts))
     return dataclasses.replace(shipped, model=model)
 

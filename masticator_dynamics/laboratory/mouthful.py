@@ -195,6 +195,15 @@ def _from_station_to_station(
 def opening_angle(mechanism: Mechanism, side: str, gap: float) -> float:
     """Opening angle (rad) at which the molars of a side are a gap (m) apart.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The masticator.
+    side : str
+        'left' or 'right'.
+    gap : float
+        How far the molar is below its place at occlusion, m.
+
     Raises
     ------
     InputError

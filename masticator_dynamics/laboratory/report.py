@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import html
+import importlib.util
 import io
 import math
 import pathlib
@@ -14,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.files.tables import write_table, write_text
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import replacing, write_table, write_text
 from masticator_dynamics.laboratory import recording, tables, texture
 from masticator_dynamics.laboratory.experiment import Experiment
 from masticator_dynamics.laboratory.tables import Result, Table
@@ -38,6 +40,9 @@ SHOWN = {
     'chewiness': ('N', 1.0),
     'resilience': ('', 1.0),
     'decay_per_stroke': ('%', 1e2),
+    'analyser_cohesiveness': ('', 1.0),
+    'analyser_springiness': ('', 1.0),
+    'analyser_chewiness': ('N', 1.0),
     'condyle_left_peak': ('N', 1.0),
     'condyle_right_peak': ('N', 1.0),
     'condyle_left_lifts': ('a mouthful', 1.0),
@@ -55,17 +60,36 @@ img { max-width: 100%; } pre { background: #f5f5f5; padding: 1rem; overflow-x: a
 _TEXTURE_NOTE = """
 All figures are computed from the gap between the chewing teeth and the force of the food. The
 two-bite profile treats the first two strokes as the two compressions of a texture analyser
-(Friedman, Whitney and Szczesniak 1963; Bourne 1978). A jaw is not a texture analyser: it closes
-along a curve, at a varying speed, and always to the same gap rather than to the same fraction of
-the sample's height. Use these figures to compare foods chewed with the same motion, not in place of
-an instrument's values. Wear is an estimate by Archard's law with an assumed wear rate.
+(Friedman, Whitney and Szczesniak 1963; Bourne 1978), by work and deformation and, where "analyser"
+stands before it, by time and area of force over time as instruments do. A jaw is not a texture
+analyser: it closes along a curve, at a varying speed, and always to the same gap rather than to the
+same fraction of the sample's height. Use these figures to compare foods chewed with the same
+motion, not in place of an instrument's values. Wear is an estimate by Archard's law with an assumed
+wear rate.
 """
 
 
-def write_report(experiment: Experiment) -> list[pathlib.Path]:
+def check_parquet() -> None:
+    """Refuse early, before long work, what needs pyarrow.
+
+    Raises
+    ------
+    InputError
+        When it is not installed.
+    """
+    if importlib.util.find_spec('pyarrow') is None:
+        raise InputError("--parquet needs pyarrow: pip install 'masticator_dynamics[parquet]'")
+
+
+def write_report(experiment: Experiment, parquet: bool = False) -> list[pathlib.Path]:
     """Write tables and report of all recordings that are there; returns the files.
 
     The same recordings give the same tables, byte for byte.
+
+    Parameters
+    ----------
+    parquet : bool
+        Tables are written as Parquet, too.
     """
     results = experiment.results()
     written = []
@@ -74,9 +98,20 @@ def write_report(experiment: Experiment) -> list[pathlib.Path]:
         file = experiment.folder / name
         write_table(str(file), columns, np.array(rows, dtype=object).reshape(-1, len(columns)))
         written.append(file)
+        if parquet:
+            written.append(_write_parquet(file.with_suffix('.parquet'), columns, rows))
     file = experiment.folder / REPORT
     write_text(str(file), _page(experiment, results))
     return [*written, file]
+
+
+def _write_parquet(file: pathlib.Path, columns: list[str], rows: list[list[Any]]) -> pathlib.Path:
+    import pyarrow.parquet
+
+    content = {name: [row[k] for row in rows] for k, name in enumerate(columns)}
+    with replacing(file, binary=True) as stream:
+        pyarrow.parquet.write_table(pyarrow.table(content), stream)
+    return file
 
 
 def _page(experiment: Experiment, results: Sequence[Result]) -> str:

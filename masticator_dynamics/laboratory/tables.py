@@ -54,11 +54,11 @@ class Result:
         found['break_force'] = first.break_force if first else math.nan
         found['break_deformation'] = first.break_deformation if first else math.nan
         found['decay_per_stroke'] = texture.decay(self.strokes)
-        if len(self.strokes) >= 2:
-            found |= dataclasses.asdict(texture.profile(*self.strokes[:2]))
-        else:
-            names = (field.name for field in dataclasses.fields(texture.TextureProfile))
-            found |= dict.fromkeys(names, math.nan)
+        for prefix, profile in (('', texture.profile), ('analyser_', texture.analyser_profile)):
+            for field in dataclasses.fields(texture.TextureProfile):
+                two = self.strokes[:2]
+                value = getattr(profile(*two), field.name) if len(two) == 2 else math.nan
+                found[prefix + field.name] = value
         return {**found, **self.jaw.figures()}
 
 

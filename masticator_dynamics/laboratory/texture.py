@@ -3,11 +3,12 @@
 """Texture figures of chewing strokes from gap and force over time.
 
 A stroke goes from one widest opening of the mouth to the next. Work and areas are integrals of the
-force over the gap between the teeth, by trapezoids. The two-bite profile treats the first two
-strokes as the two compressions of a texture analyser (Friedman, Whitney and Szczesniak 1963;
-Bourne 1978). A jaw is not one: it closes along a curve, at a varying speed, and to the same gap
-rather than to the same fraction of the sample's height. The figures compare foods chewed with the
-same motion.
+force over the gap between the teeth, impulses over time, by trapezoids. The two-bite profile treats
+the first two strokes as the two compressions of a texture analyser (Friedman, Whitney and
+Szczesniak 1963; Bourne 1978), by one of two conventions: by work and deformation, which do not
+depend on the speed of chewing, or as an analyser does, by time and impulse. A jaw is not one: it
+closes along a curve, at a varying speed, and to the same gap rather than to the same fraction of
+the sample's height. The figures compare foods chewed with the same motion.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import dataclasses
 import math
 
 import numpy as np
+from scipy.integrate import trapezoid
 from scipy.signal import find_peaks
 
 from masticator_dynamics.engine.arrays import FloatArray
@@ -58,6 +60,12 @@ class Stroke:
         m, gap at the first touch: of the food as this stroke finds it.
     adhesion_work : float
         J, of forces that hold the teeth together while they part (negative forces).
+    rise_time : float
+        s from the first touch to the peak.
+    rise_impulse, fall_impulse : float
+        N s, of pushing forces from the first touch to the peak, and from there until they cease.
+    pull_impulse : float
+        N s, of forces that hold the teeth together after the peak.
     """
 
     start: float
@@ -74,26 +82,26 @@ class Stroke:
     deformation: float
     height: float
     adhesion_work: float
+    rise_time: float
+    rise_impulse: float
+    fall_impulse: float
+    pull_impulse: float
 
 
 @dataclasses.dataclass(frozen=True)
 class TextureProfile:
-    """The two-bite profile (Bourne 1978) of the first two strokes.
+    """The two-bite profile of the first two strokes, by one of two conventions.
 
     Attributes
     ----------
     hardness : float
         N, peak of the first bite.
-    cohesiveness : float
-        Loading work of the second bite over that of the first.
-    springiness : float
-        Deformation of the second bite over that of the first.
+    cohesiveness, springiness, resilience : float
+        Ratios: what is left to the second bite of work and deformation, what the first gives back.
     gumminess, chewiness : float
         N: hardness * cohesiveness, and that times springiness.
-    resilience : float
-        Work that comes back in the first bite over its loading work.
     adhesiveness : float
-        J, work that holds the teeth together after the first bite.
+        J, or N s by the analyser's convention: what holds the teeth together after the first bite.
     """
 
     hardness: float
@@ -105,7 +113,9 @@ class TextureProfile:
     adhesiveness: float
 
 
-def strokes(time: FloatArray, gap: FloatArray, force: FloatArray) -> tuple[Stroke, ...]:
+def strokes(
+    time: FloatArray, gap: FloatArray, force: FloatArray, touch: float = TOUCH
+) -> tuple[Stroke, ...]:
     """Figures of every stroke.
 
     Parameters
@@ -116,6 +126,8 @@ def strokes(time: FloatArray, gap: FloatArray, force: FloatArray) -> tuple[Strok
         m, of the teeth; 0 where they meet.
     force : array, shape (N,)
         N, of the food pushing the teeth apart; negative where it holds them together.
+    touch : float
+        N, above which a force counts as contact.
 
     Raises
     ------
@@ -129,7 +141,7 @@ def strokes(time: FloatArray, gap: FloatArray, force: FloatArray) -> tuple[Strok
         raise InputError('the mouth does not open and close again: there is no stroke')
     ends = [*cuts[1:], len(time) - 1]
     return tuple(
-        _stroke(time[a : b + 1], gap[a : b + 1], force[a : b + 1])
+        _stroke(time[a : b + 1], gap[a : b + 1], force[a : b + 1], touch)
         for a, b in zip(cuts, ends, strict=True)
     )
 
@@ -146,11 +158,42 @@ def openings(gap: FloatArray) -> list[int]:
 
 
 def profile(first: Stroke, second: Stroke) -> TextureProfile:
-    """The two-bite profile; NaN where the first stroke did not touch the food."""
-    if first.peak_force <= TOUCH:  # what is left is the sensor's noise
+    """The profile by work and deformation; NaN where the first stroke did not touch the food.
+
+    Cohesiveness is the ratio of the loading works, springiness that of the deformations; resilience
+    is the part of the first loading work that comes back.
+    """
+    return _profile(
+        first,
+        _ratio(second.loading_work, first.loading_work),
+        _ratio(second.deformation, first.deformation),
+        _ratio(first.loading_work - first.work, first.loading_work),
+        first.adhesion_work,
+    )
+
+
+def analyser_profile(first: Stroke, second: Stroke) -> TextureProfile:
+    """The profile as texture analysers print it; NaN where the first stroke did not touch the food.
+
+    Cohesiveness is the ratio of the areas of force over time, the way back included, springiness
+    that of the times from touch to peak; resilience is the area after the first peak over that
+    before it; adhesiveness is the area of pulling force. At an analyser's constant speed times
+    stand for distances.
+    """
+    return _profile(
+        first,
+        _ratio(second.rise_impulse + second.fall_impulse, first.rise_impulse + first.fall_impulse),
+        _ratio(second.rise_time, first.rise_time),
+        _ratio(first.fall_impulse, first.rise_impulse),
+        first.pull_impulse,
+    )
+
+
+def _profile(
+    first: Stroke, cohesiveness: float, springiness: float, resilience: float, adhesiveness: float
+) -> TextureProfile:
+    if not first.contact_time:  # what is left is the sensor's noise
         return TextureProfile(first.peak_force, *(6 * (math.nan,)))
-    cohesiveness = _ratio(second.loading_work, first.loading_work)
-    springiness = _ratio(second.deformation, first.deformation)
     gumminess = first.peak_force * cohesiveness
     return TextureProfile(
         first.peak_force,
@@ -158,8 +201,8 @@ def profile(first: Stroke, second: Stroke) -> TextureProfile:
         springiness,
         gumminess,
         gumminess * springiness,
-        _ratio(first.loading_work - first.work, first.loading_work),
-        first.adhesion_work,
+        resilience,
+        adhesiveness,
     )
 
 
@@ -168,7 +211,7 @@ def decay(found: tuple[Stroke, ...]) -> float:
 
     Strokes that do not touch the food are left out; NaN with fewer than three others.
     """
-    numbers = [k for k, stroke in enumerate(found) if stroke.peak_force > TOUCH]
+    numbers = [k for k, stroke in enumerate(found) if stroke.contact_time]
     if len(numbers) < 3:
         return math.nan
     slope = np.polyfit(numbers, np.log([found[k].peak_force for k in numbers]), 1)[0]
@@ -179,8 +222,8 @@ def _ratio(a: float, b: float) -> float:
     return a / b if b > 0.0 else math.nan
 
 
-def _stroke(time: FloatArray, gap: FloatArray, force: FloatArray) -> Stroke:
-    touched = force > TOUCH
+def _stroke(time: FloatArray, gap: FloatArray, force: FloatArray, touch: float) -> Stroke:
+    touched = force > touch
     step = -np.diff(gap)
     mean = 0.5 * (force[1:] + force[:-1])
     closing, opening = step > 0.0, step < 0.0
@@ -191,7 +234,7 @@ def _stroke(time: FloatArray, gap: FloatArray, force: FloatArray) -> Stroke:
     nothing = (float(time[0]), float(time[-1]), float(force.max(initial=0.0)), 0.0, work, loading)
     if not touched.any():
         nan = math.nan
-        return Stroke(*nothing, 0.0, 0, nan, nan, nan, nan, nan, adhesion)
+        return Stroke(*nothing, 0.0, 0, *5 * (nan,), adhesion, *3 * (nan,), 0.0)
     first = int(np.argmax(touched))
     breaks = _fractures(time, gap, force)
     rise_end = breaks[0] if breaks else int(np.argmax(force))
@@ -211,7 +254,22 @@ def _stroke(time: FloatArray, gap: FloatArray, force: FloatArray) -> Stroke:
         height - float(gap[touched].min()),
         height,
         adhesion,
+        *_times(time, force, touch),
     )
+
+
+def _times(time: FloatArray, force: FloatArray, touch: float) -> tuple[float, float, float, float]:
+    """Time from first touch to peak (s); impulses (N s) up to the peak, after it, of pulling."""
+    first, top, end = int(np.argmax(force > touch)), int(np.argmax(force)), len(force) - 1
+    ceased = np.flatnonzero(force[top:] <= touch)
+    let_go = top + int(ceased[0]) if len(ceased) else end
+
+    def area(of: FloatArray, a: int, b: int) -> float:
+        return float(trapezoid(of[a : b + 1], time[a : b + 1]))
+
+    push, pull = np.maximum(force, 0.0), np.maximum(-force, 0.0)
+    rise_time = float(time[top] - time[first])
+    return rise_time, area(push, first, top), area(push, top, let_go), area(pull, top, end)
 
 
 def _fractures(time: FloatArray, gap: FloatArray, force: FloatArray) -> list[int]:

@@ -128,6 +128,15 @@ def load_ranges(mechanism: Model, effort: Effort, limits: LoadLimits) -> Iterato
     """Loads of a result, or of each row of a batch, with their ranges.
 
     Forces of the joints are there only where the result was asked to keep limits.
+
+    Parameters
+    ----------
+    mechanism : Model
+        For names and units.
+    effort : Effort
+        Of one row or a batch.
+    limits : LoadLimits
+        The ranges.
     """
     names, units = mechanism.actuated, mechanism.effort_units
     power = effort.actuated * effort.velocity * mechanism.transmission_ratios
@@ -149,7 +158,17 @@ def load_ranges(mechanism: Model, effort: Effort, limits: LoadLimits) -> Iterato
 def binding_loads(
     mechanism: Model, effort: Effort, limits: LoadLimits
 ) -> tuple[RangeViolation, ...]:
-    """Loads of one result that stand at a limit or beyond it."""
+    """Loads of one result that stand at a limit or beyond it.
+
+    Parameters
+    ----------
+    mechanism : Model
+        For names and units.
+    effort : Effort
+        Of one row.
+    limits : LoadLimits
+        The ranges.
+    """
     return tuple(
         group.violation(int(index))
         for group in load_ranges(mechanism, effort, limits)

@@ -15,8 +15,12 @@ from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.model import Model
 from masticator_dynamics.results import Effort, Motion
 
-# A hair of tolerance: a limit written in decimal must not refuse the value it names.
-_SLACK = 1e-12
+# A limit written in decimal must not refuse the value it names, nor a path through it for its
+# rounding. In the quantity's own unit: m, rad, N m.
+SLACK = 1e-9
+# Contacts' poses are computed for so many rows at a time: the kernel keeps Python's lock, and other
+# threads must get their turn.
+_ROWS = 200
 # Efforts chosen within limits keep them to a part of this size.
 LIMITS_KEPT = 1e-8
 
@@ -40,8 +44,9 @@ class RangeViolation:
 
     def __str__(self) -> str:
         """E.g. ``crank_3 position 1.9 rad is outside [-1.7, 1.7] rad``."""
+        quantity = f'{self.quantity} position' if self.quantity in 'xyz' else self.quantity
         return (
-            f'{self.name} {self.quantity} {self.value:.6g} {self.unit} is outside '
+            f'{self.name} {quantity} {self.value:.6g} {self.unit} is outside '
             f'[{self.lower:.6g}, {self.upper:.6g}] {self.unit}'
         )
 
@@ -94,12 +99,12 @@ class RangeRoom:
     @property
     def outside(self) -> npt.NDArray[np.bool_]:
         """Rows (N,) that leave a range, as in :class:`RangeSurvey`."""
-        return self.beyond > _SLACK
+        return self.beyond > SLACK
 
 
 @dataclasses.dataclass(frozen=True)
 class Ranged:
-    """Values (..., n) of one kind and their ranges (n,)."""
+    """Values (..., n) of one kind, their ranges (n,), and by how much (n,) these may be left."""
 
     names: Sequence[str]
     quantity: str
@@ -107,14 +112,15 @@ class Ranged:
     values: FloatArray
     lower: FloatArray
     upper: FloatArray
+    allowance: FloatArray | float = 0.0
 
     def outside(self) -> npt.NDArray[np.bool_]:
         """Which values (..., n) leave their ranges."""
-        return self.beyond() > _SLACK
+        return self.beyond() > SLACK
 
     def beyond(self) -> FloatArray:
-        """How far values (..., n) are outside; negative inside."""
-        return np.maximum(self.lower - self.values, self.values - self.upper)
+        """How far values (..., n) are outside, beyond what is allowed; negative inside."""
+        return np.maximum(self.lower - self.values, self.values - self.upper) - self.allowance
 
     def half_width(self) -> FloatArray:
         """Half width (n,) of the ranges, see :func:`half_width`."""
@@ -147,10 +153,21 @@ def half_width(lower: FloatArray, upper: FloatArray) -> FloatArray:
 def find_violations(
     mechanism: Model, motion: Motion | Effort, effort: Effort | None
 ) -> tuple[RangeViolation, ...]:
-    """Violations of one motion: joint positions and velocities, sockets, efforts."""
+    """Violations of one motion: joint positions and velocities, sockets, efforts.
+
+    Parameters
+    ----------
+    mechanism : Model
+        Its ranges are taken.
+    motion : Motion or Effort
+        Of one row.
+    effort : Effort or None
+        The same row's efforts; None leaves them out.
+    """
+    efforts = None if effort is None else effort.actuated
     return tuple(
         group.violation(int(index))
-        for group in _ranged(mechanism, motion, effort)
+        for group in ranged(mechanism, motion.q, motion.v, efforts)
         for index in np.flatnonzero(group.outside())
     )
 
@@ -158,7 +175,7 @@ def find_violations(
 def survey_ranges(mechanism: Model, batch: Effort) -> RangeSurvey:
     """Violations of many motions at once; what :func:`find_violations` says row by row."""
     survey = RangeSurvey(np.zeros(len(batch.q), dtype=bool))
-    for group in _ranged(mechanism, batch, batch):
+    for group in ranged(mechanism, batch.q, batch.v, batch.actuated):
         outside = group.outside()
         excess = np.where(outside, group.excess(), 0.0)
         row, index = np.unravel_index(np.argmax(excess), excess.shape) if excess.size else (0, 0)
@@ -177,7 +194,7 @@ def range_room(mechanism: Model, motion: Motion | Effort) -> RangeRoom:
     """How much room the positions of joints and sockets have, for rows of motions."""
     names: list[str] = []
     room, beyond = [], []
-    for group in (_joint_positions(mechanism, motion), *_sockets(mechanism, motion)):
+    for group in (_joint_positions(mechanism, motion.q), *_sockets(mechanism, motion.q)):
         ranged = np.isfinite(group.lower) | np.isfinite(group.upper)
         suffix = '' if group.quantity == 'position' else f' {group.quantity}'
         names += [f'{group.names[k]}{suffix}' for k in np.flatnonzero(ranged).tolist()]
@@ -192,33 +209,52 @@ def range_room(mechanism: Model, motion: Motion | Effort) -> RangeRoom:
     return RangeRoom(tuple(names), all_room[rows, nearest], nearest, all_beyond[rows, nearest])
 
 
-def _ranged(mechanism: Model, motion: Motion | Effort, effort: Effort | None) -> Iterator[Ranged]:
-    """Everything that has a range, one kind after the other; for one motion or for rows."""
+def ranged(
+    mechanism: Model,
+    q: FloatArray,
+    v: FloatArray,
+    effort: FloatArray | None,
+    effort_scale: float = 1.0,
+) -> Iterator[Ranged]:
+    """Everything that has a range, one kind after the other; for one motion or for rows.
+
+    Parameters
+    ----------
+    mechanism : Model
+        Its ranges are taken.
+    q, v : (..., n_q) array
+        Tree positions and velocities, m, rad and s.
+    effort : (..., n_u) array or None
+        Actuated efforts; None leaves them out.
+    effort_scale : float
+        Of the range of efforts.
+    """
     limits, joints = mechanism.limits, mechanism.tree_joints
     units = [joint.unit for joint in mechanism.structure.tree.joints]
     rates = [f'{unit}/s' for unit in units]
-    yield _joint_positions(mechanism, motion)
-    yield Ranged(joints, 'velocity', rates, motion.v, -limits.velocity, limits.velocity)
-    yield from _sockets(mechanism, motion)
+    yield _joint_positions(mechanism, q)
+    yield Ranged(joints, 'velocity', rates, v, -limits.velocity, limits.velocity)
+    yield from _sockets(mechanism, q)
     if effort is not None:
-        (low, high), names = mechanism.effort_range, mechanism.effort_units
-        slack = LIMITS_KEPT * mechanism.effort_limits
-        slack[np.isinf(slack)] = 0.0
-        yield Ranged(
-            mechanism.actuated, 'effort', names, effort.actuated, low - slack, high + slack
-        )
+        low, high = (effort_scale * bound for bound in mechanism.effort_range)
+        kept = LIMITS_KEPT * effort_scale * mechanism.effort_limits
+        kept[np.isinf(kept)] = 0.0
+        yield Ranged(mechanism.actuated, 'effort', mechanism.effort_units, effort, low, high, kept)
 
 
-def _joint_positions(mechanism: Model, motion: Motion | Effort) -> Ranged:
+def _joint_positions(mechanism: Model, q: FloatArray) -> Ranged:
     limits, joints = mechanism.limits, mechanism.tree_joints
     units = [joint.unit for joint in mechanism.structure.tree.joints]
-    return Ranged(joints, 'position', units, motion.q, limits.lower, limits.upper)
+    return Ranged(joints, 'position', units, q, limits.lower, limits.upper)
 
 
-def _sockets(mechanism: Model, motion: Motion | Effort) -> Iterator[Ranged]:
+def _sockets(mechanism: Model, q: FloatArray) -> Iterator[Ranged]:
     """Where the contacts are."""
+    parts = [q] if q.ndim == 1 else [q[k : k + _ROWS] for k in range(0, max(len(q), 1), _ROWS)]
     for contact in mechanism.description.contacts:
-        position, _ = frame_poses(mechanism, motion.q, contact.frame)
+        position = np.concatenate(
+            [frame_poses(mechanism, part, contact.frame)[0] for part in parts]
+        )
         for index, axis in enumerate('xyz'):
             interval = getattr(contact.range, axis)
             if interval is not None:

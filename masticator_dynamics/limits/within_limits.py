@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from masticator_dynamics.actuation.distribution import Distribution
 from masticator_dynamics.actuation.limited_pieces import (
     Problem,
     least_excess,
     limit_efforts,
     workspace,
 )
-from masticator_dynamics.actuation.packing import Distribution
-from masticator_dynamics.engine import evaluate as engine
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.limits.load_limits import LoadLimits, load_ranges
@@ -39,6 +38,21 @@ def keep_limits(
     nearest: bool,
 ) -> None:
     """Replace, in rows of output (N, ...), what does not keep limits.
+
+    Parameters
+    ----------
+    mechanism : Evaluator
+        For names, in messages.
+    distribution : Distribution
+        How efforts are distributed, with the limits.
+    given : (N, 3 n_y + 6) array
+        Rows of input.
+    rows : (N, ...) array
+        Rows of output; those that leave limits are replaced.
+    limits : LoadLimits
+        The limits to keep.
+    nearest : bool
+        Whether limits that cannot be met are exceeded by as little as possible, not refused.
 
     Raises
     ------
@@ -72,7 +86,7 @@ class _OneRow:
     ):
         self._mechanism, self._distribution, self._limits = mechanism, distribution, limits
         self._given, self._row = given, row
-        self._tables, self._slices = distribution.tables, distribution.slices
+        self._slices = distribution.slices
         self._contact_rows = mechanism.contact_rows
 
     def keep(self, slack: float = 0.0) -> bool:
@@ -102,6 +116,8 @@ class _OneRow:
         shortfall = -amounts[1 + free : 1 + free + freedoms]
         self._given = asked.copy()
         self._given[accelerations] -= shortfall
+        q = self._row[self._slices['q']]
+        self._row[:] = self._distribution.reference(self._given[None], q[None])[0]
         if not self.keep(slack=NEAR):
             # Nothing is left to choose.
             self._report(np.delete(amounts, slice(1 + free, 1 + free + freedoms)), 0.0)
@@ -134,15 +150,15 @@ class _OneRow:
         )
 
     def _evaluate(self, given: FloatArray) -> None:
-        """Fill row and tables."""
-        self._distribution.run(engine.FEEDFORWARD, given, self._row)
+        """What each cause does, at the pose of the row."""
+        self._tables = self._distribution.tables(given, self._row[self._slices['q']])
 
     def _problem(self) -> Problem:
         """What the tables say of the row evaluated last."""
         mechanism, tables, limits = self._mechanism, self._tables, self._limits
         actuators, contacts = len(mechanism.actuated), len(mechanism.contacts)
-        free = tables['contact'].shape[1] - 1
-        joint_forces = tables['forces'][3 * actuators :]
+        free = tables['efforts'].shape[1] - 1 - contacts
+        joint_forces = tables['forces']
         causes = np.vstack(
             [
                 tables['efforts'], tables['bearing'], joint_forces,
@@ -153,17 +169,16 @@ class _OneRow:
         lowest, highest = limits.effort_bounds(velocity)
         at_actuators = np.vstack(
             [
-                tables['weights'][:actuators], tables['drag'][:actuators],
-                tables['rubbing'][:actuators], highest, -lowest, half_width(lowest, highest),
-                limits.axial_force, limits.radial_force,
+                tables['weights'], tables['drag'], tables['rubbing'], highest, -lowest,
+                half_width(lowest, highest), limits.axial_force, limits.radial_force,
             ]
         )  # fmt: skip
-        rubs = tables['friction'][: 3 * contacts].reshape(-1, 3).any(axis=1)
+        rubs = tables['friction'].any(axis=1)
         low, high = limits.contact_low, limits.contact_high
         scale = np.maximum(half_width(low, high), SMALLEST_SCALE)
         at_contacts = np.vstack([rubs.astype(float), low, high, scale])
         sizes = np.array([actuators, free, contacts, len(joint_forces)])
-        goal = np.array([*self._distribution.goals[2:], 0.0])
+        goal = np.array([*self._distribution.weights[2:], 0.0])
         return Problem(sizes, causes, at_actuators, at_contacts, goal)
 
     def _problem_with_accelerations(self, asked: FloatArray, where: slice) -> Problem:
@@ -203,17 +218,17 @@ class _OneRow:
         """Write efforts and forces for amounts of the causes into the row of output."""
         tables, slices, row = self._tables, self._slices, self._row
         mechanism = self._mechanism
-        actuators, contacts = len(mechanism.actuated), len(mechanism.contacts)
+        contacts = len(mechanism.contacts)
         bearing = tables['bearing'] @ amounts
         across = np.hypot(bearing[0::3], bearing[1::3])
-        friction = tables['drag'][:actuators] + tables['rubbing'][:actuators] * across
+        friction = tables['drag'] + tables['rubbing'] * across
         row[slices['effort']] = tables['efforts'] @ amounts + friction
         row[slices['friction']] = friction
         row[slices['bearing_force']] = bearing
         row[slices['multipliers']] = tables['multipliers'] @ amounts
-        rubbing = np.repeat(amounts[len(amounts) - contacts :], 3)
-        pull = rubbing * tables['friction'][: 3 * contacts] + tables['viscous'][: 3 * contacts]
-        row[slices['contact_friction']] = -pull
+        rubbing = amounts[len(amounts) - contacts :, None]
+        pull = rubbing * tables['friction'] + tables['viscous']
+        row[slices['contact_friction']] = -pull.ravel()
         row[slices['optimality']] = slope
         left = float(np.abs(tables['loads'] @ amounts).max(initial=0.0))
         row[slices['report']][4] = max(row[slices['report']][4], left)

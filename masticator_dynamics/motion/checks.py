@@ -66,7 +66,17 @@ def checked_rows(
 
 
 def checked_end(value: npt.ArrayLike, what: str, n: int) -> FloatArray:
-    """Return the derivative (n,) that an end is given, finite."""
+    """Return the derivative (n,) that an end is given, finite.
+
+    Parameters
+    ----------
+    value : (n,) array_like
+        Velocity or acceleration.
+    what : str
+        Which, for the message.
+    n : int
+        Coordinates.
+    """
     v = np.asarray(value, dtype=float)
     if v.shape != (n,) or not np.isfinite(v).all():
         raise InputError(f'{what} at an end must be {n} finite numbers, not {shown(v)}')

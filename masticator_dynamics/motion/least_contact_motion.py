@@ -209,13 +209,18 @@ class LeastContactMotion:
         poses, rates, _ = path.sample(times)
         return _times(self.tree_motion(poses, times)[1], rates)
 
-    def judge(
-        self, q: FloatArray, tangent: FloatArray, targets: FloatArray
-    ) -> tuple[FloatArray, float]:
+    def judge(self, q: FloatArray, targets: FloatArray) -> tuple[FloatArray, float]:
         """Distances (N,) of the frame from targets and the smallest margin of a contact, m.
 
         The margin is the distance of a contact to the ends of its range: negative outside,
         infinite without ranges.
+
+        Parameters
+        ----------
+        q : (N, n_q) array
+            Tree positions, m and rad.
+        targets : (N, 3) array
+            Positions of the frame, m, base axes.
         """
         distance = np.linalg.norm(self._chain.poses(q)[0] - targets, axis=1)
         margin = np.inf

@@ -85,7 +85,17 @@ class MotionPath:
     def constant(
         cls, position: npt.ArrayLike, *, time: float = 0.0, names: Sequence[str] = ()
     ) -> 'MotionPath':
-        """Hold one pose, position (n,), at rest."""
+        """Hold one pose, position (n,), at rest.
+
+        Parameters
+        ----------
+        position : (n,) array_like
+            Independent coordinates, m and rad.
+        time : float
+            From when on, s.
+        names : sequence of str
+            Of the coordinates, for messages.
+        """
         p = checked_rows(
             np.atleast_2d(np.asarray(position, dtype=float)), 'position', np.array([time]), names
         )[0]

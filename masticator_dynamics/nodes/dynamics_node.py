@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
@@ -32,4 +30,4 @@ def main() -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    process.leave(main())

@@ -36,4 +36,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    code = main()
+    from masticator_dynamics.nodes.common import process  # only now: it imports rclpy
+
+    process.leave(code)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import sys
 from typing import Annotated
 
 from geometry_msgs.msg import Point
@@ -113,4 +112,4 @@ def main() -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    process.leave(main())

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from typing import Annotated
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -140,4 +139,4 @@ def main() -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    process.leave(main())

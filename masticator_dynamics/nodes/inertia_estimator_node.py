@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -146,4 +145,4 @@ def main() -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    process.leave(main())

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -75,4 +74,4 @@ def main() -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    process.leave(main())

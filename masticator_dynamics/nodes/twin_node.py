@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import time
 from typing import Annotated
 
@@ -22,6 +21,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN
+from masticator_dynamics.nodes.common.instant import both_clocks
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
@@ -93,6 +93,7 @@ class Twin:
 
     def __init__(self, node: ManagedNode, settings: TwinSettings):
         self._node = node
+        self._now = lambda: node.get_clock().now().nanoseconds
         drives = load_drives(settings.drives)
         mechanism = Mechanism(with_rotors(settings.mechanism, drives))
         self._simulation = TwinSimulation(
@@ -199,7 +200,8 @@ class Twin:
         """Called by the simulation's thread, between two of its steps."""
         plant = self._simulation.plant
         # Steps that were late follow closely; their times do not.
-        time = self._node.get_clock().now().nanoseconds - round(self._simulation.age * 1e9)
+        now, steady = both_clocks(self._now)
+        time = now - round(self._simulation.age(steady) * 1e9)
         q = plant.tree_positions
         self._states.publish(self._state_bytes.filled(time, q, plant.tree_velocities))
         if self._tooth is not None:
@@ -227,4 +229,4 @@ def main() -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    process.leave(main())

@@ -123,10 +123,9 @@ class TwinSimulation:
         """The longest (s) by which the drives came late since the last call."""
         return self._simulator.real_time.behind.take()
 
-    @property
-    def age(self) -> float:
-        """How old (s) the plant's state is; for ``report``."""
-        return self._simulator.age
+    def age(self, now: float) -> float:
+        """How old (s) the plant's state is at a time of the monotonic clock; for ``report``."""
+        return self._simulator.age(now)
 
     def start(self) -> None:
         """Let time go on."""

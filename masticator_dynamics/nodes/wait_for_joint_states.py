@@ -9,7 +9,6 @@ controller that is active by then holds NaN, and calls every goal reached.
 from __future__ import annotations
 
 import math
-import sys
 import time
 from typing import Any
 
@@ -60,4 +59,4 @@ def main() -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    process.leave(main())

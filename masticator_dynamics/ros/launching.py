@@ -23,7 +23,7 @@ from launch.launch_context import LaunchContext
 from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
-from launch_ros.actions import LifecycleNode, Node
+from launch_ros.actions import Node
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.errors import InputError
@@ -146,9 +146,28 @@ def own_node(
     remappings: Sequence[tuple[str, str]] = (),
     **process: Any,
 ) -> Node:
-    """Start a node of this package with its file in config/, or another, and more parameters."""
+    """Start a node of this package with its file in config/, or another, and more parameters.
+
+    As a plain node, since it activates itself: for a `LifecycleNode`, launch makes a node of its
+    own, which nobody needs and whose end Ctrl-C would have to wait for.
+
+    Parameters
+    ----------
+    name : str
+        The node; its executable is ``<name>_node``.
+    value : dict
+        Values of the launch arguments.
+    parameters : dict, optional
+        They take precedence over the file's.
+    file : str
+        Parameter file; empty: that of the node in config/.
+    remappings : sequence of tuple
+        From and to.
+    process
+        Further arguments of the launch action.
+    """
     common = {'mechanism': value['mechanism'], 'use_sim_time': is_true(value['use_sim_time'])}
-    return LifecycleNode(
+    return Node(
         package='masticator_dynamics',
         executable=f'{name}_node',
         name=name,
@@ -228,7 +247,17 @@ def plots(description: MechanismDescription, value: Values) -> Node:
 def wait_for_joint_states(
     value: Values, joints: Sequence[str], remappings: Sequence[tuple[str, str]]
 ) -> Node:
-    """A process that ends when all these joints have measured positions."""
+    """A process that ends when all these joints have measured positions.
+
+    Parameters
+    ----------
+    value : dict
+        Values of the launch arguments.
+    joints : sequence of str
+        Those to wait for.
+    remappings : sequence of tuple
+        From and to.
+    """
     return Node(
         package='masticator_dynamics',
         executable='wait_for_joint_states',

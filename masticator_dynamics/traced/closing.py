@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.status import SINGULAR, RefusedError
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint, Stage, chain
 from masticator_dynamics.traced.constraints import Equation, in_base_axes, stage_equations
 from masticator_dynamics.traced.functions import angle_of, nearest_turn
 from masticator_dynamics.traced.matrices import inverse
 from masticator_dynamics.traced.numbers import (
+    Number,
     absolute,
     greater,
     is_known,
@@ -36,7 +38,8 @@ LARGEST_TURN = 0.3  # rad per Newton step, as in the engine
 LARGEST_SLIDE = 0.3  # of the mechanism's size
 CLOSED_GAP = 1e-13  # m or rad
 STEP_TOLERANCE = 3e-7  # of the largest step, for the last one; what is left is about its square
-REGULAR = 1e-4  # determinant over the lengths of its columns; the engine's refusal is at 1e-6
+REGULAR = 1e-4  # determinant over the lengths of its columns
+SMALLEST_SINE = 1e-6  # of the angle between a column and the others; below it is singular
 CERTAIN_COSINE = 0.0  # of the turn from home, which Newton steps may not have exceeded
 
 Turn = tuple[Any, Any]  # sine and cosine
@@ -83,7 +86,11 @@ class Closing:
         if positions is not None:
             for joint in stage.unknowns:
                 self.positions[id(joint)] = positions[joint.joints[0]]
-            self._measure()
+            determinant = self._measure()
+            if isinstance(determinant, Number):
+                self._check_regular(determinant)
+            else:
+                self._refuse_singular()
             return
         if all(stage.formula):
             self._universal_limb()
@@ -129,14 +136,28 @@ class Closing:
         """Conditions that the poses are closed, regular and of home's orientation."""
         sign = stacked([[np.sign(np.linalg.det(rates))] for rates in self.stage.home_jacobian])[0]
         self.conditions.append(determinant * sign)
+        self._check_regular(determinant)
+        for equation in self.equations:
+            if not is_known(equation.gap, 0.0):
+                self.conditions.append(CLOSED_GAP - absolute(equation.gap))
+
+    def _check_regular(self, determinant: Any) -> None:
         columns = zip(*self.jacobian, strict=True)
         lengths: Any = REGULAR**2
         for column in columns:
             lengths = lengths * total(x * x for x in column)
         self.conditions.append(determinant * determinant - lengths)
-        for equation in self.equations:
-            if not is_known(equation.gap, 0.0):
-                self.conditions.append(CLOSED_GAP - absolute(equation.gap))
+
+    def _refuse_singular(self) -> None:
+        """On floats: refuse what has fewer than about ten digits.
+
+        Measured is the sine of the angle between a column of the Jacobian and the others, free of
+        units.
+        """
+        columns, rows = np.linalg.norm(self.jacobian, axis=0), np.linalg.norm(self.inverse, axis=1)
+        sine = 1.0 / max(1.0, *(columns * rows))
+        if not (sine >= SMALLEST_SINE and np.isfinite(self.inverse).all()):
+            raise RefusedError(SINGULAR, len(self._before), float(sine))
 
     # Newton's iteration
 

@@ -215,6 +215,13 @@ def height(numbers: FloatArray, x: Any, y: Any) -> list[Any]:
     """Height, slopes and curvatures of a surface, as ``engine.seen.surface_height``.
 
     The cell is found by selecting its coefficients; not a number outside.
+
+    Parameters
+    ----------
+    numbers : array
+        Of an ``engine.surface.Surface``.
+    x, y : number
+        Where on it, m.
     """
     cells_x, cells_y, order_x, order_y = (int(n) for n in numbers[:4])
     ends_x = numbers[4 : 5 + cells_x].tolist()
@@ -298,10 +305,26 @@ _KINDS = {
 
 
 def equations(constraints: tuple[Constraint, ...], body: Find, position: Find) -> list[Equation]:
-    """Equations of a constraint at the present poses; one constraint per lane."""
+    """Equations of a constraint at the present poses; one constraint per lane.
+
+    Parameters
+    ----------
+    constraints : tuple of Constraint
+        Alike but for their numbers, one per lane.
+    body, position : callable
+        Give a body's pose and a joint's position by index.
+    """
     return _KINDS[constraints[0].kind](_Ends(constraints, body, position))
 
 
 def stage_equations(stage: Stage, body: Find, position: Find) -> list[Equation]:
-    """Equations of all constraints of a stage, in their order."""
+    """Equations of all constraints of a stage, in their order.
+
+    Parameters
+    ----------
+    stage : Stage
+        Whose loops are closed.
+    body, position : callable
+        Give a body's pose and a joint's position by index.
+    """
     return [e for constraints in stage.constraints for e in equations(constraints, body, position)]

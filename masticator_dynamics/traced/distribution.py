@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.causes import Causes
 from masticator_dynamics.traced.evaluation import LARGEST_SQUARE, largest
@@ -39,13 +40,12 @@ class Distribution:
     """
 
     def __init__(self, run: InverseDynamics, goals: Mapping[str, float], friction: bool):
-        self._run, self._friction = run, friction
+        self._run = run
         description = run.plan.description
         run.comment('What each cause of the efforts does: load, free efforts, contact friction')
-        observed = tuple(description.force_joints) if goals.get('joint-force') else ()
-        self._causes = Causes(run, friction, observed)
+        self._causes = Causes(run, friction, observed_joints(description, goals))
         run.comment('The best free efforts for each pattern of contact signs')
-        goal = self._goal(goals)
+        goal = goal_of(run, goals, friction)
         conditions = run.forces.conditions
         free, rubbing, self.optimality = best_of(self._causes, goal, conditions)
         run.comment('Efforts and forces with the best of them')
@@ -64,31 +64,6 @@ class Distribution:
         ]
         sizes = [*self.efforts(), *self.multipliers()]
         conditions.append(LARGEST_SQUARE - total(x * x for x in sizes))
-
-    def _goal(self, goals: Mapping[str, float]) -> Goal:
-        """The goal's weights at this motion, and the friction of the actuated joints."""
-        run = self._run
-        motors = run.forces.motors
-        rates = [run.joint_rate(m.joint.body)[1] for m in motors]
-        fastest: Any = 0.0
-        for rate in rates:
-            fastest = greater(absolute(rate), fastest)
-        fastest = -lane_least(-fastest)
-        torque, power = goals.get('torque', 0.0), goals.get('power', 0.0)
-        weights = []
-        for m, rate in zip(motors, rates, strict=True):
-            slow = 1e-3 * fastest
-            squared = select(fastest, rate * rate + slow * slow, 1.0) if power else 0.0
-            weights.append(torque + power * (m.ratio * m.ratio * squared))
-        drag, rubbing = friction_of_actuators(run, self._friction)
-        return Goal(
-            weights if torque or power else [],
-            drag,
-            rubbing,
-            [m.lanes for m in motors],
-            goals.get('joint-force', 0.0),
-            goals.get('contact-force', 0.0),
-        )
 
     def _sum(self, per_cause: list[Any]) -> Any:
         """A quantity for the best amounts of the causes."""
@@ -130,3 +105,45 @@ class Distribution:
         """Force of each actuated joint on its child, N, the joint's axes, one after the other."""
         parts = [self._run.per_actuator([force[x] for force in self._bearing]) for x in range(3)]
         return [x for force in zip(*parts, strict=True) for x in force]
+
+
+def observed_joints(
+    description: MechanismDescription, goals: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Joints of which the goals look at the transmitted force."""
+    return tuple(description.force_joints) if goals.get('joint-force') else ()
+
+
+def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) -> Goal:
+    """The goal's weights at this motion, and the friction of the actuated joints.
+
+    Parameters
+    ----------
+    run : InverseDynamics
+        The evaluation.
+    goals : mapping
+        Weights of what is kept least.
+    friction : bool
+        Whether joints and contacts have friction.
+    """
+    motors = run.forces.motors
+    rates = [run.joint_rate(m.joint.body)[1] for m in motors]
+    fastest: Any = 0.0
+    for rate in rates:
+        fastest = greater(absolute(rate), fastest)
+    fastest = -lane_least(-fastest)
+    torque, power = goals.get('torque', 0.0), goals.get('power', 0.0)
+    weights = []
+    for m, rate in zip(motors, rates, strict=True):
+        slow = 1e-3 * fastest
+        squared = select(fastest, rate * rate + slow * slow, 1.0) if power else 0.0
+        weights.append(torque + power * (m.ratio * m.ratio * squared))
+    drag, rubbing = friction_of_actuators(run, friction)
+    return Goal(
+        weights if torque or power else [],
+        drag,
+        rubbing,
+        [m.lanes for m in motors],
+        goals.get('joint-force', 0.0),
+        goals.get('contact-force', 0.0),
+    )

@@ -42,8 +42,7 @@ class Evaluation:
         All that is asked; the rest is taken from it.
     y, y_dot, y_ddot, wrench : sequence
         Independent positions and their derivatives; wrench on the platform, where more follow,
-        wrenches on all bodies, as in ``engine.dynamics.tree_load``. Limbs must then not share
-        lanes.
+        wrenches on all bodies, base axes, about their origins. Limbs must then not share lanes.
     driving : collection of str
         Actuated joints that are powered.
     share : bool
@@ -125,6 +124,16 @@ class Evaluation:
     def accelerations(self) -> list[Any]:
         """Of all joints."""
         return self._per_joint(lambda i, joint: self.motions[i].acceleration[id(joint)])
+
+    def bodies(self) -> list[Any]:
+        """Rotation, origin, force and moment of all bodies at present, body by body."""
+
+        def numbers(body: Body) -> list[Any]:
+            rotation = [x for row in body.rotation for x in row]
+            return [*rotation, *body.position, *body.force, *body.moment]
+
+        columns = [self._per_joint(lambda i, joint, x=x: numbers(joint.body)[x]) for x in range(18)]
+        return [x for row in zip(*columns, strict=True) for x in row]
 
     def tangent(self) -> list[Any]:
         """Velocities of all joints per independent velocity, row by row."""

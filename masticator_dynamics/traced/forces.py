@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.status import NOT_ACTUATED, WEAK_ACTUATION, RefusedError
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint, Plan, Stage, carrier, chain, is_base
 from masticator_dynamics.traced.closing import Closing
 from masticator_dynamics.traced.matrices import cholesky, solve_factored
 from masticator_dynamics.traced.motion import StageMotion
 from masticator_dynamics.traced.numbers import (
+    Number,
     is_known,
     lane_sum,
     stacked,
@@ -27,7 +29,7 @@ from masticator_dynamics.traced.vectors import Vector
 # Remaining square of a motor column over its own: the factorisation by Cholesky squares the
 # condition, and below this the engine's orthogonal one is better by more than a digit in 1e-11.
 STRENGTH = 1e-5
-WEAK = 1e-11  # of the square of the usual rate; the engine refuses below 1e-12
+WEAK = 1e-11  # of the square of the usual rate; below that of WEAK_ACTUATION it is refused
 
 Efforts = dict[int, Any]  # by the identity of a joint
 Pair = tuple[Vector, Vector]
@@ -274,8 +276,19 @@ class Forces:
         return found
 
     def factor(self) -> None:
-        """Cholesky factor of the motors' rates, squared; reciprocals on the diagonal."""
+        """Cholesky factor of the motors' rates, squared; reciprocals on the diagonal.
+
+        On floats the rates themselves are factored, which does not square the condition.
+
+        Raises
+        ------
+        RefusedError
+            On floats, where the motors lose control.
+        """
         size = len(self._plan.independent)
+        if self._known:
+            self._factor_rates()
+            return
         gram = [
             [total(lane_sum(m.rates[a] * m.rates[b], m.lanes) for m in self.motors)
              for b in range(a + 1)]
@@ -287,6 +300,21 @@ class Forces:
             self.conditions.append(rest - gram[j][j] * STRENGTH)
             self.conditions.append(rest - WEAK * usual[j] ** 2)
 
+    def _factor_rates(self) -> None:
+        rates = np.array([m.rates for m in self.motors], dtype=float)
+        rates = rates.reshape(len(self.motors), len(self._plan.independent))
+        self._basis, self._triangle = np.linalg.qr(rates)
+        usual = np.maximum(self._usual_rates(), np.abs(rates).max(axis=0, initial=0.0))
+        left = np.abs(np.diagonal(self._triangle))
+        if len(left) < len(usual) or not (left > WEAK_ACTUATION * usual).all():
+            raise RefusedError(NOT_ACTUATED)
+
+    @property
+    def _known(self) -> bool:
+        """Whether this is computed on floats, none of them in lanes."""
+        recorded = any(isinstance(x, Number) for x in self._wrench)
+        return not recorded and all(m.lanes == 1 for m in self.motors)
+
     def _usual_rates(self) -> FloatArray:
         plan = self._plan
         actuators = plan.description.actuators
@@ -296,6 +324,9 @@ class Forces:
 
     def least_norm(self, freedoms: list[Any]) -> list[Any]:
         """Efforts of the motors that supply a generalised force with the least norm."""
+        if self._known:
+            along = np.linalg.solve(self._triangle.T, np.array(freedoms, dtype=float))
+            return (self._basis @ along).tolist()
         x = solve_factored(self._lower, freedoms)
         return [total(r * f for r, f in zip(m.rates, x, strict=True)) for m in self.motors]
 

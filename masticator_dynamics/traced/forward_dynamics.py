@@ -479,7 +479,13 @@ def _stands(changes: list[tuple[Any, Any]]) -> Any:
 
 
 def reported(freedoms: int, actuated: int, contacts: int) -> dict[str, slice]:
-    """Where each part of :meth:`ForwardDynamics.report` stands."""
+    """Where each part of :meth:`ForwardDynamics.report` stands.
+
+    Parameters
+    ----------
+    freedoms, actuated, contacts : int
+        How many there are.
+    """
     lengths = {
         'report': 3,  # kinetic and potential energy (J), largest force left unbalanced (N or N m)
         'y_ddot': freedoms,

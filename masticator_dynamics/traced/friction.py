@@ -28,7 +28,7 @@ from masticator_dynamics.traced.numbers import (
 from masticator_dynamics.traced.vectors import Vector
 
 if TYPE_CHECKING:
-    from masticator_dynamics.description.schema import Contact as ContactData
+    from masticator_dynamics.description.data import Contact as ContactData
 
 REST = 1e-12  # of the velocities that cancel, or of the fastest joint
 

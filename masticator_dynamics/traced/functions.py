@@ -14,6 +14,8 @@ from masticator_dynamics.traced.numbers import (
     Number,
     Scalar,
     absolute,
+    greater,
+    lesser,
     nearest_integer,
     select,
     sign_of,
@@ -36,6 +38,13 @@ _ARCTANGENT = (
     6.66107313738753120669e-02, -5.83357013379057348645e-02, 4.97687799461593236017e-02,
     -3.65315727442169155270e-02, 1.62858201153657823623e-02,
 )  # fmt: skip
+_TANGENT = (  # of the series of the hyperbolic tangent, from x^3 on
+    -1.0 / 3.0, 2.0 / 15.0, -17.0 / 315.0, 62.0 / 2835.0, -1382.0 / 155925.0,
+    21844.0 / 6081075.0, -929569.0 / 638512875.0, 6404582.0 / 10854718875.0,
+    -443861162.0 / 1856156927625.0, 18888466084.0 / 194896477400625.0,
+)  # fmt: skip
+_DOUBLED = 6  # times
+_ONE = 20.0  # where the tangent is one but for rounding
 _PI_HIGH, _PI_LOW = 3.141592653589793116, 1.2246467991473532e-16
 
 
@@ -66,6 +75,28 @@ def angle_of(sine: Scalar, cosine: Scalar) -> Any:
 def nearest_turn(angle: Scalar, home: Scalar) -> Any:
     """The angle, by whole turns, that is closest to home."""
     return angle - nearest_integer((angle - home) * (0.5 / math.pi)) * (2.0 * math.pi)
+
+
+def hyperbolic_tangent(x: Scalar) -> Any:
+    """To some units in the last place: its series, and the tangent of the double, six times."""
+    part = lesser(greater(x, -_ONE), _ONE) * 0.5**_DOUBLED
+    square = part * part
+    value: Any = part + part * square * _polynomial(_TANGENT, square)
+    for _ in range(_DOUBLED):
+        value = 2.0 * value / (1.0 + value * value)
+    return value
+
+
+def exponential(x: Scalar) -> Any:
+    """Of numbers within some units of zero, or digits are lost."""
+    half = hyperbolic_tangent(0.5 * x)
+    return (1.0 + half) / (1.0 - half)
+
+
+def whole_below(x: Scalar) -> Any:
+    """The greatest integer that is not above a number of less than 2^51."""
+    nearest = nearest_integer(x)
+    return nearest - select(nearest - x, 1.0, 0.0)
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Scalar) -> Any:

@@ -19,12 +19,14 @@ class InverseDynamics(Evaluation):
     Parameters
     ----------
     given : sequence, length 3 n_y + 6 or more
-        y, y_dot, y_ddot, wrench on the platform; where more follow, wrenches on all bodies, as in
-        ``engine.dynamics.tree_load``. Limbs must then not share lanes.
+        y, y_dot, y_ddot, wrench on the platform; where more follow, wrenches on all bodies, as of
+        :class:`Evaluation`. Limbs must then not share lanes.
     driving : collection of str
         Actuated joints that are powered.
     share : bool
         Put limbs alike into lanes.
+    positions : sequence, optional
+        As of :class:`Evaluation`.
     """
 
     def __init__(
@@ -34,11 +36,12 @@ class InverseDynamics(Evaluation):
         given: Vector,
         driving: Collection[str],
         share: bool = True,
+        positions: Vector | None = None,
     ):
         count = len(description.independent)
         y, y_dot, y_ddot = (given[i * count : (i + 1) * count] for i in range(3))
-        motion = y, y_dot, y_ddot
-        super().__init__(description, structure, given, motion, given[3 * count :], driving, share)
+        motion, wrench = (y, y_dot, y_ddot), given[3 * count :]
+        super().__init__(description, structure, given, motion, wrench, driving, share, positions)
         self.forces.factor()
         self.forces.inertial()
         needed = self.forces.balance().freedoms

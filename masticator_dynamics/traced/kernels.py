@@ -14,31 +14,27 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.traced import object_cache, python_entry
-from masticator_dynamics.traced.distribution import Distribution
-from masticator_dynamics.traced.evaluation import Evaluation
-from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
-from masticator_dynamics.traced.llvm_ir import row_function, rows_function
+from masticator_dynamics.files import kept
+from masticator_dynamics.traced import python_entry
 from masticator_dynamics.traced.machine_code import (
     Library,
     generator_version,
     object_code,
     this_processor,
 )
-from masticator_dynamics.traced.numbers import Graph, Scalar, TooLargeError
+from masticator_dynamics.traced.numbers import TooLargeError
 
-MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
-Outputs = Callable[[InverseDynamics], list[Scalar]]
+Outputs = Callable[[Any], list[Any]]  # of an evaluation, see `outputs.py`
 COUNTS, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of what is told
 
 
 class Kernels:
     """What is computed for a mechanism by machine code of its own.
 
-    Asked are y, y_dot, y_ddot and wrench, and with ``loads`` wrenches on all bodies (see
-    ``engine.dynamics.tree_load``); rows that are longer than asked go to code of that kind. Told
-    is 1 where it counts and 0 where the engine has to look, then closure residual, balance
-    residual, efforts and multipliers.
+    Asked are y, y_dot, y_ddot and wrench, and with ``loads`` wrenches on all bodies, base axes,
+    about their origins; rows that are longer than asked go to code of that kind. Told is 1 where it
+    counts and 0 where the reference has to look, then closure residual, balance residual, efforts
+    and multipliers.
 
     Parameters
     ----------
@@ -46,6 +42,8 @@ class Kernels:
         Powered actuators.
     loads : bool
         Wrenches on all bodies.
+    at_positions : bool
+        Positions of all joints follow what is asked: loops have been closed by other means.
     """
 
     def __init__(
@@ -54,6 +52,7 @@ class Kernels:
         structure: Structure,
         driving: Sequence[str],
         loads: bool = False,
+        at_positions: bool = False,
     ):
         self._description, self._structure = description, structure
         self._driving = tuple(driving)
@@ -61,14 +60,14 @@ class Kernels:
         self.rows = sum(c.size for c in structure.constraints)
         self.told = EFFORT + self.actuators + self.rows
         self.tree = len(structure.tree.joints)
-        self._loads = loads
-        self.asked = 3 * self.freedoms + 6 + (6 * self.tree if loads else 0)
+        self._loads, self._at_positions = loads, at_positions
+        self.asked = 3 * self.freedoms + 6 + self.tree * (6 * loads + at_positions)
 
     reason = ''  # why there is no machine code
 
     @functools.cached_property
     def available(self) -> bool:
-        """Whether there is machine code for this mechanism; else the engine serves it alone."""
+        """Whether there is machine code for this mechanism; else the reference serves it alone."""
         if not (self.freedoms and self.actuators):
             self.reason = 'it has no freedoms, or no actuators'
             return False
@@ -80,50 +79,78 @@ class Kernels:
         return True
 
     def entry(
-        self, result: type, mechanism: object, otherwise: Callable[..., Any]
-    ) -> Callable[..., Any] | None:
+        self, code: Code, result: type, mechanism: object, otherwise: Callable[..., Any]
+    ) -> python_entry.Entry | None:
         """The generated function for Python; see :mod:`masticator_dynamics.traced.python_entry`.
 
         None where there is no machine code, or no entry on this platform.
+
+        Parameters
+        ----------
+        result : type
+            Class of the results.
+        mechanism : object
+            What they are results of.
+        otherwise : callable
+            Called with arguments that machine code does not serve.
         """
         if not self.available or not python_entry.supported():
             return None
-        row, sizes = self.evaluate.row, (self.freedoms, self.actuators)
-        address = row.address('entry')
-        return python_entry.callable_entry(address, row, result, mechanism, otherwise, sizes)
+        sizes = self.freedoms, self.actuators
+        return python_entry.Entry(code.row, result, mechanism, otherwise, sizes)
 
     @functools.cached_property
     def loaded(self) -> Kernels:
         """The same with wrenches on all bodies."""
-        return Kernels(self._description, self._structure, self._driving, True)
+        return Kernels(self._description, self._structure, self._driving, True, self._at_positions)
+
+    @functools.cached_property
+    def at_positions(self) -> Kernels:
+        """The same for loops that have been closed by other means."""
+        return Kernels(self._description, self._structure, self._driving, self._loads, True)
 
     @functools.cached_property
     def evaluate(self) -> Code:
         """What is told (..., told) of what is asked, one row or many (..., asked)."""
-        return Code(self, 'row', told, self.told, self._entry_text)
+        return Code(self, 'row', lambda run: _outputs().told(run), self.told, self._entry_text)
 
     @functools.cached_property
     def everything(self) -> Code:
         """Whether it counts, then a row of the engine (``engine/layout.py``)."""
         tree, freedoms = self.tree, self.freedoms
         width = 5 + 3 * tree + 4 * self.actuators + self.rows + tree * freedoms
-        return Code(self, 'whole row', whole, 1 + width)
+        return Code(self, 'whole row', lambda run: _outputs().whole(run), 1 + width)
+
+    def best(self, goals: Mapping[str, float], friction: bool) -> Code:
+        """What :attr:`evaluate` tells, with the best efforts for a goal."""
+        kind = f'row, {sorted(goals.items())}, friction {friction}'
+        return Code(
+            self, kind, lambda run: _outputs().told_best(goals, friction, run), self.told,
+            self._entry_text,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def gap(self) -> Code:
+        """The largest gap, m, of what is asked and positions of all joints."""
+        return Code(self.at_positions, 'gap', lambda run: [run.closure_residual()], 1)
 
     def distribution(self, goals: Mapping[str, float], friction: bool) -> Code:
         """Likewise with the best efforts for a goal, and the numbers that ``Effort`` has of it."""
         kind = f'{sorted(goals.items())}, friction {friction}'
         width = 1 + 4 * self.actuators + 3 * len(self._description.contacts) + self.freedoms
-        outputs = functools.partial(distributed, goals, friction)
-        return Code(self, kind, outputs, self.everything.told + width)
+        return Code(
+            self, kind, lambda run: _outputs().distributed(goals, friction, run),
+            self.everything.told + width,
+        )  # fmt: skip
 
     # Machine code
 
     def _entry_text(self) -> str:
         if self._loads:
             return ''
-        return python_entry.entry_function(
-            'entry', 'row', self.freedoms, self.actuators, self.told, EFFORT
-        )
+        from masticator_dynamics.traced.entry_text import entry_function
+
+        return entry_function('entry', 'row', self.freedoms, self.actuators, self.told, EFFORT)
 
     def library(self, kind: str, text: Callable[[], str]) -> Library:
         """Machine code for a text, made where it is not in its file."""
@@ -134,33 +161,83 @@ class Kernels:
     def _identity(self) -> list[Any]:
         """All that the machine code depends on."""
         of_mechanism = identity(self._description, self._structure)
-        return [*of_mechanism, self._driving, self._loads]
+        return [*of_mechanism, self._driving, self._loads, self._at_positions]
 
-    def graph(self, share: bool, outputs: Outputs) -> tuple[Graph, list[Scalar]]:
-        """A recording and what is wanted of it; ``share`` puts limbs alike into lanes."""
-        graph = Graph(MOST_OPERATIONS)
-        given = graph.inputs(self.asked)
-        run = InverseDynamics(
-            self._description, self._structure, given, self._driving, share and not self._loads
+    def text(self, outputs: Outputs, told: int, rows: int = 0) -> str:
+        """Functions in LLVM's language, of one row or of as many side by side.
+
+        Parameters
+        ----------
+        outputs : callable
+            Numbers wanted of an evaluation.
+        told : int
+            How many they are.
+        rows : int
+            Rows side by side; 0: one row at a time.
+        """
+        # Only here: most find everything compiled, and this takes a tenth of a second.
+        from masticator_dynamics.traced.llvm_ir import row_function, rows_function
+        from masticator_dynamics.traced.outputs import record
+
+        share = not (rows or self._loads or self._at_positions)
+        graph, found = record(self.asked, lambda given: outputs(self._run(given, share)))
+        # The code writes as many numbers as these into memory for ``told``.
+        assert len(found) == told, (outputs, len(found), told)
+        if rows:
+            return rows_function(graph, found, 'rows', rows, self.asked)
+        return row_function(graph, found, 'row')
+
+    def on_floats(self, given: FloatArray, outputs: Outputs) -> FloatArray:
+        """What is wanted of one row, computed on floats, limb by limb.
+
+        Raises
+        ------
+        RefusedError
+            Where there is no answer.
+        """
+        return np.array(outputs(self._run(given.tolist(), False)), dtype=float)
+
+    def _run(self, given: Sequence[Any], share: bool) -> Any:
+        from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
+
+        end = self.asked - self.tree * self._at_positions
+        positions = given[end:] if self._at_positions else None
+        return InverseDynamics(
+            self._description, self._structure, given[:end], self._driving, share, positions
         )
-        return graph, outputs(run)
+
+
+def _outputs() -> Any:
+    from masticator_dynamics.traced import outputs
+
+    return outputs
 
 
 def identity(description: MechanismDescription, structure: Structure) -> list[Any]:
     """All of a mechanism that machine code depends on."""
     d, s = description, structure
     return [
-        object_cache.SOURCES, s.tree, s.constraints, s.blocks, s.stages, s.home,
+        kept.sources('traced', 'engine'), s.tree, s.constraints, s.blocks, s.stages, s.home,
         d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
         d.force_joints, d.joints,
     ]  # fmt: skip
 
 
 def library(kind: str, text: Callable[[], str], depends_on: list[Any]) -> Library:
-    """Machine code for a text, made where it is not in its file."""
+    """Machine code for a text, made where it is not in its file.
+
+    Parameters
+    ----------
+    kind : str
+        What the code computes; part of its key.
+    text : callable
+        Gives the text in LLVM's language where it must be compiled.
+    depends_on : list
+        What decides over the text; the other part.
+    """
     processor = this_processor()
-    key = object_cache.key_of(kind, generator_version(), processor, depends_on)
-    return Library(object_cache.cached(key, lambda: object_code(text(), processor)))
+    key = kept.key_of(kind, generator_version(), processor, depends_on)
+    return Library(kept.kept('machine_code', f'{key}.o', lambda: object_code(text(), processor)))
 
 
 class Code:
@@ -184,7 +261,7 @@ class Code:
         told: int,
         further: Callable[[], str] = str,
     ):
-        self._kernels, self._kind, self._outputs = kernels, kind, outputs
+        self._kernels, self.kind, self.outputs = kernels, kind, outputs
         self.told, self._further = told, further
 
     @functools.cached_property
@@ -192,47 +269,40 @@ class Code:
         """For one row, limbs alike in lanes."""
 
         def text() -> str:
-            graph, outputs = self._recorded(True)
-            return row_function(graph, outputs, 'row') + self._further()
+            return self._kernels.text(self.outputs, self.told) + self._further()
 
-        return self._kernels.library(self._kind, text)
+        return self._kernels.library(self.kind, text)
 
     @functools.cached_property
     def rows(self) -> Library | None:
         """For many, rows in lanes; None where they are too large without limbs in lanes."""
 
         def text() -> str:
-            graph, outputs = self._recorded(False)
-            width = this_processor().rows
-            return rows_function(graph, outputs, 'rows', width, self._kernels.asked)
+            return self._kernels.text(self.outputs, self.told, this_processor().rows)
 
         try:
-            return self._kernels.library(f'{self._kind}, many', text)
+            return self._kernels.library(f'{self.kind}, many', text)
         except TooLargeError:
             return None
 
     def covers(self, given: FloatArray) -> bool:
         """Whether there is machine code for such rows."""
         longer = given.shape[-1] > self._kernels.asked
-        return self.loaded.covers(given) if longer else self._available
+        return self.loaded.covers(given) if longer else self.available
 
     @functools.cached_property
-    def _available(self) -> bool:
+    def available(self) -> bool:
+        """Whether there is machine code."""
+        kernels = self._kernels
         try:
-            return self._kernels.available and bool(self.row)
+            return bool(kernels.freedoms and kernels.actuators and self.row)
         except TooLargeError:
             return False
 
     @functools.cached_property
     def loaded(self) -> Code:
         """The same with wrenches on all bodies."""
-        return Code(self._kernels.loaded, self._kind, self._outputs, self.told)
-
-    def _recorded(self, share: bool) -> tuple[Graph, list[Scalar]]:
-        graph, outputs = self._kernels.graph(share, self._outputs)
-        # The code writes as many numbers as these into memory for ``told``.
-        assert len(outputs) == self.told, (self._kind, len(outputs), self.told)
-        return graph, outputs
+        return Code(self._kernels.loaded, self.kind, self.outputs, self.told)
 
     def __call__(self, given: FloatArray) -> FloatArray:
         """One row by itself; many side by side, a last group filled up with its last row."""
@@ -265,32 +335,3 @@ def address(array: FloatArray) -> int:
         return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
     except (TypeError, ValueError):  # read-only, or no rows
         return int(array.ctypes.data)
-
-
-def told(run: InverseDynamics) -> list[Scalar]:
-    """What :attr:`Kernels.evaluate` tells of a row."""
-    return [
-        run.counts(), run.closure_residual(), run.balance_residual(),
-        *run.efforts(), *run.multipliers(),
-    ]  # fmt: skip
-
-
-def whole(run: Evaluation, forces: Any = None) -> list[Scalar]:
-    """What :attr:`Kernels.everything` tells: whether it counts, then ``engine.layout.Answer``."""
-    q, v, a = run.positions(), run.velocities(), run.accelerations()
-    forces = forces or run
-    report = [0.0, -1.0, 0.0, run.closure_residual(), forces.balance_residual()]
-    actuated = [[part[j] for j in run.plan.actuated] for part in (q, v, a)]
-    return [
-        run.counts(), *report, *q, *v, *a, *(x for part in actuated for x in part),
-        *forces.efforts(), *forces.multipliers(), *run.tangent(),
-    ]  # fmt: skip
-
-
-def distributed(goals: Mapping[str, float], friction: bool, run: InverseDynamics) -> list[Scalar]:
-    """What :meth:`Kernels.distribution` tells: as ``actuation/distribute.py`` has it."""
-    best = Distribution(run, goals, friction)
-    return [
-        *whole(run, best), best.optimality, *best.joint_friction(), *best.contact_friction(),
-        *best.bearing_force(), *[0.0] * len(run.plan.independent),
-    ]  # fmt: skip

@@ -33,6 +33,15 @@ def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
     """``void name(double *given, double *out)``: one row.
 
     ``out`` gets one number after the other; it must not overlap what is given.
+
+    Parameters
+    ----------
+    graph : Graph
+        The operations recorded.
+    outputs : sequence of number
+        What the function writes.
+    name : str
+        Of the function.
     """
     lanes = max([len(n[1]) for n in graph.nodes if n[0] == 'lanes'], default=1)
     return _Writer(graph, name, 1 << (lanes - 1).bit_length(), lanes, rows=False).function(outputs)
@@ -45,6 +54,19 @@ def rows_function(
 
     Rows given have ``asked`` numbers, rows put out as many as there are outputs. The graph must
     have no lanes.
+
+    Parameters
+    ----------
+    graph : Graph
+        The operations recorded.
+    outputs : sequence of number
+        What the function writes for each row.
+    name : str
+        Of the function.
+    width : int
+        Rows computed side by side.
+    asked : int
+        Numbers in a row of input.
     """
     strides = asked, len(outputs)
     writer = _Writer(graph, f'{name}_group', width, 1, rows=True, strides=strides)
@@ -87,7 +109,15 @@ def declarations(text: str) -> str:
 
 
 def attributes(cpu: str, features: str, vector_bits: int) -> str:
-    """Attribute group of all functions."""
+    """Attribute group of all functions.
+
+    Parameters
+    ----------
+    cpu, features : str
+        Of the processor, as LLVM calls them.
+    vector_bits : int
+        Width of the vectors to prefer.
+    """
     return (
         f'attributes #0 = {{ "prefer-vector-width"="{vector_bits}" "target-cpu"="{cpu}" '
         f'"target-features"="{features}" "no-trapping-math"="true" }}\n'

@@ -13,8 +13,6 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from masticator_dynamics.traced.llvm_ir import attributes, declarations
-
 OPTIMISATION = 2
 
 
@@ -48,6 +46,8 @@ def generator_version() -> str:
 
 def object_code(text: str, processor: Processor) -> bytes:
     """An object file for functions given in LLVM's language."""
+    from masticator_dynamics.traced.llvm_ir import attributes, declarations
+
     _initialise()
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(

@@ -19,7 +19,8 @@ def inverse(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
     Parameters
     ----------
     typical : array, shape (n, n)
-        Values at home, by which pivots are chosen: once, when the code is made.
+        Values at home, by which pivots are chosen: once, when the code is made. On floats they
+        are chosen by the matrix itself.
     """
     if len(matrix) <= 3:
         return (_inverse_1, _inverse_2, _inverse_3)[len(matrix) - 1](matrix)
@@ -52,7 +53,8 @@ def _eliminated(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
     """By Gauss and Jordan, with the pivots that are largest at home."""
     size = len(matrix)
     work = [[*row, *(1.0 if i == j else 0.0 for j in range(size))] for i, row in enumerate(matrix)]
-    numbers = np.array(typical, dtype=float)
+    known = all(isinstance(x, float) for row in matrix for x in row)
+    numbers = np.array(matrix if known else typical, dtype=float)
     order: list[int] = []
     determinant: Any = 1.0
     for k in range(size):

@@ -89,7 +89,17 @@ class StageMotion:
     def virtual(
         self, outside: Lookup, opening: tuple[int, Any] | None, slide: Slide | None
     ) -> tuple[Rates, list[Twist]]:
-        """Virtual rates and twists while independent joints are held; see :meth:`_solve`."""
+        """Virtual rates and twists while independent joints are held; see :meth:`_solve`.
+
+        Parameters
+        ----------
+        outside : callable
+            Twists of bodies of earlier stages.
+        opening : tuple, optional
+            Index of an equation, and the rate at which its gap opens nevertheless.
+        slide : tuple, optional
+            A joint, and the velocity at which it shifts its body nevertheless.
+        """
         return self._solve({}, outside, opening, slide)
 
     def cancel(self, open_rates: list[Any]) -> Rates:

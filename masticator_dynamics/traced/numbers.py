@@ -81,7 +81,17 @@ class Graph:
         return self.record('constant', float(x)).index
 
     def call(self, name: str, told: int, *arguments: Scalar) -> list[Number]:
-        """Results of a function that is recorded by itself."""
+        """Results of a function that is recorded by itself.
+
+        Parameters
+        ----------
+        name : str
+            Of the function.
+        told : int
+            How many results it has.
+        arguments : number
+            What it is called with.
+        """
         called = self.record('call', name, told, *(self.lift(x) for x in arguments))
         return [self.record('result', called.index, i) for i in range(told)]
 
@@ -269,7 +279,13 @@ def sign_of(x: Scalar) -> Any:
 
 
 def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Any:
-    """``positive`` where a condition is above zero, else, and where it is NaN, the other."""
+    """``positive`` where a condition is above zero, else, and where it is NaN, the other.
+
+    Parameters
+    ----------
+    condition, positive, otherwise : number
+        Each a float, a recorded number or lanes of numbers.
+    """
     if isinstance(condition, Number):
         graph = condition.graph
         return graph.record('select', condition.index, graph.lift(positive), graph.lift(otherwise))

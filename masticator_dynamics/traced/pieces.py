@@ -7,7 +7,7 @@ all is affine in the free efforts, but for the friction of the actuated joints, 
 length of an affine vector: the objective is smooth, and a few Newton steps find its minimum. A
 multiplier may also be zero at the optimum: such a face is a piece of its own, with the zero as a
 side condition. The best consistent piece is the optimum. Where a piece that could be the best has
-not converged, the engine looks at the row.
+not converged, the row is computed on floats, with as many steps as it takes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.engine.status import JAMMED, RefusedError
 from masticator_dynamics.traced.causes import Causes
 from masticator_dynamics.traced.matrices import inverse
 from masticator_dynamics.traced.numbers import (
+    Number,
     absolute,
     greater,
     is_known,
@@ -35,6 +37,9 @@ from masticator_dynamics.traced.numbers import (
 )
 
 NEWTON_STEPS = 5
+MOST_STEPS, HALVINGS = 30, 30  # on floats, where steps end when they are small
+SMALL_STEP = 1e-7  # of the free efforts; what is left is about its square
+ROUNDING = 1e-14
 CONVERGED = 1e-7  # of the efforts, for the last step; what is left is about its square
 SIGN_SLACK = 1e-9  # of the largest multiplier
 STILL_TO_COME = 3.0  # of the last step; Newton's remaining steps together are shorter
@@ -139,17 +144,32 @@ class Piece:
         x: Row = [0.0] * count
         step: Row = [0.0] * count
         start = self._twice_value(x)
+        steps = 0 if not count else NEWTON_STEPS if self._goal.curved else 1
+        known = not isinstance(start, Number)
         gradient, hessian = self._derivatives(x)
-        for _ in range(0 if not count else NEWTON_STEPS if self._goal.curved else 1):
+        for turn in range(MOST_STEPS if known and steps > 1 else steps):
             step = self._step(x, gradient, hessian)
+            if known and turn:
+                step = self._downwards(x, step)
             x = [a - b for a, b in zip(x, step, strict=True)]
             gradient, hessian = self._derivatives(x)
+            if known and _longest(step) <= SMALL_STEP * _longest(x):
+                break
         square = _dot(gradient, self._step(x, gradient, hessian))
         value = self._twice_value(x)
         self.free, self.value = x, 0.5 * value
         relative = square_root(greater(square, 0.0) * reciprocal(value))
         self.slope = select(value - NOTHING * start, relative, 0.0)
         self._judge(x, step)
+
+    def _downwards(self, x: Row, step: Row) -> Row:
+        """A step, or the half, the quarter of it that does not lead upwards; on floats."""
+        most = self._twice_value(x) * (1.0 + ROUNDING)
+        for _ in range(HALVINGS):
+            if not self._twice_value([a - b for a, b in zip(x, step, strict=True)]) > most:
+                break
+            step = [0.5 * a for a in step]
+        return step
 
     def _judge(self, x: Row, step: Row) -> None:
         """Whether the signs are those assumed."""
@@ -271,6 +291,20 @@ def best_of(causes: Causes, goal: Goal, conditions: list[Any]) -> tuple[Row, Row
     """Free efforts and contacts' friction of the best piece, and the slope that is left there.
 
     Conditions that it is the best are appended to ``conditions``.
+
+    Parameters
+    ----------
+    causes : Causes
+        Forces as functions of the free efforts.
+    goal : Goal
+        What is kept least.
+    conditions : list
+        Gets numbers that must be positive for the answer to count.
+
+    Raises
+    ------
+    RefusedError
+        On floats, where no pattern of signs is consistent.
     """
     pieces = {signs: Piece(causes, goal, signs) for signs in _patterns(causes)}
     best: Any = _UNSET
@@ -288,6 +322,8 @@ def best_of(causes: Causes, goal: Goal, conditions: list[Any]) -> tuple[Row, Row
         found = [*piece.free, *piece.contacts, piece.slope]
         chosen = [select(better, a, b) for a, b in zip(found, chosen, strict=True)]
     conditions.append(_UNSET / 2.0 - best)
+    if is_known(best, _UNSET):
+        raise RefusedError(JAMMED)
     count = len(causes.free)
     return chosen[:count], chosen[count:-1], chosen[-1]
 
@@ -314,6 +350,10 @@ def direction(x: Any, y: Any) -> tuple[Any, Any, tuple[Any, Any]]:
     length = square_root(x * x + y * y)
     per_length = select(length, reciprocal(length), 0.0)
     return length, per_length, (x * per_length, y * per_length)
+
+
+def _longest(x: Row) -> float:
+    return max(map(abs, x), default=0.0)
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:

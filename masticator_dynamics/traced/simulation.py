@@ -11,10 +11,11 @@ from typing import Any
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced.forward_dynamics import ForwardDynamics, Given, Setting
-from masticator_dynamics.traced.kernels import MOST_OPERATIONS, identity, library, whole
+from masticator_dynamics.traced.kernels import identity, library
 from masticator_dynamics.traced.llvm_ir import row_function
 from masticator_dynamics.traced.machine_code import Library
 from masticator_dynamics.traced.numbers import Graph, Scalar, TooLargeError, lesser
+from masticator_dynamics.traced.outputs import MOST_OPERATIONS, whole
 from masticator_dynamics.traced.vectors import Vector
 
 # What rates (y_ddot, then the food's state) go with what is given, and whether they count.

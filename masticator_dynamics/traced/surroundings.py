@@ -134,6 +134,15 @@ def push(elastic: Any, depth: Any, rate: Any, law: Sequence[Any]) -> Any:
 
     ``elastic`` is what the depth alone would give. Damping grows from zero at touch to its full
     value at the depth of the law, so that the force has no jump; it never makes the contact pull.
+
+    Parameters
+    ----------
+    elastic : number
+        Force that the depth alone would give, N or N m.
+    depth, rate : number
+        How far in, m or rad, and how fast it gets deeper.
+    law : sequence of number
+        Stiffness, damping, and the depth over which damping grows.
     """
     _, damping, ramp = law
     return greater(elastic + damping * rate * lesser(depth * reciprocal(ramp), 1.0), 0.0)

@@ -25,7 +25,7 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives, Gains
 from masticator_dynamics.drives.cycle import Feedback
 from masticator_dynamics.drives.following import Following
-from masticator_dynamics.drives.safety import Guard
+from masticator_dynamics.drives.safety import DriveGuard
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.servo import Control, Servo
@@ -89,7 +89,17 @@ class Reference:
 
     @classmethod
     def of(cls, mechanism: Mechanism, path: MotionPath, rate: float) -> Reference:
-        """Sample a path at the drives' cycles."""
+        """Sample a path at the drives' cycles.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            What moves.
+        path : MotionPath
+            Of its independent coordinates.
+        rate : float
+            Cycles of the drives, Hz.
+        """
         count = int(np.ceil((path.end - path.start) * rate - 1e-9)) + 1
         time = np.arange(count) / rate
         rows = path.sample(np.minimum(path.start + time, path.end))
@@ -139,7 +149,7 @@ class Master:
     """
 
     def __init__(self, drives: Drives, mechanism: Mechanism, position: FloatArray):
-        self._following = Following(Guard(drives, mechanism), drives)
+        self._following = Following(DriveGuard(drives, mechanism), drives)
         self._following.begin(position)
         self._scaling = Scaling([drive.motor for drive in drives.drives.values()])
         self._period = 1.0 / drives.cycle_rate
@@ -270,7 +280,7 @@ def _efforts(servos: list[Servo], drives: Drives) -> FloatArray:
     """N m at the joints, of the motors' torques."""
     return np.array(
         [
-            servo.motor.torque * drive.motor.direction * drive.motor.gear_ratio
+            servo.motor_torque * drive.motor.direction * drive.motor.gear_ratio
             for servo, drive in zip(servos, drives.drives.values(), strict=True)
         ]
     )

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.actuation.distribute import JAMMED
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
-from masticator_dynamics.engine.evaluate import OVERFLOW
+from masticator_dynamics.engine.status import JAMMED, OVERFLOW
 from masticator_dynamics.errors import InputError, MasticatorError, SingularityError
 from masticator_dynamics.failures import failure
 from masticator_dynamics.results import Motion
@@ -119,6 +118,7 @@ class ForwardDynamics:
         self._row = self._report[1 + self._state : first]
         self._eaten = Bolus.WIDTH if food else 0
         self._idle = np.zeros(self._eaten)
+        self._stepped = np.empty(1 + 2 * freedoms + self._state)
 
     def __call__(
         self,
@@ -210,20 +210,38 @@ class ForwardDynamics:
             When the state, or one on the way, cannot be evaluated; ``state`` and ``food`` are then
             what they were.
         """
-        now, eaten = state.copy(), food.copy()
+        now, eaten = state, food.copy()
         if steps:
-            held, changing = len(efforts) == 1, len(state) + self._state
-            rows = np.ravel((efforts[0],) * 3 if held else efforts[:3])
-            asked = self._asked(now, rows, wrench, food, length)
-            told = np.empty(1 + changing)
-            for k in range(steps):
-                if k and not held:
-                    asked[changing : changing + len(rows)] = efforts[2 * k : 2 * k + 3].ravel()
-                self._step(asked, told)
-                asked[:changing] = told[1:]
-            now, eaten[: self._state] = asked[: len(state)], asked[len(state) : changing]
+            now = self._moved_on(state, efforts, wrench, eaten, steps, length)
         self._tell(now, efforts[-1], wrench, eaten)
         state[:], food[:] = now, eaten
+
+    def _moved_on(
+        self,
+        state: FloatArray,
+        efforts: FloatArray,
+        wrench: FloatArray,
+        food: FloatArray,
+        steps: int,
+        length: float,
+    ) -> FloatArray:
+        """The state after so many steps; ``food`` yields."""
+        held, changing = len(efforts) == 1, len(state) + self._state
+        three = np.concatenate((efforts[0],) * 3) if held else efforts[:3].ravel()
+        asked = self._asked(state, three, wrench, food, length)
+        told, code = self._stepped, self._code.code
+        at = address(asked), address(told)
+        for k in range(steps):
+            if k and not held:
+                asked[changing : changing + len(three)] = efforts[2 * k : 2 * k + 3].ravel()
+            if code is not None:
+                code.of_row('step')(*at)
+            if code is None or told[0] != 1.0:
+                numbers = asked[:-1].tolist()
+                told[:] = simulation.step(self._rates, numbers, self._code.sizes, length)
+            asked[:changing] = told[1:]
+        food[: self._state] = told[1 + len(state) :]
+        return told[1 : 1 + len(state)].copy()
 
     def _asked(
         self,
@@ -236,11 +254,6 @@ class ForwardDynamics:
         """What the code is asked, see ``traced.forward_dynamics.Given``."""
         yields, rest = food[: self._state], food[self._state : self._eaten]
         return np.concatenate((state, yields, efforts, rest, wrench, (last,)))
-
-    def _step(self, asked: FloatArray, told: FloatArray) -> None:
-        if not self._ran(self._code.code, 'step', asked, told):
-            numbers, length = asked[:-1].tolist(), float(asked[-1])
-            told[:] = simulation.step(self._rates, numbers, self._code.sizes, length)
 
     def _rates(self, asked: list[float]) -> list[float]:
         """Rates that go with a stage of a step."""
@@ -295,7 +308,17 @@ class ForwardDynamics:
 
 
 def vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:
-    """A copy of finite numbers of the right count (`InputError` otherwise)."""
+    """A copy of finite numbers of the right count (`InputError` otherwise).
+
+    Parameters
+    ----------
+    values : array_like
+        The numbers.
+    name : str
+        What they are, for messages.
+    length : int
+        How many there must be.
+    """
     numbers = np.array(as_floats(values, name), order='C')
     if numbers.shape != (length,):
         raise InputError(f'{name} has shape {numbers.shape}, needed is ({length},)')

@@ -54,7 +54,19 @@ def modal_inertias(mechanism: Mechanism, poses: FloatArray) -> tuple[float, floa
 
 
 def margins(gains: Gains, inertia: float, drive: SimulatedDrive, step: float) -> Margins:
-    """Margins of the loop that turns an inertia, kg m^2."""
+    """Margins of the loop that turns an inertia, kg m^2.
+
+    Parameters
+    ----------
+    gains : Gains
+        Of the position loop, at the joint.
+    inertia : float
+        At the joint, kg m^2.
+    drive : SimulatedDrive
+        For the lags of its filters and current loop.
+    step : float
+        Of the loop, s.
+    """
     frequency = np.geomspace(_LOWEST, 0.499 / step, _FREQUENCIES)
     loop = _open_loop(gains, inertia, drive, step, np.exp(2j * np.pi * frequency * step))
     size, angle = np.abs(loop), np.unwrap(np.angle(loop))
@@ -70,7 +82,19 @@ def margins(gains: Gains, inertia: float, drive: SimulatedDrive, step: float) ->
 def least_margins(
     gains: Gains, inertias: tuple[float, float], drives: list[SimulatedDrive], step: float
 ) -> Margins:
-    """The least over inertias between two and over drives."""
+    """The least over inertias between two and over drives.
+
+    Parameters
+    ----------
+    gains : Gains
+        Of the position loop, at the joint.
+    inertias : tuple of float
+        The least and the largest, kg m^2.
+    drives : list of SimulatedDrive
+        All that have these gains.
+    step : float
+        Of the loop, s.
+    """
     found = [
         margins(gains, inertia, drive, step)
         for inertia in np.geomspace(*inertias, 3).tolist()

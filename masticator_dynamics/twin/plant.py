@@ -132,7 +132,7 @@ class MechanismPlant:
                 f'efforts have shape {np.shape(efforts)}, needed is ({len(self.joints)},) or '
                 f'({2 * self.substeps + 1}, {len(self.joints)})'
             )
-        if not np.isfinite(rows).all():
+        if not math.isfinite(rows.sum()) and not np.isfinite(rows).all():
             raise InputError(f'efforts are {rows}, not finite numbers')
         if self._sockets.pushing:
             for k in range(self.substeps):

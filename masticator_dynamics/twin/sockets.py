@@ -24,7 +24,7 @@ from masticator_dynamics.twin.forward_dynamics import ForwardDynamics
 from masticator_dynamics.twin.stops import renumbered
 
 if TYPE_CHECKING:
-    from masticator_dynamics.description.schema import Contact
+    from masticator_dynamics.description.data import Contact
     from masticator_dynamics.twin.forward_dynamics import Regularisation
 
 
@@ -139,6 +139,15 @@ class Sockets:
 
     def impact(self, contact: str, state: FloatArray, restitution: float) -> tuple[float, float]:
         """Change the velocities of ``state``, that of the last run, as an impact does.
+
+        Parameters
+        ----------
+        contact : str
+            What is met.
+        state : (2 n_y,) array
+            Independent positions and velocities; the latter are changed.
+        restitution : float
+            Speed after over speed before, 0 to 1.
 
         Returns
         -------

@@ -97,6 +97,17 @@ def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> P
 def check_start(packed: PackedStops, stops: Stops, mechanism: Mechanism, q: FloatArray) -> None:
     """Refuse tree positions (n_q,) inside a stop: it would throw the mechanism out.
 
+    Parameters
+    ----------
+    packed : PackedStops
+        The same stops as rows of numbers.
+    stops : Stops
+        For the frames that have ranges.
+    mechanism : Mechanism
+        For names.
+    q : (n_q,) array
+        Tree positions, m and rad.
+
     Raises
     ------
     InputError

@@ -72,7 +72,21 @@ class Setting:
         known_friction: float = 1.0,
         drives_file: str = 'drives.yaml',
     ) -> Setting:
-        """The masticator with drives of ``config/``; the rate (Hz) is theirs unless told."""
+        """The masticator with drives of ``config/``; the rate (Hz) is theirs unless told.
+
+        Parameters
+        ----------
+        path : MotionPath
+            Of the independent coordinates.
+        food : str
+            Name of a shipped food, or path.
+        rate : float, optional
+            Cycles of the drives, Hz; theirs unless told.
+        known_friction : float
+            Part of the drives' friction that the feedforward knows of.
+        drives_file : str
+            Name of a file in config/, or path.
+        """
         drives = load_drives(drives_file)
         if rate:
             drives = changed(drives, cycle_rate=rate)
@@ -97,7 +111,17 @@ class Setting:
         return gains
 
     def run(self, kind: Kind, gains: Gains, watch: Watch | None = None) -> Record:
-        """One run with a kind of feedforward; `watch` looks on, see :func:`follow`."""
+        """One run with a kind of feedforward; `watch` looks on, see :func:`follow`.
+
+        Parameters
+        ----------
+        kind : Kind
+            Of feedforward.
+        gains : Gains
+            Of the position loops, at the joints.
+        watch : callable, optional
+            Looks on, see :func:`follow`.
+        """
         reference = Reference.of(self.model, self.path, self.drives.cycle_rate)
         bitten = self.model.description.platform if self.food is None else self.food.frame
         sent = feedforward(kind, self.model, reference, bitten)
@@ -146,7 +170,19 @@ class Run:
 
     @classmethod
     def of(cls, kind: Kind, record: Record, setting: Setting, reference: Reference) -> Run:
-        """Figures of a record."""
+        """Figures of a record.
+
+        Parameters
+        ----------
+        kind : Kind
+            Of feedforward.
+        record : Record
+            What happened.
+        setting : Setting
+            Mechanism and drives of the run.
+        reference : Reference
+            What was to happen.
+        """
         distance = np.linalg.norm(record.error, axis=1)
         every = max(1, round(_CLOSURE_STEP * setting.drives.cycle_rate))
         fitted = setting.model.forward_kinematics_batch(record.measured[::every], np.inf)

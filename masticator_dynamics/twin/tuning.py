@@ -98,6 +98,15 @@ def tune(
 ) -> Tuning:
     """Try PD alone with all pairs of gains whose linear loops are stable.
 
+    Parameters
+    ----------
+    setting : Setting
+        Mechanism, motion and drives.
+    position_gains, velocity_gains : array
+        What to try, N m/rad and N m s/rad.
+    progress : callable, optional
+        Called with the share that is done, 0 to 1.
+
     Raises
     ------
     InputError

@@ -4,19 +4,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.view.page import PALETTE, with_curves
 from masticator_dynamics.view.run import FRAME_RATE, Run
 from masticator_dynamics.view.scene import LENGTH, TORQUE, Scene
+from masticator_dynamics.view.server import serving
 
 if TYPE_CHECKING:
     import viser
@@ -154,36 +153,11 @@ def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
     return scene
 
 
-def start_server(host: str, port: int) -> viser.ViserServer:
-    """A server for this computer's browser.
-
-    Raises
-    ------
-    InputError
-        When viser is not installed, or the port is in use.
-    """
-    import socket
-
-    try:
-        import viser
-    except ImportError as error:
-        raise InputError("view needs viser: pip install 'masticator_dynamics[view]'") from error
-    with socket.socket() as probe:
-        if probe.connect_ex((host, port)) == 0:
-            raise InputError(f'port {port} of {host} is in use; choose another with --port')
-    with contextlib.redirect_stdout(io.StringIO()):  # its own greeting
-        return viser.ViserServer(host=host, port=port, verbose=False)
-
-
 def page_of(runs: Sequence[Run]) -> tuple[str, list[str]]:
     """One page of runs side by side, and a sentence for each thing that is missing in it."""
-    server = start_server('127.0.0.1', 0)
-    try:
+    with serving('127.0.0.1', 0) as server:
         player = Player(server, runs)
         return player.html(), player.missing
-    finally:
-        with contextlib.redirect_stdout(io.StringIO()):  # its own farewell
-            server.stop()
 
 
 def look_at(server: viser.ViserServer, mechanism: Mechanism) -> None:
@@ -192,6 +166,8 @@ def look_at(server: viser.ViserServer, mechanism: Mechanism) -> None:
     middle = 0.5 * (poses.origins.max(axis=0) + poses.origins.min(axis=0))
     extent = mechanism.structure.extent()
     server.scene.set_up_direction('+z')
+    # Shadows are three quarters of what is drawn.
+    server.scene.configure_default_lights(cast_shadow=False)
     server.initial_camera.position = tuple(middle + extent * np.array([0.8, 1.0, 0.4]))
     server.initial_camera.look_at = tuple(middle)
 

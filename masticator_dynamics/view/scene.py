@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.view.shapes import Shape, shapes
@@ -47,7 +46,10 @@ class Scene:
         name: str = 'robot',
         shift: FloatArray | None = None,
     ):
+        from viser.transforms import SO3
+
         self.mechanism = mechanism
+        self._rotation = SO3
         self._tree = mechanism.structure.tree
         self._scene, self._name = scene, name
         self.extent = mechanism.structure.extent()
@@ -67,19 +69,35 @@ class Scene:
     def pose(self, q: FloatArray) -> None:
         """Move all links to tree positions (n_q,)."""
         poses = self._tree.poses(q)
-        turns = Rotation.from_matrix(poses.rotations[:-1]).as_quat()[:, [3, 0, 1, 2]]
+        turns = self._rotation.from_matrix(poses.rotations[:-1]).wxyz
         for body, turn, origin in zip(self._bodies, turns, poses.origins[:-1], strict=True):
             body.wxyz, body.position = turn, origin
 
     def arrow(self, name: str, start: FloatArray, vector: FloatArray, colour: Any = FORCE) -> None:
-        """Draw a vector (3,), in m as it shall be seen, from a point (3,); base axes."""
-        ends = np.stack([start, start + vector])[None]
+        """Draw a vector (3,), in m as it shall be seen, from a point (3,); base axes.
+
+        Parameters
+        ----------
+        name : str
+            Of the arrow; drawn again under it, it moves.
+        start : (3,) array
+            m, base axes.
+        vector : (3,) array
+            As it shall be seen, m, base axes.
+        colour
+            As viser takes it.
+        """
+        # Start and direction move as links do, at once; new points are drawn some frames later.
+        length = float(np.linalg.norm(vector))
+        ends = np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, length]]])
+        turn = _from_z(vector / length) if length > 0.0 else np.array([1.0, 0.0, 0.0, 0.0])
         if name in self._arrows:
-            self._arrows[name].points = ends
+            arrow = self._arrows[name]
+            arrow.position, arrow.wxyz, arrow.points = start, turn, ends
             return
         thick = 0.012 * self.extent
         self._arrows[name] = self._scene.add_arrows(
-            f'/{self._name}/arrows/{name}', ends, colour,
+            f'/{self._name}/arrows/{name}', ends, colour, position=start, wxyz=turn,
             shaft_radius=thick, head_radius=2.2 * thick, head_length=4.0 * thick,
         )  # fmt: skip
 
@@ -92,9 +110,11 @@ class Scene:
         placement = self._tree.frames[shape.link]
         parent = f'/{self._name}' if placement.body < 0 else self._bodies[placement.body].name
         where = f'{parent}/{shape.link}_{number}'
-        turn = placement.rotation @ shape.rotation
+        turn = self._rotation.from_matrix(placement.rotation) @ (
+            self._rotation.from_rpy_radians(*shape.angles)
+        )
         pose: dict[str, Any] = {
-            'wxyz': Rotation.from_matrix(turn).as_quat()[[3, 0, 1, 2]],
+            'wxyz': turn.wxyz,
             'position': placement.position + placement.rotation @ shape.position,
         }
         size: Any = shape.size
@@ -120,6 +140,13 @@ class Scene:
             self._scene.add_icosphere(
                 f'/{self._name}/{joint.name}/ball', radius, (90, 90, 90), subdivisions=2
             )
+
+
+def _from_z(direction: FloatArray) -> FloatArray:
+    """Quaternion (w, x, y, z) of the shortest turn from z to a unit vector (3,)."""
+    x, y, z = direction.tolist()
+    found = np.array([1.0 + z, -y, x, 0.0]) if z > -1.0 + 1e-9 else np.array([0.0, 1.0, 0.0, 0.0])
+    return found / np.linalg.norm(found)
 
 
 def _triple(given: FloatArray | None, default: tuple[float, float, float]) -> Any:

@@ -9,7 +9,6 @@ import pathlib
 from xml.etree import ElementTree
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.engine.arrays import FloatArray
 
@@ -28,8 +27,8 @@ class Shape:
     size : tuple of float
         m: edges of a box; radius and length of a cylinder along z; radius of a sphere; scale of a
         mesh.
-    position, rotation : array, shape (3,) and (3, 3)
-        Of the shape in the link.
+    position, angles : array, shape (3,)
+        Of the shape in the link: m, and roll, pitch, yaw about its fixed axes, rad.
     colour : tuple of int
         Red, green, blue, 0 to 255.
     file : pathlib.Path or None
@@ -40,7 +39,7 @@ class Shape:
     kind: str
     size: tuple[float, ...]
     position: FloatArray
-    rotation: FloatArray
+    angles: FloatArray
     colour: tuple[int, int, int]
     file: pathlib.Path | None = None
 
@@ -78,7 +77,7 @@ def _shape(
 ) -> Shape | str:
     origin = visual.find('origin')
     position = _numbers(origin, 'xyz', '0 0 0')
-    rotation = Rotation.from_euler('xyz', _numbers(origin, 'rpy', '0 0 0')).as_matrix()
+    angles = _numbers(origin, 'rpy', '0 0 0')
     material = visual.find('material')
     colour = _GREY
     if material is not None:
@@ -98,10 +97,10 @@ def _shape(
         if '://' in name.removeprefix('file://') or not file.is_file():
             return f'link {link}: the mesh {name!r} is not there and is not shown'
         scale = tuple(_numbers(geometry, 'scale', '1 1 1').tolist())
-        return Shape(link, kind, scale, position, rotation, colour, file)
+        return Shape(link, kind, scale, position, angles, colour, file)
     else:
         return f'link {link}: a {kind or "visual without geometry"} is not shown'
-    return Shape(link, kind, size, position, rotation, colour)
+    return Shape(link, kind, size, position, angles, colour)
 
 
 def _numbers(element: ElementTree.Element | None, key: str, default: str) -> FloatArray:

@@ -174,11 +174,11 @@ def test_much_friction_hides_no_optimum(
     """Ten times the friction of S1 bends the objective much; the best is found all the same."""
     description = samples.mechanism('masticator').description
     actuators = {
-        name: type(old)(friction={**dict(old.friction), 'coulomb': coefficient})
+        name: type(old)(friction=dataclasses.replace(old.friction, coulomb=coefficient))
         for name, old in description.actuators.items()
     }
     contacts = tuple(
-        type(old)(**{**dict(old), 'friction': {**dict(old.friction), 'coulomb': coefficient}})
+        dataclasses.replace(old, friction=dataclasses.replace(old.friction, coulomb=coefficient))
         for old in description.contacts
     )
     mechanism = Mechanism(dataclasses.replace(description, actuators=actuators, contacts=contacts))

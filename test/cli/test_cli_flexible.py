@@ -122,7 +122,7 @@ def test_names_of_tests_and_shapes_agree() -> None:
     import typing
 
     from masticator_dynamics.commands import flexible as command
-    from masticator_dynamics.description.schema import FlexibleLink
+    from masticator_dynamics.description.data import FlexibleLink
     from masticator_dynamics.flexible import METHODS, MODES
     from masticator_dynamics.flexible.simulation import RTOL
 

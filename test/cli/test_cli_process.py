@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics import cli
-from masticator_dynamics.actuation.packing import GOALS
+from masticator_dynamics.actuation.goals import GOALS
 
 PROGRAM = [sys.executable, '-m', 'masticator_dynamics']
 PATIENCE = 240  # s; a busy computer may have to compile first

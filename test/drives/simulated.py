@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated drives with chosen data."""
 
+import math
+
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drive, Drives
+from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.plant import FreeMotors
-from masticator_dynamics.drives.simulator.servo import Servo
+from masticator_dynamics.drives.simulator.servo import Control
 from masticator_dynamics.drives.simulator.simulation import SimulatedDrive, Simulation
 
 MOTOR = {
@@ -39,16 +42,32 @@ def simulation(count=2, step=0.0005, **changes):
     return Simulation(schema=1, step=step, drives=settings)
 
 
+class Loaded(FreeMotors):
+    """An inertia that turns freely, apart from a constant load, N m, or not at all."""
+
+    load, held = 0.0, False
+
+    def advance(self, efforts):
+        if not self.held:
+            super().advance(efforts - self.load)
+
+
 class Axis:
-    """A servo on an inertia that turns freely, apart from a constant load, N m."""
+    """A servo on such an inertia."""
 
     def __init__(self, motor=None, step=0.0005, load=0.0, **changes):
-        data = simulated(**changes)
-        self.servo = Servo(drive(**(motor or {})), data, step, ambient=25.0)
-        self.motor = self.servo.motor
-        self.plant = FreeMotors(('crank_1',), np.array([data.inertia]), step)
-        self.step, self.load, self.time = step, load, 0.0
-        self.effort = 0.0
+        data = simulation(1, step, **changes)
+        settings = Drives(schema=1, bus={}, drives={'crank_1': drive(**(motor or {}))})
+        self.plant = Loaded(('crank_1',), np.array([data.drives['crank_1'].inertia]), step)
+        self.plant.load = load
+        self._axes = Axes(settings, data, self.plant)
+        self.servo = self._axes.servos['crank_1']
+        self._rated = settings.drives['crank_1'].motor.rated_torque
+        self.step = step
+
+    @property
+    def time(self):
+        return self._axes.time
 
     @property
     def position(self):
@@ -58,17 +77,30 @@ class Axis:
     def velocity(self):
         return float(self.plant.velocity[0])
 
+    @property
+    def effort(self):
+        return float(self._axes.efforts[0])
+
     def drive_with(self, demand):
-        """A step with a demanded torque of the motor, N m, past the servo."""
-        self.effort = self.motor.advance(demand, self.velocity)
-        self._move()
+        """A step with a demanded torque of the motor, N m, which no setting clips."""
+        self.servo.control, self.servo.max_torque = Control.TORQUE, math.inf
+        self.servo.target_torque = 1000.0 * demand / self._rated
+        self._axes.advance()
+
+    def turned(self, demand, velocity):
+        """Effort at the joint, N m, in such a step at a velocity, rad/s, that is kept."""
+        self.plant.held, self.plant.velocity = True, np.array([velocity])
+        self.drive_with(demand)
+        self.plant.held = False
+        return self.effort
+
+    def shown(self, position):
+        """Counts at a joint position, rad."""
+        self.plant.position = np.array([position])
+        self.turned(0.0, 0.0)
+        return self.servo.position
 
     def follow(self, duration):
         """Steps of the servo."""
         for _ in range(round(duration / self.step)):
-            self.effort = self.servo.advance(self.position, self.velocity)
-            self._move()
-
-    def _move(self):
-        self.plant.advance(np.array([self.effort - self.load]))
-        self.time += self.step
+            self._axes.advance()

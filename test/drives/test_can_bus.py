@@ -88,7 +88,7 @@ def test_packets_for_one_machine_alone_are_no_frames(multicast):
 
 def test_frames_do_not_leave_the_machine(multicast):
     with open_bus(multicast) as bus:
-        sender = bus._multicast._sender
+        sender = bus._sender
         assert sender.getsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL) == 0
 
 

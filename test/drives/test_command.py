@@ -75,3 +75,9 @@ def test_nan_all_over_is_not_given_where_it_need_not_be():
 def test_effort_alone_and_a_missing_effort():
     assert read(position=(), effort=ROW, mode='effort').position is None
     assert read().effort is None
+
+
+def test_far_too_many_names_are_refused_by_their_number_alone():
+    names = [f'crank_{k}' for k in range(20_000)]
+    with pytest.raises(InputError, match='command is for 20000 joints, needed are 6$'):
+        read(names=names, position=[0.0] * len(names))

@@ -182,6 +182,15 @@ def test_eds_of_another_type(written, tmp_path):
     assert '0x6077 torque actual value has data type 0x0004, needed is 0x0003' in refusal(file)
 
 
+def test_eds_whose_object_goes_into_no_pdo(written, tmp_path):
+    file = written('drives/crank_4/eds', 'vendor.eds')
+    before, after = EDS.read_text(encoding='utf-8').split('[6077]')
+    (tmp_path / 'vendor.eds').write_text(
+        before + '[6077]' + after.replace('PDOMapping=1', 'PDOMapping=0', 1), encoding='utf-8'
+    )
+    assert '0x6077 torque actual value cannot be mapped into a PDO' in refusal(file)
+
+
 def test_gains_are_asked_of_the_eds_only_where_they_are_written(written, tmp_path):
     file = written('drives/crank_4/eds', 'vendor.eds')
     text = without(EDS.read_text(encoding='utf-8'), '2001', '2001sub0', '2001sub1', '2001sub2')

@@ -5,6 +5,7 @@
 ``GATE_COMMANDS=1000000 pytest test/drives/test_gate.py`` is the long form of the random one.
 """
 
+import dataclasses
 import os
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from drives import real_motions
 from drives.ideal_drives import PERIOD
 from drives.supervised import DRIVES, LIMITS, Bench, array
+from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.cycle import Goal
@@ -163,6 +165,27 @@ def test_right_motions_pass_bit_for_bit(mechanism, name):
     assert np.ptp([row[0] for row in rows], axis=0).min() > 0.05  # it did move
 
 
+@pytest.mark.parametrize('stall', [3, 5, 8])
+def test_a_command_that_comes_long_after_sync_is_no_leap(mechanism, stall):
+    """The process was kept from running in between, for so many periods."""
+    rows = list(zip(*real_motions.motion(mechanism, 'soft', 1.0 / PERIOD), strict=True))
+    bench, k, late = Bench(mechanism, strict=True), 0, 0.0
+    while k + stall < len(rows):
+        after = stall if k % 30 == 10 else 0
+        command = bench.command(*rows[k + after])
+        bench.supervisor.submit(
+            dataclasses.replace(
+                command,
+                time=command.time + after * PERIOD,
+                stamp=command.stamp + after * PERIOD,
+            )
+        )
+        assert bench.drives.cycle().goal is Goal.ENABLED, bench.report.text
+        bench.drives.time += after * PERIOD
+        k, late = k + after + 1, late + after
+    assert late > 10 * stall
+
+
 def quiet(bench, cycles=10):
     bench.drives.run(cycles * PERIOD, bench.command)
     assert bench.drives.setpoint.goal is Goal.ENABLED, bench.report.text
@@ -236,3 +259,11 @@ def test_positions_that_overflow_make_no_velocity_in_mode_effort(mechanism):
         bench.send(array(1, sign * 1e308, 0.0), effort=np.zeros(6))
     assert bench.drives.setpoint.goal is Goal.STOPPED
     assert bench.report.text.startswith('crank_1: setpoint velocity')
+
+
+def test_where_no_drive_is_redundant_any_positions_close_the_loops():
+    mechanism = Mechanism.load('rss6')
+    closure = CommandedClosure(mechanism)
+    closure.begin(mechanism.home.position)
+    assert not closure.redundant
+    assert (closure.error(mechanism.home.position + 0.3) == 0.0).all()

@@ -49,3 +49,23 @@ def test_what_is_touched_stays_in_memory_where_that_is_permitted():
 @pytest.mark.skipif(not os.path.exists('/proc/self/status'), reason='Linux only')
 def test_a_limit_that_later_allocations_would_meet_is_not_used():
     assert lock(65_536) == (False, 0)
+
+
+DENIED = """
+import os
+from masticator_dynamics.drives import real_time
+def deny(*_):
+    raise PermissionError
+os.sched_setscheduler = deny
+print(real_time.request(50))
+with real_time.requested(50):
+    print(os.sched_getscheduler(0) == os.SCHED_OTHER)
+del os.sched_getscheduler
+with real_time.requested(50):
+    print('begun')
+"""
+
+
+def test_priority_that_is_not_permitted_is_told_and_all_goes_on():
+    answer = subprocess.run([sys.executable, '-c', DENIED], capture_output=True, text=True)
+    assert answer.stdout.split() == ['False', 'True', 'begun'], answer.stderr

@@ -91,6 +91,20 @@ def test_as_many_drives_as_freedoms_cannot_be_checked_and_that_is_said(name):
     assert 'cannot be told from their positions' in reference.text
 
 
+def test_positions_that_no_pose_has_are_told_where_nothing_else_can_be():
+    mechanism = Mechanism.load('rss6')
+    reference = check_reference(mechanism, mechanism.home.position + 3.0, TOLERANCE)
+    assert not (reference.closed or reference.checkable or reference.suspects)
+    assert reference.text == 'no closed configuration of rss6 has these positions'
+
+
+def test_a_position_that_is_no_number_closes_nothing(mechanism):
+    positions = mechanism.home.position.copy()
+    positions[2] = np.nan
+    reference = check_reference(mechanism, positions, TOLERANCE)
+    assert not reference.closed and np.isinf(reference.residual)
+
+
 def test_an_encoder_that_sticks_is_told_from_others_by_its_command(mechanism):
     """All drives follow a little late; loops that are just open fit more than one of them."""
     rng = np.random.default_rng(0)

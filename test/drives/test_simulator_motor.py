@@ -20,7 +20,7 @@ def test_torque_follows_a_step_with_the_lag_of_the_current_loop(step):
     axis = Axis(step=step)
     for k in range(1, 8):
         axis.drive_with(0.1)
-        assert axis.motor.torque == pytest.approx(0.1 * (1.0 - math.exp(-k * step / LAG)))
+        assert axis.servo.motor_torque == pytest.approx(0.1 * (1.0 - math.exp(-k * step / LAG)))
 
 
 @pytest.mark.parametrize('step', [0.0001, 0.0005, 0.002])
@@ -37,10 +37,10 @@ def test_torque_is_clipped_to_the_peak():
     axis = Axis()
     for _ in range(20):
         axis.drive_with(5.0)
-    assert axis.motor.torque == pytest.approx(MOTOR['peak_torque'])
-    assert axis.motor.saturated
+    assert axis.servo.motor_torque == pytest.approx(MOTOR['peak_torque'])
+    assert axis.servo.saturated
     axis.drive_with(0.1)
-    assert not axis.motor.saturated
+    assert not axis.servo.saturated
 
 
 def test_supply_voltage_limits_speed_as_back_emf_grows():
@@ -56,7 +56,7 @@ def test_supply_voltage_limits_speed_as_back_emf_grows():
     for _ in range(round(10.0 * settling / axis.step)):
         axis.drive_with(0.3)
     assert axis.velocity == pytest.approx(free, rel=1e-3)
-    assert axis.motor.torque == pytest.approx(0.0, abs=1e-4)
+    assert axis.servo.motor_torque == pytest.approx(0.0, abs=1e-4)
 
 
 def test_viscous_friction_brakes_exponentially():
@@ -92,7 +92,7 @@ def test_coulomb_friction_brakes_evenly_and_holds(sign):
 def test_gear_passes_on_what_the_drive_layer_believes(direction, torque, velocity):
     axis = Axis(motor={'efficiency': 0.8, 'direction': direction}, inertia=1.0)
     for _ in range(50):
-        effort = axis.motor.advance(torque, velocity)
+        effort = axis.turned(torque, velocity)
     motor = drive(efficiency=0.8, direction=direction).motor
     per_mille = np.array([1000.0 * torque / motor.rated_torque])
     expected = Scaling([motor]).effort_from_per_mille(per_mille, np.array([velocity]))
@@ -103,7 +103,7 @@ def test_gear_loses_a_fifth_of_the_power_either_way():
     axis = Axis(motor={'efficiency': 0.8}, inertia=1.0)
     for velocity, share in ((5.0, 0.8), (-5.0, 1.0 / 0.8)):
         for _ in range(50):
-            effort = axis.motor.advance(0.1, velocity)
+            effort = axis.turned(0.1, velocity)
         assert effort * velocity == pytest.approx(share * 0.1 * RATIO * velocity)
 
 
@@ -114,7 +114,7 @@ def test_losses_do_not_chatter_on_little_inertia(load):
         motor={'efficiency': 0.8}, friction={'coulomb': 0.01}, inertia=1e-5, load=load, step=0.0005
     )
     for _ in range(100):  # the current settles
-        axis.motor.advance(load / RATIO, 0.0)
+        axis.turned(load / RATIO, 0.0)
     axis.plant.velocity = np.array([0.5])
     velocities = []
     for _ in range(400):
@@ -129,21 +129,21 @@ def test_winding_heats_the_motor_exponentially():
     axis = Axis()
     seconds, current = 30.0, 0.1 / SIMULATED['torque_constant']
     for _ in range(round(seconds / axis.step)):
-        axis.motor.advance(0.1, 0.0)
+        axis.turned(0.1, 0.0)
     rise = 5.0 * SIMULATED['resistance'] * current**2
     expected = 25.0 + rise * (1.0 - math.exp(-seconds / 50.0))
-    assert axis.motor.temperature == pytest.approx(expected, rel=1e-5)
+    assert axis.servo.temperature == pytest.approx(expected, rel=1e-5)
 
 
 def test_heat_of_a_step_is_that_of_the_current_on_its_way():
     """The mean of (I (1 - exp(-t/T)))^2 over a step, integrated by hand."""
     axis, step = Axis(step=0.0005), 0.0005
-    axis.motor.advance(0.1, 0.0)
+    axis.turned(0.1, 0.0)
     x = step / LAG
     share = 1.0 - 2.0 / x * (1.0 - math.exp(-x)) + 0.5 / x * (1.0 - math.exp(-2.0 * x))
     watts = SIMULATED['resistance'] * (0.1 / SIMULATED['torque_constant']) ** 2 * share
     rise = 5.0 * watts * (1.0 - math.exp(-step / 50.0))
-    assert axis.motor.temperature - 25.0 == pytest.approx(rise, rel=1e-6)
+    assert axis.servo.temperature - 25.0 == pytest.approx(rise, rel=1e-6)
 
 
 def test_electrical_work_is_motion_and_friction():
@@ -152,10 +152,10 @@ def test_electrical_work_is_motion_and_friction():
     axis = Axis(step=1e-5, friction={'coulomb': coulomb, 'viscous': viscous})
     work = lost = 0.0
     for k in range(20000):
-        torque, before = axis.motor.torque, axis.velocity
+        torque, before = axis.servo.motor_torque, axis.velocity
         axis.drive_with(0.1 * math.sin(30.0 * k * axis.step) + 0.02)
         mean = 0.5 * (before + axis.velocity) * RATIO
-        work += 0.5 * (torque + axis.motor.torque) * mean * axis.step
+        work += 0.5 * (torque + axis.servo.motor_torque) * mean * axis.step
         lost += (coulomb * abs(mean) + viscous * mean**2) * axis.step
     motion = 0.5 * INERTIA * axis.velocity**2
     assert motion > 0.01 and lost > 0.01
@@ -167,11 +167,11 @@ def test_encoder_counts_to_the_nearest(direction):
     axis = Axis(motor={'direction': direction, 'zero': 0.3})
     scaling = Scaling([drive(direction=direction, zero=0.3).motor])
     for position in np.linspace(-2.0, 2.0, 997):
-        counts = axis.motor.counts(position)
+        counts = axis.shown(position)
         shown = scaling.position_from_counts(np.array([float(counts)]))[0]
         assert abs(shown - position) <= 0.5001 * 2.0 * math.pi / (4096 * RATIO)
-    assert axis.motor.counts(0.3) == 0
+    assert axis.shown(0.3) == 0
 
 
 def test_encoder_may_be_off():
-    assert Axis(encoder_offset=77).motor.counts(0.0) == 77
+    assert Axis(encoder_offset=77).shown(0.0) == 77

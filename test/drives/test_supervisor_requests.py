@@ -10,12 +10,13 @@ import pytest
 
 from drives.ideal_drives import PERIOD, IdealDrives
 from drives.supervised import DRIVES, LIMITS, Bench, array
+from masticator_dynamics.drives import supervisor
 from masticator_dynamics.drives.approach import Approach
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.cycle import Emergency, Goal
 from masticator_dynamics.drives.safety import in_order
 from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.drives.supervisor import Supervisor
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, ReachError
 
 
 def test_emergency_stop_latches_until_reset_in_every_phase(mechanism):
@@ -26,6 +27,7 @@ def test_emergency_stop_latches_until_reset_in_every_phase(mechanism):
         bench.drives.run(0.2, bench.command)
         assert bench.drives.setpoint.goal is Goal.STOPPED and bench.drives.torque_free
         assert 'emergency stop' in bench.supervisor.enable().message
+        assert 'stopped until reset' in bench.supervisor.home().message
         assert bench.supervisor.reset().success and bench.drives.finish().success
         bench.drives.enable()
 
@@ -337,6 +339,56 @@ def test_limits_are_the_narrower_of_drive_and_mechanism(mechanism):
     )
     with pytest.raises(DescriptionError, match='crank_1.*leaves nothing of the range'):
         Bench(mechanism, drives={**DRIVES.drives, 'crank_1': narrow})
+
+
+def test_a_stop_while_the_loops_are_checked_is_not_overruled(mechanism, monkeypatch):
+    bench = Bench(mechanism, enabled=False)
+    check = bench.supervisor.check_reference
+
+    def stopped_meanwhile():
+        found = check()
+        bench.supervisor.emergency_stop()
+        return found
+
+    monkeypatch.setattr(bench.supervisor, 'check_reference', stopped_meanwhile)
+    outcome = bench.supervisor.enable()
+    assert not outcome.success and 'emergency stop' in outcome.message
+    assert bench.drives.cycle().goal is Goal.STOPPED
+
+
+def test_a_stop_while_a_way_is_looked_for_is_not_overruled(far, monkeypatch):
+    plan = supervisor.plan_approach
+
+    def stopped_meanwhile(*given):
+        found = plan(*given)
+        far.supervisor.disable()
+        return found
+
+    monkeypatch.setattr(supervisor, 'plan_approach', stopped_meanwhile)
+    assert far.supervisor.approach(0.5) == (False, 'drives are stopping')
+    assert far.drives.cycle().goal is not Goal.ENABLED
+
+
+def test_no_way_is_told(far, monkeypatch):
+    def none(*_):
+        raise ReachError('too far')
+
+    monkeypatch.setattr(supervisor, 'plan_approach', none)
+    assert far.supervisor.approach(0.5) == (False, 'no way to what is commanded: too far')
+
+
+def test_reset_waits_for_drives_that_are_just_being_disabled(following):
+    following.supervisor.disable()
+    outcome = following.supervisor.reset()
+    assert not outcome.success and outcome.message.endswith('not yet')
+
+
+def test_an_emergency_of_a_stranger_on_the_bus_stops_all_and_names_it(following):
+    stranger = Emergency('node 9', 0x2310, 0, 'overcurrent')
+    following.drives.once = {'emergencies': (stranger,)}
+    assert following.drives.cycle().goal is Goal.TORQUE_FREE
+    assert following.report.text == 'node 9: overcurrent (EMCY 0x2310)'
+    assert following.supervisor.reset().success and following.drives.finish().success
 
 
 def test_same_feedback_and_commands_same_setpoints(mechanism):

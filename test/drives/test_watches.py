@@ -128,6 +128,35 @@ def test_frames_of_another_master_stop_quickly(following):
     assert following.report.text.startswith('bus: another master is on the bus')
 
 
+class Mute:
+    """Drives of which crank_4 leaves reads without an answer."""
+
+    def __init__(self, names, lost):
+        self.names, self.lost = names, lost
+
+    def _ask(self, k):
+        if k == 3 and self.lost:
+            self.lost -= 1
+            raise DriveError('crank_4 (node 4)', 'cannot read 0x6072 max torque: no answer')
+
+    def temperature(self, k):
+        self._ask(k)
+        return 40.0
+
+    def difference(self, k, number):
+        self._ask(k)
+        return ''
+
+
+@pytest.mark.parametrize(('lost', 'goal'), [(2, Goal.ENABLED), (3, Goal.STOPPED)])
+def test_a_drive_that_leaves_three_reads_without_answer_is_not_trusted(following, lost, goal):
+    reading = SlowReading(Mute(following.supervisor.joints, lost), following.supervisor)
+    for _ in range(100):
+        reading.look()
+    assert following.send().goal is goal
+    assert ('crank_4' in following.report.text) == (goal is Goal.STOPPED)
+
+
 # On a bus
 
 

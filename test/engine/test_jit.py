@@ -45,7 +45,7 @@ def test_an_edit_of_any_compiled_source_changes_the_folder(
     folders = {part: [s for s in sources if s.parent.name == part] for part in PARTS}
     # Anything else is one file by itself, which numba looks at.
     assert [s.name for s in sources if s.parent.name not in PARTS] == ['actuated_kernels.py']
-    assert min(len(files) for files in folders.values()) > 3
+    assert all(folders.values())
     for part, directory in PARTS.items():
         names = {directory()}
         for source in folders[part]:
@@ -61,11 +61,13 @@ from masticator_dynamics import Mechanism
 mechanism = Mechanism.load('masticator')
 assert abs(mechanism.feedforward([0.0, 0.0, 0.0, 0.05]).actuated).max() > 1e-3
 assert mechanism.kernels.available, mechanism.kernels.reason
-print(*sorted({name.split('.')[0] for name in sys.modules} & {'numba', 'scipy'}))
+slow = {'numba', 'scipy', 'pydantic', 'yaml', 'xacro', 'urdf_parser_py', 'difflib'}
+print(*sorted({name.split('.')[0] for name in sys.modules} & slow))
 """
 
 
-def test_a_process_that_only_calls_imports_neither_numba_nor_scipy() -> None:
+def test_a_process_that_only_calls_imports_little() -> None:
     command = [sys.executable, '-W', 'ignore', '-c', FIRST_TORQUE]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    for _ in range(2):  # the first one may have to make what is kept
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == []

@@ -13,8 +13,8 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import description_from_text, load_description
+from masticator_dynamics.description.data import JointPhysics
 from masticator_dynamics.description.loader import shipped_mechanisms
-from masticator_dynamics.description.schema import JointPhysics
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing.mjcf_export import export_mjcf
 from masticator_dynamics.twin.forward_dynamics import ForwardDynamics

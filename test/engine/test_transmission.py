@@ -14,7 +14,7 @@ import samples
 import yaml
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.description import schema
+from masticator_dynamics.description import data
 from masticator_dynamics.errors import DescriptionError
 
 ROTOR = 3e-6
@@ -27,8 +27,8 @@ def geared(name: str, ratios: list[float], rotor: float = ROTOR) -> Mechanism:
     actuators = {}
     for joint, ratio in zip(description.actuated, ratios, strict=True):
         friction = description.actuators[joint].friction
-        actuators[joint] = schema.Actuator(
-            transmission={'ratio': ratio}, rotor_inertia=rotor, friction=friction
+        actuators[joint] = data.Actuator(
+            transmission=data.Transmission(ratio=ratio), rotor_inertia=rotor, friction=friction
         )
     return Mechanism(dataclasses.replace(description, actuators=actuators))
 
@@ -141,6 +141,6 @@ def test_bad_transmissions_are_refused(
 
 def test_a_screw_is_a_ratio() -> None:
     """One turn of the motor per lead."""
-    actuator = schema.Actuator(transmission={'lead': 0.01}, rotor_inertia=1e-4)
+    actuator = data.Actuator(transmission=data.Transmission(lead=0.01), rotor_inertia=1e-4)
     assert math.isclose(actuator.ratio, 2.0 * math.pi / 0.01)
     assert math.isclose(actuator.joint_inertia, 1e-4 * (2.0 * math.pi / 0.01) ** 2)

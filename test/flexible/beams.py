@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.description.schema import FlexibleLink
+from masticator_dynamics.description.data import FlexibleLink, Material, Section
 
 # S3 Table 1
 LENGTH, AREA, THICKNESS, DENSITY, MODULUS = 0.1, 16e-6, 2.5e-3, 2700.0, 70e9
@@ -27,7 +27,7 @@ def changed(description: MechanismDescription, **changes: object) -> MechanismDe
 def rrr4(modes: int | None = None, boundary: str | None = None, modulus: float = MODULUS):
     """rrr4 as shipped, or with one kind of shapes on all rods."""
     changes: dict[str, object] = {
-        'material': {'youngs_modulus': modulus, 'density': DENSITY},
+        'material': Material(youngs_modulus=modulus, density=DENSITY),
     }
     if modes is not None:
         changes['modes'] = modes
@@ -48,10 +48,8 @@ def rcid(modes: int = 1, boundary: str = 'pinned-pinned') -> MechanismDescriptio
     link = FlexibleLink(
         axis='xyz'[axis],
         ends=(min(0.0, length), max(0.0, length)),
-        section={'area': area, 'second_moment': {across[0]: 3e-11, across[1]: 5e-11}},
-        material={
-            'youngs_modulus': 2e9, 'density': inertia.mass / (area * abs(length))
-        },
+        section=Section(area=area, second_moment={across[0]: 3e-11, across[1]: 5e-11}),
+        material=Material(youngs_modulus=2e9, density=inertia.mass / (area * abs(length))),
         modes=modes,
         boundary=boundary,
     )  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from flexible import beams
+from masticator_dynamics.description.data import Material, Section
 from masticator_dynamics.errors import DescriptionError, ReachError, SingularityError
 from masticator_dynamics.flexible import FlexibleModel, FlexibleState
 from masticator_dynamics.flexible.beam import frequency_roots, quadrature, shapes
@@ -197,11 +198,11 @@ WRONG = {
     'end': ({'ends': (0.0, 'platform')}, "link 'platform' is not joined to it"),
     'short': ({'ends': (0.0, 0.09)}, 'density and section make'),
     'mass': (
-        {'material': {'youngs_modulus': 70e9, 'density': 7800.0}},
+        {'material': Material(youngs_modulus=70e9, density=7800.0)},
         'density and section make 0.01248 kg, the URDF says 0.00432 kg',
     ),
     'sideways': (
-        {'section': {'area': 16e-6, 'second_moment': {'z': 1e-11}}},
+        {'section': Section(area=16e-6, second_moment={'z': 1e-11})},
         'bends out of the plane of closure',
     ),
 }

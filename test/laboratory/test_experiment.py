@@ -295,6 +295,39 @@ def test_statistics_are_students() -> None:
     assert (low, high) == pytest.approx((2.5 - half, 2.5 + half))
 
 
+def test_tables_as_parquet_hold_what_the_csv_files_hold(chewed) -> None:
+    parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
+    write_report(chewed, parquet=True)
+    for name in FILES:
+        file = chewed.folder / name
+        rows = parquet.read_table(file.with_suffix('.parquet')).to_pylist()
+        assert [{k: str(v) for k, v in row.items()} for row in rows] == rows_of(file), name
+
+
+def test_parquet_without_pyarrow_is_refused_before_anything_moves(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setitem(sys.modules, 'pyarrow', None)
+    asked = ['experiment', str(written(tmp_path, PROTOCOL)), '--output', str(tmp_path / 'o')]
+    assert main([*asked, '--parquet']) == 2
+    assert '--parquet needs pyarrow: pip install' in capsys.readouterr().err
+    assert not (tmp_path / 'o').exists()
+
+
+def test_a_second_experiment_in_a_folder_is_refused(chewed, tmp_path, capsys) -> None:
+    folder = tmp_path / 'shared'
+    protocol = written(tmp_path, PROTOCOL)
+    with Experiment(protocol, folder).alone():
+        for more in ([], ['--robot']):
+            assert main(['experiment', str(protocol), '--output', str(folder), *more]) == 2
+            assert f'{folder}: another experiment is running' in capsys.readouterr().err
+        with pytest.raises(InputError, match='another experiment is running'):
+            Experiment(protocol, folder).run()
+        assert not any(folder.iterdir())
+    with Experiment(protocol, folder).alone():  # nothing stale is left
+        pass
+
+
 def test_killed_in_the_middle_it_goes_on_to_the_same_tables(chewed, tmp_path) -> None:
     """SIGKILL to the command's process: its workers end, too, and nothing is lost."""
     protocol, folder = written(tmp_path, PROTOCOL), tmp_path / 'killed'

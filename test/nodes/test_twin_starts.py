@@ -128,7 +128,12 @@ def start_and_end(log, environment):
         names = ' '.join(of_session(launched.pid).values())
         begin = time.monotonic()
         os.killpg(launched.pid, signal.SIGINT)  # as a terminal does: to launch and to all
-        launched.wait(4.0 * ENDED)
+        try:
+            launched.wait(4.0 * ENDED)
+        except subprocess.TimeoutExpired:
+            launched.send_signal(signal.SIGABRT)  # it prints where its threads are
+            launched.wait()
+            raise AssertionError(log.read_text()) from None
         seconds = time.monotonic() - begin
         assert all(f'{node}_node' in names for node in ('dynamics', 'servo_drives', 'twin'))
         return seconds, log.read_text()

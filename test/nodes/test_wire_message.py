@@ -12,11 +12,12 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import numpy as np  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
-from rclpy.serialization import deserialize_message  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from masticator_dynamics.nodes.common.wire_message import WireMessage  # noqa: E402
+from masticator_dynamics.nodes.common import wire_message  # noqa: E402
+from masticator_dynamics.nodes.common.wire_message import WireMessage, WireReader  # noqa: E402
 
 TIME = 1_700_000_000_123_456_789
 
@@ -80,3 +81,79 @@ def test_bytes_given_out_stay_as_they_are():
 def test_too_many_numbers_are_refused():
     with pytest.raises(ValueError, match='broadcast'):
         WireMessage(Float64MultiArray(), {'data': 2}).filled(0, [1.0, 2.0, 3.0])
+
+
+FIELDS = ('position', 'velocity', 'effort')
+
+
+def told(reader, message):
+    stamp, rows = reader.read(bytes(serialize_message(message)))
+    return reader.message.name, stamp, [row.tolist() for row in rows]
+
+
+def numbered(names, *rows, stamp=TIME):
+    message = JointState(name=names)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+    for field, row in zip(FIELDS, rows, strict=False):
+        setattr(message, field, array.array('d', row))
+    return message
+
+
+def test_messages_are_read_as_rclpy_does_whatever_came_before():
+    """Names, counts and stamps that change, each twice: as learnt and as converted."""
+    rng, reader = np.random.default_rng(1), WireReader(JointState, FIELDS)
+    kinds = [(['a', 'b'], 3), (['b', 'a'], 3), (['a', 'b'], 1), (['longer', 'x'], 3), ([], 0)]
+    for k in range(600):
+        names, filled = kinds[int(rng.integers(len(kinds)))] if k % 3 else kinds[0]
+        rows = rng.normal(size=(filled, len(names)))
+        stamp = int(rng.integers(0, 2**62)) % 2_000_000_000_000_000_000
+        message = numbered(names, *rows, stamp=stamp)
+        expected = [list(getattr(message, field)) for field in FIELDS]
+        assert told(reader, message) == (names, stamp, expected)
+
+
+def test_messages_alike_are_not_converted(monkeypatch):
+    reader = WireReader(JointState, FIELDS)
+    told(reader, numbered(['a'], [1.0], [2.0], [3.0]))
+    monkeypatch.setattr(wire_message, 'deserialize_message', None)
+    assert told(reader, numbered(['a'], [4.0], [5.0], [6.0], stamp=7)) == (
+        ['a'], 7, [[4.0], [5.0], [6.0]],
+    )  # fmt: skip
+
+
+def test_the_other_order_of_bytes_is_converted():
+    """Of a machine whose bytes stand the other way round, as long as ours and as well-formed."""
+    reader = WireReader(JointState, FIELDS)
+    data = bytearray(serialize_message(numbered([], stamp=TIME)))
+    assert reader.read(bytes(data))[0] == TIME
+    data[1] = 0  # CDR, big-endian
+    seconds, nanoseconds = divmod(TIME, 1_000_000_000)
+    data[4:12] = seconds.to_bytes(4, 'big') + nanoseconds.to_bytes(4, 'big')
+    data[12:16] = (1).to_bytes(4, 'big')  # frame_id: its closing zero
+    assert reader.read(bytes(data))[0] == TIME
+
+
+@pytest.mark.parametrize('garbage', [b'', b'\x00', bytes(40), b'\xff' * 500])
+def test_garbage_is_refused_as_by_rclpy(garbage):
+    reader = WireReader(JointState, FIELDS)
+    told(reader, numbered(['a'], [1.0], [2.0], [3.0]))
+    try:
+        expected = deserialize_message(garbage, JointState)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            reader.read(garbage)
+    else:
+        assert reader.read(garbage)[0] == expected.header.stamp.sec * 10**9
+
+
+def test_wrenches_are_read():
+    reader = WireReader(WrenchStamped, ('wrench.force', 'wrench.torque'))
+    for k in range(3):
+        message = stamped(WrenchStamped())
+        message.header.frame_id = 'molar_right'
+        message.wrench.force.y, message.wrench.torque.z = 1.5 + k, -2.5 * k
+        stamp, (force, torque) = reader.read(bytes(serialize_message(message)))
+        assert (stamp, force.tolist(), torque.tolist()) == (
+            TIME, [0.0, 1.5 + k, 0.0], [0.0, 0.0, -2.5 * k],
+        )  # fmt: skip
+        assert reader.message.header.frame_id == 'molar_right'

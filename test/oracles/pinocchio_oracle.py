@@ -115,6 +115,11 @@ class PinocchioOracle:
             else:
                 self._ratio[row] = transmission.get('ratio', 1.0)
             self._rotor_inertia[row] = actuator.get('rotor_inertia', 0.0) * self._ratio[row] ** 2
+        self._stiffness, self._slack = np.zeros((2, len(self.joint_names)))
+        for name, joint in (self.description.get('joints') or {}).items():
+            row = self.joint_names.index(name)
+            self._stiffness[row] = joint.get('stiffness', 0.0)
+            self._slack[row] = joint.get('reference', 0.0)
         self._motor_rows = self._ratio * self._actuated_rows
         self.q_home = self._find_home()
 
@@ -136,14 +141,30 @@ class PinocchioOracle:
     def _read_constraints(self) -> None:
         closures = self.description.get('closures') or []
         contacts = self.description.get('contacts') or []
-        for item, kind in [(c, 'point') for c in closures] + [(c, 'plane') for c in contacts]:
-            if item['type'] != kind:
+        couplings = [c for c in closures if c['type'] == 'coupling']
+        loops = [c for c in closures if c['type'] != 'coupling']
+        kinds = [(c, ('point', 'hinge')) for c in loops] + [(c, ('plane',)) for c in contacts]
+        for item, known in kinds:
+            if item['type'] not in known:
                 raise ValueError(f'{item["name"]}: type {item["type"]!r} is not handled')
-        self._closures = [tuple(self._frame(link) for link in c['frames']) for c in closures]
+        self._closures = [tuple(self._frame(link) for link in c['frames']) for c in loops]
+        # Hinges are points whose frames' axes z stay parallel, besides.
+        self._hinges = [
+            frames for frames, c in zip(self._closures, loops, strict=True) if c['type'] == 'hinge'
+        ]
         self._contacts = [
             (self._frame(c['frame']), np.array(c['normal'], dtype=float), float(c['offset']))
             for c in contacts
         ]
+        # Gears and mimics: rows of joint = offset + ratio * other joint + …, straight lines only.
+        self._gears = np.zeros((len(couplings), len(self.joint_names)))
+        self._gear_offsets = np.array([float(c.get('offset', 0.0)) for c in couplings])
+        for row, coupling in zip(self._gears, couplings, strict=True):
+            row[self.joint_names.index(coupling['joint'])] = 1.0
+            for name, powers in coupling['of'].items():
+                if len(powers) > 1:
+                    raise ValueError(f'{coupling["name"]}: a curved coupling is not handled')
+                row[self.joint_names.index(name)] -= powers[0]
 
     # --- Tree kinematics ------------------------------------------------------------------------
 
@@ -167,19 +188,46 @@ class PinocchioOracle:
         motion = pin.getFrameClassicalAcceleration(self.model, self.data, frame, _ALIGNED)
         return np.array(motion.linear)
 
+    def _axes(self, frame: int) -> Array:
+        return np.array(self.data.oMf[frame].rotation)
+
+    def _turn(self, frame: int, of: str) -> Array:
+        """Return the frame's angular velocity or acceleration."""
+        ask = getattr(pin, f'getFrame{of}')
+        return np.array(ask(self.model, self.data, frame, _ALIGNED).angular)
+
+    def _hinge_levers(self, a: int, b: int) -> Array:
+        """Return rows whose product with the relative turning is the rate of x_b z_a, y_b z_a."""
+        return np.cross(self._axes(b)[:, :2].T, self._axes(a)[:, 2])
+
+    def _hinge_drift(self, a: int, b: int) -> Array:
+        turn_a, turn_b = self._turn(a, 'Velocity'), self._turn(b, 'Velocity')
+        across, along = self._axes(b)[:, :2].T, self._axes(a)[:, 2]
+        levers_rate = np.cross(np.cross(turn_b, across), along) + np.cross(
+            across, np.cross(turn_a, along)
+        )
+        change = self._turn(b, 'ClassicalAcceleration') - self._turn(a, 'ClassicalAcceleration')
+        return np.asarray(self._hinge_levers(a, b) @ change + levers_rate @ (turn_b - turn_a))
+
     def _constraint_error(self, q: Array) -> Array:
         """Return loop errors (3 each) and contact errors (1 each), m."""
         pin.framesForwardKinematics(self.model, self.data, self._configuration(q))
         loops = [self._position(a) - self._position(b) for a, b in self._closures]
         planes = [[n @ self._position(frame) + offset] for frame, n, offset in self._contacts]
-        return np.concatenate([*loops, *planes])
+        hinges = [self._axes(b)[:, :2].T @ self._axes(a)[:, 2] for a, b in self._hinges]
+        gears = self._gears @ q - self._gear_offsets
+        return np.concatenate([*loops, *planes, *hinges, gears])
 
     def _constraint_jacobian(self, q: Array) -> Array:
         pin.computeJointJacobians(self.model, self.data, self._configuration(q))
         pin.updateFramePlacements(self.model, self.data)
         loops = [self._jacobian(a)[:3] - self._jacobian(b)[:3] for a, b in self._closures]
         planes = [(n @ self._jacobian(frame)[:3])[None] for frame, n, _ in self._contacts]
-        return np.concatenate([*loops, *planes])
+        hinges = [
+            self._hinge_levers(a, b) @ (self._jacobian(b)[3:] - self._jacobian(a)[3:])
+            for a, b in self._hinges
+        ]
+        return np.concatenate([*loops, *planes, *hinges, self._gears])
 
     def _constraint_drift(self, q: Array, v: Array) -> Array:
         """Return the constraints' second derivatives at zero joint accelerations."""
@@ -190,7 +238,8 @@ class PinocchioOracle:
             for a, b in self._closures
         ]
         planes = [[n @ self._classical_acceleration(frame)] for frame, n, _ in self._contacts]
-        return np.concatenate([*loops, *planes])
+        hinges = [self._hinge_drift(a, b) for a, b in self._hinges]
+        return np.concatenate([*loops, *planes, *hinges, np.zeros(len(self._gears))])
 
     # --- Closing the loops ----------------------------------------------------------------------
 
@@ -298,6 +347,7 @@ class PinocchioOracle:
         motion = self.solve(y, y_dot, y_ddot)
         needed = pin.rnea(self.model, self.data, self._configuration(motion.q), motion.v, motion.a)
         needed = needed + self._rotor_inertia * motion.a
+        needed = needed + self._stiffness * (motion.q - self._slack)
         jacobian = self._constraint_jacobian(motion.q)
         if wrench is not None:
             needed = needed - self._jacobian(self._platform).T @ np.asarray(wrench, dtype=float)
@@ -312,7 +362,8 @@ class PinocchioOracle:
         left = needed - self._motor_rows.T @ actuated
         multipliers = np.linalg.lstsq(jacobian.T, left, rcond=RANK_TOLERANCE)[0]
         imbalance = float(np.max(np.abs(left - jacobian.T @ multipliers)))
-        return OracleEffort(motion, actuated, multipliers[3 * len(self._closures) :], imbalance)
+        first, count = 3 * len(self._closures), len(self._contacts)
+        return OracleEffort(motion, actuated, multipliers[first : first + count], imbalance)
 
     def mass_matrix_independent(self, y: ArrayLike) -> Array:
         """Return the mass matrix (n_y, n_y) of the independent coordinates, rotors included."""

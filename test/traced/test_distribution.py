@@ -1,21 +1,21 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Friction and goals in machine code, against the engine and against their source on floats."""
+"""Friction and goals in machine code, against their source at given positions and on floats."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.engine import evaluate as engine
-from masticator_dynamics.traced.distribution import Distribution
+from masticator_dynamics.actuation.distribution import Distribution
+from masticator_dynamics.traced import distribution as traced
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.traced.kernels import Code
 
 SAMPLES = int(os.environ.get('TRACED_STATES', '200'))  # of each case; slow: 100000
 AGREEMENT = 1e-9  # of the largest of a kind
@@ -44,24 +44,27 @@ def rows_of(name: str, count: int, seed: int, at_rest: int = 0) -> samples.Array
     return given
 
 
-def engine_rows(mechanism: Mechanism, given: samples.Array, packed: Any) -> samples.Array:
-    """What the engine's own search says."""
+def reference_rows(
+    mechanism: Mechanism, given: samples.Array, packed: Distribution
+) -> samples.Array:
+    """What is said of rows that are handed over."""
     rows = np.empty((len(given), packed.width))
-    packed.run(engine.FEEDFORWARD, given.ravel(), rows.reshape(-1))
+    mechanism._fill(given, rows, packed.reference)
     return rows
 
 
 @pytest.mark.parametrize(('name', 'goals', 'friction'), CASES)
-def test_the_best_efforts_are_the_engine_s(
+def test_the_best_efforts_are_the_reference_s(
     name: str, goals: Mapping[str, float], friction: bool
 ) -> None:
     mechanism = samples.mechanism(name)
     given = rows_of(name, SAMPLES, seed=941, at_rest=5)
-    packed, code = mechanism._distribution(goals, friction)
-    expected, told = engine_rows(mechanism, given, packed), code(given)
+    packed = mechanism._distribution(goals, friction)
+    code = packed.code
+    expected, told = reference_rows(mechanism, given, packed), code(given)
     counts = told[:, 0] == 1.0
     assert counts.mean() > 0.9
-    assert not expected[counts, 0].any(), 'accepted what the engine refuses'
+    assert not expected[counts, 0].any(), 'accepted what the reference refuses'
     for field in FIELDS:
         true = expected[counts][:, packed.slices[field]]
         error = np.abs(told[counts, 1:][:, packed.slices[field]] - true).max(axis=1, initial=0.0)
@@ -75,16 +78,17 @@ def test_the_best_efforts_are_the_engine_s(
     assert np.abs(efforts[0] - efforts[1]).max() <= ONE_SOURCE * np.abs(efforts[1]).max()
 
 
-def test_faces_are_found_without_the_engine() -> None:
+def test_faces_are_found_without_the_reference() -> None:
     """States whose best efforts leave a contact without force."""
     mechanism = samples.mechanism('masticator')
     given = rows_of('masticator', 1000, seed=942)  # a face is one state in seventy
-    packed, code = mechanism._distribution('torque', True)
+    packed = mechanism._distribution('torque', True)
+    code = packed.code
     told = code(given)
     multipliers = told[:, 1:][:, packed.slices['multipliers']][:, mechanism.contact_rows]
     on_a_face = np.abs(multipliers).min(axis=1) < 1e-9 * np.abs(multipliers).max(axis=1)
     assert (on_a_face & (told[:, 0] == 1.0)).sum() >= 5
-    expected = engine_rows(mechanism, given, packed)[:, packed.slices['effort']]
+    expected = reference_rows(mechanism, given, packed)[:, packed.slices['effort']]
     error = np.abs(told[:, 1:][:, packed.slices['effort']] - expected).max(axis=1)[on_a_face]
     assert error.max() <= AGREEMENT * np.abs(expected).max()
 
@@ -92,16 +96,36 @@ def test_faces_are_found_without_the_engine() -> None:
 @pytest.mark.parametrize(('name', 'goals', 'friction'), CASES[:5])
 def test_the_same_source_on_floats(name: str, goals: Mapping[str, float], friction: bool) -> None:
     mechanism = samples.mechanism(name)
-    packed, code = mechanism._distribution(goals, friction)
+    packed = mechanism._distribution(goals, friction)
+    code = packed.code
     for given in rows_of(name, 3, seed=943):
         run = InverseDynamics(
             mechanism.description, mechanism.structure, given.tolist(), mechanism.driving
         )
-        best = Distribution(run, goals, friction)
+        best = traced.Distribution(run, goals, friction)
         assert run.counts() == 1.0
         efforts = np.array(best.efforts())
         found = code(given)[1:][packed.slices['effort']]
         assert np.abs(found - efforts).max() <= ONE_SOURCE * np.abs(efforts).max()
+
+
+@pytest.mark.parametrize(('name', 'goals', 'friction'), CASES)
+def test_floats_take_the_steps_that_they_need(
+    name: str, goals: Mapping[str, float], friction: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With factors and a number of steps of their own they must find the same optimum."""
+    mechanism = Mechanism.load(name)
+    packed = mechanism._distribution(goals, friction)
+    given = rows_of(name, 4, seed=945, at_rest=1)
+    expected = reference_rows(mechanism, given, packed)
+    monkeypatch.setattr(Code, 'covers', lambda code, given: False)
+    found = reference_rows(mechanism, given, packed)
+    assert not expected[:, 0].any()
+    for field in FIELDS:
+        value, true = (rows[:, packed.slices[field]] for rows in (found, expected))
+        size = np.maximum(np.abs(true).max(axis=1, initial=0.0), 1e-3)
+        assert (np.abs(value - true).max(axis=1, initial=0.0) <= AGREEMENT * size).all(), field
+    assert found[:, packed.slices['optimality']].max() < 1e-6
 
 
 def test_an_effort_of_machine_code_has_all_fields() -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code of a mechanism against the engine, against its own source on floats, and itself."""
+"""Machine code of a mechanism against its own source at given positions, on floats, and itself."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.engine import evaluate as engine
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.results import QuickEffort
 from masticator_dynamics.traced import kernels as traced
+from masticator_dynamics.traced import outputs
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.llvm_ir import rows_function
 from masticator_dynamics.traced.machine_code import Library, Processor, object_code
@@ -27,7 +27,9 @@ from masticator_dynamics.traced.numbers import Graph
 
 SAMPLES = int(os.environ.get('TRACED_STATES', '300'))  # of each mechanism; slow: 100000
 AGREEMENT = 1e-12  # of the largest
-ENGINE = 1e-9  # of the largest effort: near the edge of the workspace digits are lost on both sides
+REFERENCE = (
+    1e-9  # of the largest effort: near the edge of the workspace digits are lost on both sides
+)
 
 
 def wide_states(name: str, count: int, seed: int) -> samples.Array:
@@ -44,13 +46,10 @@ def wide_states(name: str, count: int, seed: int) -> samples.Array:
     return np.hstack([y, symmetric(box.rates), symmetric(box.accelerations), wrench])
 
 
-def engine_rows(mechanism: Mechanism, given: samples.Array) -> samples.Array:
-    """What the engine says to rows of input."""
+def reference_rows(mechanism: Mechanism, given: samples.Array) -> samples.Array:
+    """What is said of rows that are handed over."""
     rows = np.empty((len(given), mechanism.slices['tangent'].stop))
-    packed = mechanism.packed
-    engine.evaluate(
-        packed.memory, packed.scratch, engine.FEEDFORWARD, given.ravel(), rows.reshape(-1)
-    )
+    mechanism._fill(given, rows, mechanism._reference)
     return rows
 
 
@@ -60,23 +59,23 @@ def told(mechanism: Mechanism, given: samples.Array) -> samples.Array:
 
 
 @pytest.mark.parametrize('name', samples.NAMES)
-def test_machine_code_says_what_the_engine_says_or_hands_over(name: str) -> None:
+def test_machine_code_says_what_the_reference_says_or_hands_over(name: str) -> None:
     mechanism = samples.mechanism(name)
     given = wide_states(name, SAMPLES, seed=901)
-    expected, answers = engine_rows(mechanism, given), told(mechanism, given)
+    expected, answers = reference_rows(mechanism, given), told(mechanism, given)
     counts = answers[:, traced.COUNTS] == 1.0
     assert counts.any()
-    assert not expected[counts, 0].any(), 'accepted what the engine refuses'
+    assert not expected[counts, 0].any(), 'accepted what the reference refuses'
     assert set(np.unique(answers[:, traced.COUNTS])) <= {0.0, 1.0}
     efforts = expected[:, mechanism.slices['effort']]
     found = answers[:, traced.EFFORT : traced.EFFORT + len(mechanism.actuated)]
     errors = np.abs(found - efforts).max(axis=1)[counts]
-    assert (errors <= ENGINE * np.abs(efforts).max(axis=1)[counts]).all()
+    assert (errors <= REFERENCE * np.abs(efforts).max(axis=1)[counts]).all()
     whole = mechanism.kernels.everything(given[counts])
     for field in ('q', 'v', 'a', 'position', 'velocity', 'acceleration', 'multipliers', 'tangent'):
         value, true = (x[:, mechanism.slices[field]] for x in (whole[:, 1:], expected[counts]))
         size = np.maximum(np.abs(true).max(axis=1, initial=0.0), 1.0)
-        assert (np.abs(value - true).max(axis=1, initial=0.0) <= ENGINE * size).all(), field
+        assert (np.abs(value - true).max(axis=1, initial=0.0) <= REFERENCE * size).all(), field
 
 
 @pytest.mark.parametrize('name', samples.NAMES)
@@ -109,7 +108,7 @@ def test_a_row_that_is_handed_over_is_the_engine_s() -> None:
     mechanism = samples.mechanism('trimule')
     given = wide_states('trimule', 200, seed=904)
     left = told(mechanism, given)[:, traced.COUNTS] != 1.0
-    expected = engine_rows(mechanism, given)
+    expected = reference_rows(mechanism, given)
     assert 0 < left.sum() < len(given) and not expected[:, 0].any()
     count = len(mechanism.independent)
     columns = [given[:, i * count : (i + 1) * count] for i in range(3)]
@@ -144,7 +143,7 @@ def test_a_processor_with_sse2_alone() -> None:
         share=False,
     )
     plain = Processor('x86-64', '+sse2,-sse3,-sse4.1,-avx', 128)
-    text = rows_function(graph, traced.told(run), 'rows', plain.rows, made.asked)
+    text = rows_function(graph, outputs.told(run), 'rows', plain.rows, made.asked)
     library = Library(object_code(text, plain))
     given = wide_states('masticator', 40, seed=905)
     found = np.empty((len(given), made.told))
@@ -157,11 +156,13 @@ def test_a_processor_with_sse2_alone() -> None:
     assert np.abs(efforts[0] - efforts[1]).max() <= 1e-10 * np.abs(efforts[1]).max()
 
 
-def test_a_mechanism_too_large_to_unroll_is_the_engine_s(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mechanism_too_large_to_unroll_is_computed_on_floats(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     state = samples.states('five_bar', 1, seed=906)[0]
     expected = samples.mechanism('five_bar').feedforward(*state).actuated
-    monkeypatch.setattr(traced, 'MOST_OPERATIONS', 100)
-    monkeypatch.setattr(traced.object_cache, 'cached', lambda key, make: make())
+    monkeypatch.setattr(outputs, 'MOST_OPERATIONS', 100)
+    monkeypatch.setattr(traced.kept, 'kept', lambda folder, name, make: make())
     mechanism = Mechanism.load(samples.OWN / 'five_bar.yaml')
     assert not mechanism.kernels.available
     assert '100 operations' in mechanism.kernels.reason
@@ -236,6 +237,7 @@ def test_the_entry_keeps_nothing_and_is_kept_by_nobody() -> None:
     call = mechanism.feedforward
     call(*state)
     call = mechanism.feedforward  # the generated function
+    gc.collect()  # what other tests left behind has references of its own
     before = [sys.getrefcount(x) for x in (mechanism, QuickEffort, *state)]
     kept = [call(*state) for _ in range(50)]
     del kept
@@ -253,3 +255,66 @@ def test_the_entry_keeps_nothing_and_is_kept_by_nobody() -> None:
     del call
     gc.collect()
     assert gone() is None
+
+
+CHOICES = [
+    {'goal': 'torque', 'friction': True},
+    {'friction': True},
+    {'friction': True, 'goal': 'power'},
+    {'goal': 'power'},
+    {'goal': {'torque': 1.0, 'power': 2.0}, 'friction': True},
+]
+
+
+@pytest.mark.parametrize('choice', CHOICES, ids=str)
+def test_the_entry_takes_a_goal_and_friction(choice) -> None:
+    """Whatever was chosen before; the second call does not come to Python where it need not."""
+    mechanism = Mechanism.load('masticator')
+    y, y_dot, y_ddot, wrench = samples.states('masticator', 1, seed=908)[0]
+    mechanism.feedforward(y)
+    for before in CHOICES:
+        mechanism.feedforward(y, **before)
+    for given in ((y, y_dot, y_ddot, wrench), (y, y_dot), (y, None, y_ddot)):
+        motion = mechanism.solve(*given[:3])
+        expected = mechanism.inverse_dynamics(motion, (*given, None, None, None)[3], **choice)
+        for _ in range(2):
+            effort = mechanism.feedforward(*given, **choice)
+            assert isinstance(effort, QuickEffort)
+            scale = np.abs(expected.actuated).max()
+            assert np.abs(effort.actuated - expected.actuated).max() <= AGREEMENT * scale
+            for name in ('friction', 'contact_friction', 'bearing_force', 'contact', 'q'):
+                found, wanted = getattr(effort, name), getattr(expected, name)
+                assert np.abs(found - wanted).max() <= 1e-9 * max(np.abs(wanted).max(), 1.0)
+
+
+def test_one_choice_does_not_come_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, ordinary = [], Mechanism._feedforward
+
+    def counted(self, *given, **choice):
+        calls.append(choice)
+        return ordinary(self, *given, **choice)
+
+    monkeypatch.setattr(Mechanism, '_feedforward', counted)
+    mechanism = Mechanism.load('masticator')
+    y, *_ = samples.states('masticator', 1, seed=909)[0]
+    for _ in range(4):
+        mechanism.feedforward(y, friction=True)
+        mechanism.feedforward(y, goal='torque', friction=True)
+        mechanism.feedforward(y)
+    assert len(calls) == 1
+    for _ in range(3):
+        mechanism.feedforward(y, goal='power')
+    assert len(calls) == 2
+    for _ in range(3):  # chosen before, and again from now on
+        mechanism.feedforward(y, friction=True)
+    assert len(calls) == 3
+    for choice in ({'friction': False}, {'goal': 'power'}, {'friction': 1}, {'limits': False}):
+        before = len(calls)
+        mechanism.feedforward(y, **choice)
+        assert len(calls) == before + 1
+    with pytest.raises(InputError, match='goal'):
+        mechanism.feedforward(y, goal='none such', friction=True)
+    with pytest.raises(TypeError, match='frictio'):
+        mechanism.feedforward(y, frictio=True)
+    with pytest.raises(InputError):
+        mechanism.feedforward(y[:-1], friction=True)

@@ -19,9 +19,7 @@ OPENED = np.array([0.0, 0.0, 0.0, 0.06])  # well inside all ranges
 def pushing(low=0.0, high=None):
     """The masticator with balls that can leave their sockets."""
     description = load_description('masticator')
-    contacts = tuple(
-        type(c)(**{**dict(c), 'force_range': (low, high)}) for c in description.contacts
-    )
+    contacts = tuple(dataclasses.replace(c, force_range=(low, high)) for c in description.contacts)
     return Mechanism(dataclasses.replace(description, contacts=contacts))
 
 

@@ -31,11 +31,10 @@ def jaw():
 
 @pytest.fixture(scope='module')
 def server():
-    from masticator_dynamics.view.player import start_server
+    from masticator_dynamics.view.server import serving
 
-    made = start_server('127.0.0.1', 0)
-    yield made
-    made.stop()
+    with serving('127.0.0.1', 0) as made:
+        yield made
 
 
 @pytest.fixture
@@ -89,6 +88,21 @@ def test_links_stand_where_pinocchio_puts_them(jaw, server) -> None:
     for name, matrix in placed(scene).items():
         expected = data.oMi[model.getJointId(name)]
         assert np.allclose(matrix[:3, 3], expected.translation, atol=1e-9), name
+
+
+@pytest.mark.parametrize('vector', [[0.1, -0.2, 0.05], [0, 0, 0.3], [0, 0, -0.3], [1e-12, 0, -0.3]])
+def test_an_arrow_points_along_its_vector(jaw, server, vector) -> None:
+    from viser.transforms import SO3
+
+    from masticator_dynamics.view.scene import Scene
+
+    scene = Scene(server.scene, jaw, 'arrow')
+    scene.arrow('force', np.zeros(3), np.array([0.0, 0.3, 0.0]))
+    start = np.array([0.1, 0.2, 0.3])
+    scene.arrow('force', start, np.array(vector))
+    arrow = scene._arrows['force']
+    ends = SO3(np.asarray(arrow.wxyz)).as_matrix() @ arrow.points[0].T + arrow.position[:, None]
+    np.testing.assert_allclose(ends.T, [start, start + vector], atol=1e-7)
 
 
 def test_every_visual_of_the_jaw_is_a_shape(jaw) -> None:

@@ -59,7 +59,17 @@ class Tracking:
 
 
 def track(mechanism: Mechanism, script: Script, record: ClosedLoopRecord) -> Tracking:
-    """Compare a pass with the motion that was played."""
+    """Compare a pass with the motion that was played.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    record : ClosedLoopRecord
+        Of one pass.
+    """
     truth = during(script, record.truth)
     measured = during(script, record.drives)
     chain = FrameChain(mechanism, 'incisor')

@@ -24,6 +24,17 @@ def study_in_process(
 
     Leaves ``closed_loop_study.csv`` (a row for each kind) and ``closed_loop_study.png``.
 
+    Parameters
+    ----------
+    work : pathlib.Path
+        Folder of the results.
+    script : Script
+        The motion.
+    setting : Setting
+        Food, rate and drives.
+    progress : Progress
+        Shows how far the runs are.
+
     Returns
     -------
     str

@@ -28,7 +28,21 @@ def plot_closed_loop(
     forward: Pass,
     alone: Pass | None,
 ) -> None:
-    """Write the figure of a run as PNG."""
+    """Write the figure of a run as PNG.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The PNG.
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    setting : Setting
+        Food, rate and drives.
+    forward, alone : Pass
+        With feedforward efforts and, where there is such a pass, by PD control alone.
+    """
     title = (
         f'{mechanism.name}, {script.source}, food {setting.food}: simulated drives at '
         f'{setting.rate:g} Hz, in real time'

@@ -90,6 +90,21 @@ def running_nodes(
 ) -> Iterator[list[Child]]:
     """Node dynamics, drives and the twin, ready and not enabled.
 
+    Parameters
+    ----------
+    work : pathlib.Path
+        Folder of the drives files.
+    name : str
+        Of the pass; the names of its log files begin with it.
+    mechanism : Mechanism
+        What moves.
+    setting : Setting
+        Food, rate and drives.
+    environment : dict
+        Of the processes.
+    forward_effort : bool
+        Whether the drives get the feedforward efforts.
+
     Yields
     ------
     list of Child

@@ -82,7 +82,21 @@ def summarise(
     alone: Pass | None,
     checks: tuple[Check, ...],
 ) -> Summary:
-    """Collect the numbers of a run; torques are those of the motors during the motion."""
+    """Collect the numbers of a run; torques are those of the motors during the motion.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    setting : Setting
+        Food, rate and drives.
+    forward, alone : Pass
+        With feedforward efforts and, where there is such a pass, by PD control alone.
+    checks : tuple of Check
+        What they were judged by.
+    """
     record, tracking = forward.record, forward.tracking
     drives = during(script, record.drives)
     effort = drives.effort[:, drives.columns(mechanism.actuated)]

@@ -7,10 +7,16 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.simulator import servo_step
 from masticator_dynamics.drives.simulator.plant import FreeMotors, Plant
 from masticator_dynamics.drives.simulator.servo import Servo
 from masticator_dynamics.drives.simulator.simulation import Simulation
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.traced.kernels import address
+from masticator_dynamics.traced.machine_code import this_processor
+
+_TOLD = servo_step.TOLD
 
 
 class Axes:
@@ -50,17 +56,28 @@ class Axes:
                 f'the plant has a step of {self.plant.step:g} s, '
                 f'the simulated drives {simulation.step:g} s'
             )
-        self._rows = [self.plant.joints.index(joint) for joint in joints]
-        start = self.plant.position
+        self._rows = np.array([self.plant.joints.index(joint) for joint in joints])
+        self._code = servo_step.machine_code()
+        lanes = this_processor().rows
+        count = -(-len(joints) // lanes) * lanes  # lanes without a servo are not looked at
+        asked, told = np.zeros((count, len(servo_step.ASKED))), np.zeros((count, len(_TOLD)))
+        self._tables = count, address(asked), address(told)
+        kept, used = len(servo_step.STATE), slice(len(joints))
+        self._state, self._new_state = asked[:, :kept], told[:, :kept]
+        self._position, self._velocity = (asked[used, kept + k] for k in (0, 1))
+        self._told_efforts, self._efforts = told[used, _TOLD.index('effort')], np.zeros(len(joints))
+        start = self.plant.position[self._rows].tolist()
         self.servos = {
             joint: Servo(
+                memoryview(asked[k]),
+                memoryview(told[k]),
                 drives.drives[joint],
                 simulation.drives[joint],
                 simulation.step,
                 simulation.ambient,
-                float(start[row]),
+                start[k],
             )
-            for joint, row in zip(joints, self._rows, strict=True)
+            for k, joint in enumerate(joints)
         }
         self._steps = 0
 
@@ -69,11 +86,17 @@ class Axes:
         """Advanced so far, s."""
         return self._steps * self.plant.step
 
+    @property
+    def efforts(self) -> FloatArray:
+        """At the joints during the last step, N m, in the order of the plant's."""
+        return self._efforts.copy()
+
     def advance(self) -> None:
         """Move on by a step."""
-        position, velocity = self.plant.position.tolist(), self.plant.velocity.tolist()
-        efforts = np.empty(len(self._rows))
-        for servo, row in zip(self.servos.values(), self._rows, strict=True):
-            efforts[row] = servo.advance(position[row], velocity[row])
-        self.plant.advance(efforts)
+        plant, rows, efforts = self.plant, self._rows, self._efforts
+        self._position[:], self._velocity[:] = plant.position[rows], plant.velocity[rows]
+        self._code.rows(*self._tables)
+        self._state[:] = self._new_state
+        efforts[rows] = self._told_efforts
+        plant.advance(efforts)
         self._steps += 1

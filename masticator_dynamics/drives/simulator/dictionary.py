@@ -120,7 +120,15 @@ class ObjectDictionary:
                 self.values[key] = entry.default
 
     def get(self, index: int, subindex: int, otherwise: int = 0) -> int:
-        """Stored integer of an object that need not be there."""
+        """Stored integer of an object that need not be there.
+
+        Parameters
+        ----------
+        index, subindex : int
+            Of the object.
+        otherwise : int
+            Its value where it is not there.
+        """
         value = self.values.get((index, subindex), otherwise)
         assert isinstance(value, int)
         return value

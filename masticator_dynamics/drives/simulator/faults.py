@@ -28,12 +28,12 @@ def _bus_off(slave: Slave) -> None:
 
 def _over_temperature(slave: Slave) -> None:
     """Be hotter than the limit."""
-    slave.added_heat = slave.temperature_limit + _HOTTER - slave.servo.motor.temperature
+    slave.added_heat = slave.temperature_limit + _HOTTER - slave.servo.temperature
 
 
 def _stuck_encoder(slave: Slave) -> None:
     """Measure the same position for ever."""
-    slave.servo.stuck = True
+    slave.servo.stuck = 1.0
 
 
 def _delay(slave: Slave, seconds: float) -> None:
@@ -60,7 +60,7 @@ def _clear(slave: Slave) -> None:
     """Nothing is wrong any more; a drive in fault stays so until it is reset."""
     slave.heartbeats.silent = False
     slave.added_heat, slave.deaf, slave.device.watches = 0.0, 0, True
-    slave.servo.stuck = False
+    slave.servo.stuck = 0.0
     slave.come_back()
     slave.link.clear()
 

@@ -42,6 +42,11 @@ class Link:
         """Nothing goes wrong any more; what is held back goes out in its time."""
         self.off, self.delay, self.drop = False, 0.0, 0.0
 
+    @property
+    def holds(self) -> bool:
+        """Whether frames are held back, which steps let go."""
+        return bool(self._held)
+
     def send(self, cob_id: int, data: bytes) -> None:
         """Send a frame, or not."""
         if self.off or (self.drop and self._random.random() < self.drop):

@@ -16,15 +16,19 @@ The truth that the drive layer has to live with:
 - The encoder counts to the nearest.
 
 The rotor's inertia is not here: what is turned, rotor included, is the plant's
-(``rotor_inertia`` of a mechanism's description).
+(``rotor_inertia`` of a mechanism's description). The text is written on numbers: it runs on floats,
+and as machine code (:mod:`masticator_dynamics.drives.simulator.servo_step`).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from masticator_dynamics.drives import configuration
 from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
+from masticator_dynamics.traced.functions import exponential, hyperbolic_tangent, whole_below
+from masticator_dynamics.traced.numbers import absolute, greater, lesser, sign_of
 
 # rad/s of the joint, as in drives/scaling.py.
 _TURNING = 0.05
@@ -33,97 +37,77 @@ _TURNING = 0.05
 _SHARE = 0.45
 
 
-class Motor:
-    """The state of one motor, advanced in fixed steps.
+def constants(
+    motor: configuration.Motor, simulated: SimulatedDrive, step: float, ambient: float
+) -> dict[str, float]:
+    """What a motor is made of, for steps of ``step`` s at ``ambient`` degrees Celsius."""
+    ratio = motor.direction * motor.gear_ratio
+    lag = 1.0 / (math.tau * simulated.current_bandwidth)
+    damping = _SHARE * simulated.inertia / step
+    coulomb = simulated.friction.coulomb * motor.gear_ratio
+    return {
+        'ratio': ratio,
+        'zero': motor.zero,
+        'counts_per_radian': ratio * motor.counts_per_turn / math.tau,
+        'encoder_offset': simulated.encoder_offset,
+        'torque_constant': simulated.torque_constant,
+        'resistance': simulated.resistance,
+        'supply_voltage': simulated.supply_voltage,
+        'peak_current': motor.peak_torque / simulated.torque_constant,
+        # Share of the old current after a step, and the time constant by the step.
+        'kept': math.exp(-step / lag),
+        'lag': lag / step,
+        'ambient': ambient,
+        'heating': simulated.thermal.resistance * simulated.resistance,  # K/A^2
+        'warming': -math.expm1(-step / simulated.thermal.time_constant),
+        'viscous': simulated.friction.viscous,
+        'coulomb': coulomb,  # N m at the joint
+        'slip': max(_TURNING, coulomb / damping),  # rad/s
+        'loss': -math.log(motor.efficiency),
+        'damping': damping,  # N m s/rad at the joint that a step can settle
+    }
 
-    Parameters
-    ----------
-    motor : configuration.Motor
-    simulated : SimulatedDrive
-    step, ambient : float
-        s; degrees Celsius.
 
-    Attributes
-    ----------
-    current, torque : float
-        A, and N m of the motor before friction, at the end of the last step.
-    temperature : float
-        Degrees Celsius.
-    saturated : bool
-        Whether the last step's demand was clipped.
+def encoder(row: Any, position: Any) -> Any:
+    """What the encoder shows at a joint position, rad."""
+    turned = (position - row.zero) * row.counts_per_radian
+    return whole_below(turned + 0.5) + row.encoder_offset
+
+
+def advance(row: Any, demand: Any) -> dict[str, Any]:
+    """A step with a demanded torque of the motor, N m.
+
+    Returns
+    -------
+    dict
+        ``current``, A, ``temperature``, degrees Celsius, at the end; ``effort`` at the joint, N m,
+        in the mean of the step's current; ``saturated``: what the demanded current was clipped by.
     """
+    back = row.torque_constant * row.ratio * row.joint_velocity
+    wanted = demand / row.torque_constant
+    low = greater(-row.peak_current, (-row.supply_voltage - back) / row.resistance)
+    high = lesser(row.peak_current, (row.supply_voltage - back) / row.resistance)
+    reference = lesser(greater(wanted, low), high)
+    gap, gone = row.current - reference, 1.0 - row.kept
+    # Means over the step of the current and of its square.
+    mean = reference + gap * row.lag * gone
+    square = reference * reference + gap * row.lag * (
+        2.0 * reference * gone + 0.5 * gap * (1.0 - row.kept * row.kept)
+    )
+    settled = row.ambient + row.heating * square
+    return {
+        'current': reference + gap * row.kept,
+        'temperature': row.temperature + (settled - row.temperature) * row.warming,
+        'effort': _through_gear(row, row.torque_constant * mean),
+        'saturated': absolute(reference - wanted),
+    }
 
-    def __init__(
-        self, motor: configuration.Motor, simulated: SimulatedDrive, step: float, ambient: float
-    ):
-        self._data, self._ambient = simulated, ambient
-        self._ratio = motor.direction * motor.gear_ratio
-        self._efficiency, self._loss = motor.efficiency, -math.log(motor.efficiency)
-        self._peak = motor.peak_torque / simulated.torque_constant
-        self._zero = motor.zero
-        self._counts_per_radian = self._ratio * motor.counts_per_turn / math.tau
-        # Share of the old current after a step, and time constants by the step.
-        lag = 1.0 / (math.tau * simulated.current_bandwidth)
-        self._kept, self._lag = math.exp(-step / lag), lag / step
-        self._warming = -math.expm1(-step / simulated.thermal.time_constant)
-        # N m s/rad at the joint that a step can settle.
-        self._damping = _SHARE * simulated.inertia / step
-        slip = simulated.friction.coulomb * motor.gear_ratio / self._damping
-        self._slip = max(_TURNING, slip)
-        self.current = 0.0
-        self.temperature = ambient
-        self.saturated = False
 
-    @property
-    def torque(self) -> float:
-        """N m of the motor, before friction."""
-        return self._data.torque_constant * self.current
-
-    def counts(self, position: float) -> int:
-        """What the encoder shows at a joint position, rad."""
-        turned = (position - self._zero) * self._counts_per_radian
-        return math.floor(turned + 0.5) + self._data.encoder_offset
-
-    def advance(self, demand: float, velocity: float) -> float:
-        """Advance by a step.
-
-        Parameters
-        ----------
-        demand : float
-            Torque of the motor, N m.
-        velocity : float
-            Of the joint, rad/s.
-
-        Returns
-        -------
-        float
-            Effort at the joint, N m, in the mean of the step's current.
-        """
-        data = self._data
-        back = data.torque_constant * self._ratio * velocity
-        wanted = demand / data.torque_constant
-        low = max(-self._peak, (-data.supply_voltage - back) / data.resistance)
-        high = min(self._peak, (data.supply_voltage - back) / data.resistance)
-        reference = min(max(wanted, low), high)
-        self.saturated = reference != wanted
-        gap, kept, lag = self.current - reference, self._kept, self._lag
-        self.current = reference + gap * kept
-        # Means over the step of the current and of its square.
-        mean = reference + gap * lag * (1.0 - kept)
-        square = reference * reference + gap * lag * (
-            2.0 * reference * (1.0 - kept) + 0.5 * gap * (1.0 - kept * kept)
-        )
-        settled = self._ambient + data.thermal.resistance * data.resistance * square
-        self.temperature += (settled - self.temperature) * self._warming
-        return self._through_gear(data.torque_constant * mean, velocity)
-
-    def _through_gear(self, torque: float, velocity: float) -> float:
-        """Effort at the joint of a torque of the motor, N m."""
-        friction = self._data.friction
-        shaft = self._ratio * (torque - friction.viscous * self._ratio * velocity) - abs(
-            self._ratio
-        ) * friction.coulomb * math.tanh(velocity / self._slip)
-        stiffness = abs(shaft) * self._loss
-        width = max(_TURNING, stiffness / self._damping)
-        driving = min(max(math.copysign(1.0, shaft) * velocity / width, -1.0), 1.0)
-        return shaft * self._efficiency**driving
+def _through_gear(row: Any, torque: Any) -> Any:
+    """Effort at the joint of a torque of the motor, N m."""
+    velocity = row.joint_velocity
+    rubbed = row.coulomb * hyperbolic_tangent(velocity / row.slip)
+    shaft = row.ratio * (torque - row.viscous * row.ratio * velocity) - rubbed
+    width = greater(_TURNING, absolute(shaft) * row.loss / row.damping)
+    driving = lesser(greater(sign_of(shaft) * velocity / width, -1.0), 1.0)
+    return shaft * exponential(-row.loss * driving)

@@ -57,6 +57,14 @@ class Pdo:
         s, of the last frame; infinite before the first.
     syncs : int
         SYNCs since the last TPDO.
+    type : int
+        Transmission type.
+    synchronous : bool
+        SYNC decides when data are taken.
+    inhibit_time : float
+        Least time between two of this PDO, s.
+    event_time : float
+        Seconds after which a TPDO is sent anyway and an RPDO is missed; 0: never.
     """
 
     def __init__(
@@ -88,6 +96,7 @@ class Pdo:
         except AbortError:  # an EDS may map by default what it does not allow to be mapped
             self._packing, self.keys = self._pack(0)
         self.valid = not stored & PDO_INVALID and bool(self.keys)
+        self.look()
         self.clear()
 
     def clear(self) -> None:
@@ -97,25 +106,13 @@ class Pdo:
         self.last_time = math.inf
         self.syncs = 0
 
-    @property
-    def type(self) -> int:
-        """Transmission type."""
-        return self._objects.get(self._parameters, _TYPE, 255)
-
-    @property
-    def synchronous(self) -> bool:
-        """Whether SYNC decides when data are taken."""
-        return self.type <= _SYNCHRONOUS
-
-    @property
-    def inhibit_time(self) -> float:
-        """Least time between two of this PDO, s."""
-        return self._objects.get(self._parameters, _INHIBIT) * 1e-4
-
-    @property
-    def event_time(self) -> float:
-        """Seconds after which a TPDO is sent anyway and an RPDO is missed; 0: never."""
-        return self._objects.get(self._parameters, _EVENT) * 1e-3
+    def look(self) -> None:
+        """Take the numbers that are looked at in every step from where they are stored."""
+        get, parameters = self._objects.get, self._parameters
+        self.type = get(parameters, _TYPE, 255)
+        self.synchronous = self.type <= _SYNCHRONOUS
+        self.inhibit_time = get(parameters, _INHIBIT) * 1e-4
+        self.event_time = get(parameters, _EVENT) * 1e-3
 
     @property
     def size(self) -> int:

@@ -147,6 +147,8 @@ class ProcessData:
 
     def _sort(self) -> None:
         """Find out again which PDO waits for what."""
+        for pdo in self._pdos:
+            pdo.look()
         valid = [pdo for pdo in self._pdos if pdo.valid]
         self._at_sync_out = [pdo for pdo in valid if pdo.transmit and pdo.synchronous]
         self._at_sync_in = [pdo for pdo in valid if not pdo.transmit and pdo.synchronous]

@@ -61,7 +61,21 @@ def connect(
     temperature: Callable[[], float],
     counts_per_turn: int,
 ) -> None:
-    """Let objects read and write what they stand for; those that the EDS lacks are left out."""
+    """Let objects read and write what they stand for; those that the EDS lacks are left out.
+
+    Parameters
+    ----------
+    objects : ObjectDictionary
+        Of the simulated drive.
+    device : Device
+        Its state machine.
+    servo : Servo
+        Its control loops.
+    temperature : callable
+        Of the motor, degrees Celsius.
+    counts_per_turn : int
+        Of the encoder.
+    """
     readers: dict[Key, Callable[[], Value]] = {
         key_of(names.STATUS_WORD): lambda: device.status,
         key_of(names.MODE_DISPLAY): lambda: device.mode,

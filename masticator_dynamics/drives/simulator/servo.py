@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The loops inside a servo drive, from set points in the units of the bus to the joint's effort.
+"""A servo drive's loops, from set points in the units of the bus to the joint's effort.
 
 Positions are counts of the motor's encoder, torques per mille of the motor's rated torque. What
 the drive is told to do is in :class:`Control`; when it is told so is the slave's business.
@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import enum
 import math
+import types
 
 from masticator_dynamics.drives import configuration
-from masticator_dynamics.drives.simulator.motor import Motor
+from masticator_dynamics.drives.simulator import motor, servo_step
 from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
-
-_LARGEST_TORQUE = 32767.0  # per mille
-_REACHED = 1e-6  # counts
 
 
 class Control(enum.Enum):
@@ -28,17 +26,47 @@ class Control(enum.Enum):
     STOP = 'velocity down to zero with the given deceleration, then position held'
 
 
+_CODES = {
+    Control.OFF: servo_step.OFF,
+    Control.TORQUE: servo_step.TORQUE,
+    Control.POSITION: servo_step.POSITION,
+    Control.STOP: servo_step.STOP,
+}
+
+
+class _Number:
+    """An attribute of a servo that is a number of its row."""
+
+    def __init__(self, name: str):
+        self._at = servo_step.ASKED.index(name)
+
+    def __get__(self, servo: Servo, owner: type) -> float:
+        return servo.row[self._at]
+
+    def __set__(self, servo: Servo, value: float) -> None:
+        servo.row[self._at] = value
+
+
 class Servo:
-    """One motor with its loops, advanced in fixed steps.
+    """One motor with its loops, a row of numbers that `axes.Axes` advances in fixed steps.
 
     A new target is reached in one interpolation period. When no other follows, the demand goes
     on as before for one period more, as drives do to bridge a late set point, and returns to the
     target in another.
 
+    Parameters
+    ----------
+    row, told : memoryview
+        Numbers ``servo_step.ASKED`` and ``servo_step.TOLD``.
+    drive, simulated
+        What it is made of.
+    step, ambient : float
+        s; degrees Celsius.
+    position : float
+        Of the joint, rad.
+
     Attributes
     ----------
-    step : float
-        s.
     position_gain, velocity_gain : float
         N m/rad and N m s/rad at the joint; the drive divides by the gear ratio, not by efficiency.
     period : float
@@ -57,43 +85,59 @@ class Servo:
         Per mille.
     velocity_offset : float
         Counts/s, beside the rate of the demand.
-    position : int
+    position : float
         Counts, measured.
+    velocity : float
+        Measured and filtered, counts/s.
     demand : float
         Counts; the measured ones while the position is not controlled.
-    stuck : bool
-        The encoder shows the same for ever (a fault).
+    stuck : float
+        1: the encoder shows the same for ever (a fault).
+    current, temperature : float
+        A; degrees Celsius of the motor.
     """
+
+    position, velocity, demand = _Number('position'), _Number('rate'), _Number('demand')
+    position_gain, velocity_gain = _Number('position_gain'), _Number('velocity_gain')
+    period, deceleration = _Number('period'), _Number('deceleration')
+    max_torque, max_rate = _Number('max_torque'), _Number('max_rate')
+    torque_offset, target_torque = _Number('torque_offset'), _Number('target_torque')
+    velocity_offset, following_window = _Number('velocity_offset'), _Number('following_window')
+    step = _Number('step')
+    stuck, current, temperature = _Number('stuck'), _Number('current'), _Number('temperature')
+    _code, _shift, _target = _Number('control'), _Number('shift'), _Number('target')
+    _demand_rate, _covered = _Number('demand_rate'), _Number('covered')
+    _left, _following_since = _Number('left'), _Number('following_since')
 
     def __init__(
         self,
+        row: memoryview[float],
+        told: memoryview[float],
         drive: configuration.Drive,
         simulated: SimulatedDrive,
         step: float,
         ambient: float,
         position: float = 0.0,
     ):
-        motor = drive.motor
-        self.motor = Motor(motor, simulated, step, ambient)
-        self.step = step
-        self._rated = motor.rated_torque
-        # N m of the motor per count, for a gain of 1 N m/rad at the joint.
-        self._per_count = math.tau / (motor.counts_per_turn * motor.gear_ratio**2)
-        self._smoothing = -math.expm1(-math.tau * simulated.velocity_filter * step)
+        made_of = motor.constants(drive.motor, simulated, step, ambient) | {
+            'step': step,
+            'rated': drive.motor.rated_torque,
+            'per_count': math.tau / (drive.motor.counts_per_turn * drive.motor.gear_ratio**2),
+            'smoothing': -math.expm1(-math.tau * simulated.velocity_filter * step),
+        }
+        self.row, self._told = row, told
+        for name, value in made_of.items():
+            row[servo_step.ASKED.index(name)] = value
+        self._rated, self._torque_constant = drive.motor.rated_torque, simulated.torque_constant
         self.position_gain = simulated.gains.position
         self.velocity_gain = simulated.gains.velocity
         self.period, self.deceleration = 0.001, 1e6
-        self.max_torque = 1000.0 * motor.peak_torque / motor.rated_torque
+        self.max_torque = 1000.0 * drive.motor.peak_torque / drive.motor.rated_torque
         self.following_window, self.following_time = math.inf, 0.0
-        self.torque_offset = self.target_torque = self.velocity_offset = 0.0
         self.lowest, self.highest, self.max_rate = -math.inf, math.inf, math.inf
-        self.stuck = False
-        self._shift = 0
-        self.position = self.motor.counts(position)
-        self._rate = 0.0
+        self.position = motor.encoder(types.SimpleNamespace(**made_of), position)
+        self.temperature = ambient
         self._control = Control.OFF
-        self._following_since = 0.0
-        self._limited = False
         self._rest()
 
     @property
@@ -105,20 +149,20 @@ class Servo:
     def control(self, control: Control) -> None:
         if control is self._control:
             return
-        self._control = control
+        self._control, self._code = control, _CODES[control]
         self._rest()
         if control is Control.STOP:
-            self._demand_rate = self._covered = self._rate
+            self._demand_rate = self._covered = self.velocity
 
     @property
-    def velocity(self) -> float:
-        """Measured and filtered, counts/s."""
-        return self._rate
+    def motor_torque(self) -> float:
+        """N m of the motor before friction, at the end of the last step."""
+        return self._torque_constant * self.current
 
     @property
     def torque(self) -> float:
         """What the current says, per mille."""
-        return 1000.0 * self.motor.torque / self._rated
+        return 1000.0 * self.motor_torque / self._rated
 
     @property
     def following_error(self) -> float:
@@ -136,9 +180,14 @@ class Servo:
         return self._following_since > 0.0
 
     @property
+    def saturated(self) -> bool:
+        """Whether the last step's current was clipped."""
+        return self._told[_SATURATED] > 0.0
+
+    @property
     def limited(self) -> bool:
         """Whether the last step's torque was clipped."""
-        return self._limited or self.motor.saturated
+        return self._told[_CLIPPED] > 0.0 or self.saturated
 
     @property
     def stopped(self) -> bool:
@@ -148,9 +197,11 @@ class Servo:
     def command(self, target: float) -> None:
         """Go to a position, counts, within one period."""
         self._target = min(max(float(target), self.lowest), self.highest)
-        self._approach(self._target - self.demand, 2)
+        rate = (self._target - self.demand) / self.period
+        self._demand_rate = min(max(rate, -self.max_rate), self.max_rate)
+        self._left = 2.0 * self.period
 
-    def reference(self, position: int) -> None:
+    def reference(self, position: float) -> None:
         """Call the present position so many counts (homing)."""
         self._move_origin(position - self.position)
 
@@ -158,89 +209,17 @@ class Servo:
         """Count again from where the encoder does."""
         self._move_origin(-self._shift)
 
-    def advance(self, position: float, velocity: float) -> float:
-        """Advance by a step.
-
-        Parameters
-        ----------
-        position, velocity : float
-            Of the joint now, rad and rad/s.
-
-        Returns
-        -------
-        float
-            Effort at the joint during the step, N m.
-        """
-        self._measure(position)
-        torque = self._torque()
-        largest = min(self.max_torque, _LARGEST_TORQUE)
-        clipped = min(max(torque, -largest), largest)
-        self._limited = clipped != torque
-        return self.motor.advance(clipped * self._rated / 1000.0, velocity)
-
-    def _move_origin(self, shift: int) -> None:
+    def _move_origin(self, shift: float) -> None:
         self._shift += shift
         self.position += shift
         self.demand += shift
         self._target += shift
 
-    def _measure(self, position: float) -> None:
-        before = self.position
-        if not self.stuck:
-            self.position = self.motor.counts(position) + self._shift
-        rate = (self.position - before) / self.step
-        self._rate += (rate - self._rate) * self._smoothing
-
-    def _torque(self) -> float:
-        """Demanded torque, per mille."""
-        if self._control is Control.OFF:
-            self._rest()
-            return 0.0
-        if self._control is Control.TORQUE:
-            self._rest()
-            return self.target_torque + self.torque_offset
-        # What was measured is held against the demand of the step that ends now.
-        error, rate = self.demand - self.position, self._covered
-        self._watch(error)
-        if self._control is Control.POSITION:
-            self._interpolate()
-            offset, rate = self.torque_offset, rate + self.velocity_offset
-        else:
-            self._slow_down()
-            offset = 0.0
-        feedback = self.position_gain * error + self.velocity_gain * (rate - self._rate)
-        return offset + 1000.0 * feedback * self._per_count / self._rated
-
     def _rest(self) -> None:
         """Demand what is measured."""
-        self.demand = self._target = float(self.position)
+        self.demand = self._target = self.position
         self._demand_rate = self._covered = self._left = 0.0
         self._following_since = 0.0
 
-    def _interpolate(self) -> None:
-        if self._left < 0.5 * self.step:
-            missing = self._target - self.demand
-            if abs(missing) < _REACHED:
-                self.demand, missing = self._target, 0.0
-            self._approach(missing, 1)
-        self._left -= self.step
-        self._covered = self._demand_rate
-        self.demand += self._covered * self.step
 
-    def _approach(self, distance: float, periods: int) -> None:
-        rate = distance / self.period
-        self._demand_rate = min(max(rate, -self.max_rate), self.max_rate)
-        self._left = periods * self.period
-
-    def _slow_down(self) -> None:
-        before = self._demand_rate
-        speed = max(abs(before) - self.deceleration * self.step, 0.0)
-        self._demand_rate = math.copysign(speed, before)
-        self._covered = 0.5 * (before + self._demand_rate)
-        self.demand += self._covered * self.step
-
-    def _watch(self, error: float) -> None:
-        if self._control is Control.POSITION and abs(error) > self.following_window:
-            self._following_since += self.step
-        else:
-            self._following_since = 0.0
+_CLIPPED, _SATURATED = servo_step.TOLD.index('clipped'), servo_step.TOLD.index('saturated')

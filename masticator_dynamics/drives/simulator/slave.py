@@ -100,7 +100,7 @@ class Slave:
     @property
     def temperature(self) -> float:
         """Of the motor, degrees Celsius."""
-        return self.servo.motor.temperature + self.added_heat
+        return self.servo.temperature + self.added_heat
 
     def routes(self) -> dict[int, Handler]:
         """What takes which frames, by COB-ID."""

@@ -111,7 +111,19 @@ class Rejections:
 def make_status(
     name: str, hardware: str, level: bytes, message: str, values: dict[str, object]
 ) -> DiagnosticStatus:
-    """One status with its values as text."""
+    """One status with its values as text.
+
+    Parameters
+    ----------
+    name, hardware : str
+        The status, and what it is about.
+    level : bytes
+        OK, WARN, ERROR or STALE of ``DiagnosticStatus``.
+    message : str
+        One line.
+    values : dict
+        Shown beside it.
+    """
     entries = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
     return DiagnosticStatus(
         level=level, name=name, message=message, hardware_id=hardware, values=entries

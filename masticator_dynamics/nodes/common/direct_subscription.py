@@ -15,8 +15,10 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common.guard import guard_of
+from masticator_dynamics.nodes.common.wire_message import WireReader
 
 # By default rclpy waits for two events of every topic (subscribers that do not fit), and looks at
 # each whenever anything arrives.
@@ -82,6 +84,16 @@ class DirectSubscription:
                 self._refuse(error)
             else:
                 yield message, info['received_timestamp']
+
+    def take_numbers(self, reader: WireReader) -> Iterator[tuple[int, list[FloatArray], int]]:
+        """The same as stamps, ns, and rows of numbers, and when received; see `WireReader`."""
+        for data, info in self.take_serialized():
+            try:
+                stamp, rows = reader.read(data)
+            except Exception as error:  # whatever came, the others still count
+                self._refuse(error)
+            else:
+                yield stamp, rows, info['received_timestamp']
 
     def take_serialized(self) -> Iterator[tuple[bytes, dict[str, int]]]:
         """The same as bytes, with what the middleware knows of each; times in ns since 1970."""

@@ -95,6 +95,15 @@ def declare(node: Node, settings: type) -> None:
 def read(node: Node, settings: type[Settings], changes: Sequence[Parameter] = ()) -> Settings:
     """Present values of all parameters, or what they would be after changes.
 
+    Parameters
+    ----------
+    node : Node
+        Has declared the parameters.
+    settings : type
+        The dataclass that they were declared from.
+    changes : sequence of Parameter
+        Values that shall replace the present ones.
+
     Raises
     ------
     InputError

@@ -54,7 +54,19 @@ class StatusReporter:
     def status(
         self, what: str, level: bytes, message: str, values: dict[str, object]
     ) -> DiagnosticStatus:
-        """A status whose name begins with the node's, without the leading slash."""
+        """A status whose name begins with the node's, without the leading slash.
+
+        Parameters
+        ----------
+        what : str
+            Part of the node.
+        level : bytes
+            OK, WARN, ERROR or STALE of ``DiagnosticStatus``.
+        message : str
+            One line.
+        values : dict
+            Shown beside it.
+        """
         name = f'{self._node.get_fully_qualified_name().lstrip("/")}: {what}'
         return make_status(name, self._hardware, level, message, values)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of which only numbers change, as the bytes that go out (CDR).
+"""Messages of which only numbers change, as the bytes that go out and come in (CDR).
 
 rclpy converts a message field by field, which costs more than a cycle's arithmetic; names and
 frames are the same every time.
@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import array
 import functools
+import struct
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
+
+from masticator_dynamics.engine.arrays import FloatArray
 
 _STAMP = 4  # bytes: what comes before the first field; a header begins with its stamp
+_TIME = struct.Struct('=iI')
+_SELDOM = 100  # messages unlike the one before, of which one is learnt
 
 
 class WireMessage:
@@ -29,28 +34,98 @@ class WireMessage:
     blocks : dict of int
         By name of a field of doubles (``wrench.force`` for one in a field), how many it holds: an
         array, or the components of a vector. In the order in which :meth:`filled` takes them.
+
+    Attributes
+    ----------
+    data : bytearray
+        The bytes as filled last.
+    places : list of int
+        Where the numbers of each block begin.
     """
 
     def __init__(self, message: Any, blocks: dict[str, int]):
         marks = _marks(blocks)
         for name, mark in marks.items():
             _put(message, name, mark)
-        self._data = bytearray(serialize_message(message))
-        self._places = [self._place(mark) for mark in marks.values()]
+        self.data = bytearray(serialize_message(message))
+        self.places = [self.data.index(mark.tobytes()) for mark in marks.values()]
+        self._rows = [
+            np.frombuffer(self.data, np.float64, len(mark), at)
+            for mark, at in zip(marks.values(), self.places, strict=True)
+        ]
         self._stamp = (
-            np.frombuffer(self._data, np.int32, 2, _STAMP) if hasattr(message, 'header') else None
+            np.frombuffer(self.data, np.int32, 2, _STAMP) if hasattr(message, 'header') else None
         )
 
     def filled(self, time: int, *blocks: npt.ArrayLike) -> bytes:
         """The bytes with a stamp (ns) and a row of numbers for each block."""
         if self._stamp is not None:
             self._stamp[:] = divmod(time, 1_000_000_000)
-        for place, numbers in zip(self._places, blocks, strict=True):
-            place[:] = numbers
-        return bytes(self._data)
+        for row, numbers in zip(self._rows, blocks, strict=True):
+            row[:] = numbers
+        return bytes(self.data)
 
-    def _place(self, mark: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.frombuffer(self._data, np.float64, len(mark), self._data.index(mark.tobytes()))
+
+class WireReader:
+    """Stamp and numbers of messages; of those like the one before without converting them.
+
+    Parameters
+    ----------
+    kind : type
+        Of the messages, which have a header.
+    fields : tuple of str
+        Of doubles, as for :class:`WireMessage`.
+
+    Attributes
+    ----------
+    message : ROS message
+        What is neither stamp nor number in it is true of the message read last.
+    """
+
+    def __init__(self, kind: type, fields: tuple[str, ...]):
+        self._kind, self._fields = kind, fields
+        self.message: Any = kind()
+        self._learnt = self.message
+        self._constant: npt.NDArray[np.bool_] = np.zeros(0, dtype=bool)
+        self._bytes = b''
+        self._places: list[tuple[int, int]] = []  # where numbers begin, and how many
+        self._unlike = 0
+
+    def read(self, data: bytes) -> tuple[int, list[FloatArray]]:
+        """Stamp, ns, and a row of numbers for each field.
+
+        Raises
+        ------
+        Exception
+            What rclpy raises for data that are no message.
+        """
+        if len(data) == len(self._constant):
+            found = np.frombuffer(data, np.uint8)
+            if found[self._constant].tobytes() == self._bytes:
+                seconds, nanoseconds = _TIME.unpack_from(data, _STAMP)
+                rows = [np.frombuffer(data, float, n, at) for at, n in self._places]
+                self.message = self._learnt
+                return seconds * 1_000_000_000 + nanoseconds, rows
+        self.message = deserialize_message(data, self._kind)
+        stamp = self.message.header.stamp
+        rows = [_numbers(self.message, field) for field in self._fields]
+        if self._unlike % _SELDOM == 0:
+            self._learn(data, [len(row) for row in rows])
+        self._unlike += 1
+        return stamp.sec * 1_000_000_000 + stamp.nanosec, rows
+
+    def _learn(self, data: bytes, counts: list[int]) -> None:
+        """Note which bytes are neither stamp nor numbers, as this machine would write them."""
+        like = WireMessage(
+            deserialize_message(data, self._kind), dict(zip(self._fields, counts, strict=True))
+        )
+        constant = np.ones(len(like.data), dtype=bool)
+        constant[_STAMP : _STAMP + 8] = False
+        for at, count in zip(like.places, counts, strict=True):
+            constant[at : at + 8 * count] = False
+        self._places = list(zip(like.places, counts, strict=True))
+        self._bytes = np.frombuffer(like.data, np.uint8)[constant].tobytes()
+        self._constant, self._learnt = constant, self.message
 
 
 def _marks(fields: dict[str, int]) -> dict[str, npt.NDArray[np.float64]]:
@@ -71,3 +146,8 @@ def _put(message: Any, name: str, mark: npt.NDArray[np.float64]) -> None:
         vector.x, vector.y, vector.z = mark.tolist()
     else:
         setattr(owner, last, array.array('d', mark.tobytes()))
+
+
+def _numbers(message: Any, name: str) -> FloatArray:
+    found = functools.reduce(getattr, name.split('.'), message)
+    return np.array((found.x, found.y, found.z) if hasattr(found, 'x') else found, dtype=float)

@@ -167,7 +167,17 @@ class FeedforwardCycle:
         return answer.actuated - self._unloaded(answer.loaded)
 
     def hold_if_moving(self, last: int, time: int, reason: str) -> bool:
-        """Hold the pose of the last cycle from a time on (ns), if anything moved since then."""
+        """Hold the pose of the last cycle from a time on (ns), if anything moved since then.
+
+        Parameters
+        ----------
+        last : int
+            Time of the last cycle, ns.
+        time : int
+            From when on the pose is held, ns.
+        reason : str
+            What is reported as the failure.
+        """
         if self._motion.settled(last):
             return False
         self.failure = reason

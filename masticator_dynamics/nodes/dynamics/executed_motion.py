@@ -75,6 +75,17 @@ class ExecutedMotion:
     def replace(self, start: int, path: MotionPath, expected: tuple[Piece, ...], now: int) -> bool:
         """Follow another path from ``start`` on, if the schedule is still the expected one.
 
+        Parameters
+        ----------
+        start : int
+            When the path begins, ns.
+        path : MotionPath
+            What to follow from then on.
+        expected : tuple of Piece
+            The schedule that the path was prepared for.
+        now : int
+            Time of the clock, ns; pieces long past are dropped.
+
         Returns
         -------
         bool

@@ -36,6 +36,15 @@ class Tolerances:
     def of(cls, given: Given, mechanism: Mechanism, usual: dict[str, float]) -> Tolerances:
         """Tolerances of a goal; 0 leaves what is usual, a negative number takes it away.
 
+        Parameters
+        ----------
+        given : iterable of tuple
+            Joint, and its tolerances of position, velocity and acceleration (m or rad, and s).
+        mechanism : Mechanism
+            Whose joints may be named.
+        usual : dict
+            Tolerance of the actuated joints' positions by their unit, 'm' or 'rad'.
+
         Raises
         ------
         JointsError

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated
 
-from masticator_dynamics.actuation.packing import GOALS
+from masticator_dynamics.actuation.goals import GOALS
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
     Declaration,

@@ -5,24 +5,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.description.schema import Contact
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import LimitError, MasticatorError
-from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.limits.load_limits import LoadLimits
-from masticator_dynamics.limits.ranges import RangeViolation
+from masticator_dynamics.limits.ranges import SLACK, ranged
 from masticator_dynamics.mechanism import Goal
 from masticator_dynamics.motion import MotionPath
 
 # The engine keeps Python's lock: after this many rows (0.3 ms) other threads get their turn.
 _CHUNK = 25
-_POSE_CHUNK = 200
-_SLACK = 1e-9  # a limit in decimal must not refuse the value it names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +50,19 @@ def sample_motion(
 ) -> SampledMotion:
     """Evaluate a path; ``between`` is called every few rows, and may raise to give it up.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moves.
+    path : MotionPath
+        Of its independent coordinates.
+    times : (N,) array
+        When to look, s.
+    goal, friction, limits
+        As for :meth:`Mechanism.feedforward`.
+    between : callable
+        Called every few rows; raises to give up.
+
     Raises
     ------
     ReachError, SingularityError, ActuationError, LimitError
@@ -79,63 +88,28 @@ def sample_motion(
     return SampledMotion(times, **fields)
 
 
-class RangeCheck:
-    """The ranges of joints, sockets and efforts over a sampled motion.
+def check_ranges(
+    mechanism: Mechanism, motion: SampledMotion, effort_limit_scale: float | None
+) -> None:
+    """Refuse a motion that leaves a range of joints, sockets or efforts.
 
     Parameters
     ----------
     mechanism : Mechanism
+        Its ranges are taken.
+    motion : SampledMotion
+        What to look at.
+    effort_limit_scale : float or None
+        Of the range of efforts; None: efforts are not looked at.
+
+    Raises
+    ------
+    LimitError
+        Naming joint or contact, the largest excess and its time.
     """
-
-    def __init__(self, mechanism: Mechanism):
-        self._mechanism = mechanism
-        joints = mechanism.structure.tree.joints
-        self._units = [joint.unit for joint in joints]
-
-    def __call__(self, motion: SampledMotion, effort_limit_scale: float | None) -> None:
-        """Refuse a motion that leaves a range; without a scale, efforts are not looked at.
-
-        Raises
-        ------
-        LimitError
-            Naming joint or contact, the largest excess and its time.
-        """
-        limits, names = self._mechanism.limits, self._mechanism.tree_joints
-        self._check(motion, names, 'position', motion.q, limits.lower, limits.upper, self._units)
-        rates = [f'{unit}/s' for unit in self._units]
-        self._check(motion, names, 'velocity', motion.v, -limits.velocity, limits.velocity, rates)
-        for contact in self._mechanism.description.contacts:
-            self._check_contact(motion, contact)
-        if effort_limit_scale is not None:
-            low, high = (bound * effort_limit_scale for bound in self._mechanism.effort_range)
-            names, units = self._mechanism.actuated, self._mechanism.effort_units
-            self._check(motion, names, 'effort', motion.effort, low, high, units)
-
-    def _check_contact(self, motion: SampledMotion, contact: Contact) -> None:
-        intervals = [getattr(contact.range, axis) or (-np.inf, np.inf) for axis in 'xyz']
-        lower, upper = np.array(intervals).T
-        chunks = (motion.q[k : k + _POSE_CHUNK] for k in range(0, len(motion.q), _POSE_CHUNK))
-        positions = np.concatenate(
-            [frame_poses(self._mechanism, q, contact.frame)[0] for q in chunks]
-        )
-        names = [f'{contact.name} {axis}' for axis in 'xyz']
-        self._check(motion, names, 'position', positions, lower, upper, ['m'] * 3)
-
-    @staticmethod
-    def _check(
-        motion: SampledMotion,
-        names: Sequence[str],
-        quantity: str,
-        values: FloatArray,
-        lower: FloatArray,
-        upper: FloatArray,
-        units: Sequence[str],
-    ) -> None:
-        excess = np.maximum(lower - values, values - upper)
-        if excess.size == 0 or excess.max() <= _SLACK:  # not for NaN, which is refused
-            return
-        k, i = divmod(int(np.argmax(excess)), excess.shape[1])
-        violation = RangeViolation(
-            names[i], quantity, float(values[k, i]), float(lower[i]), float(upper[i]), units[i]
-        )
-        raise LimitError(f'at {motion.times[k]:.6g} s: {violation}')
+    effort = None if effort_limit_scale is None else motion.effort
+    for group in ranged(mechanism, motion.q, motion.v, effort, effort_limit_scale or 0.0):
+        beyond = group.beyond()
+        if not (beyond <= SLACK).all():  # NaN is refused, too
+            row, index = divmod(int(np.argmax(beyond)), beyond.shape[1])
+            raise LimitError(f'at {motion.times[row]:.6g} s: {group.violation(index, row)}')

@@ -16,7 +16,11 @@ from masticator_dynamics.mechanism import Goal
 from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
 from masticator_dynamics.nodes.dynamics.executed_motion import Piece, piece_at
 from masticator_dynamics.nodes.dynamics.load_watch import scaled_limits
-from masticator_dynamics.nodes.dynamics.range_check import RangeCheck, SampledMotion, sample_motion
+from masticator_dynamics.nodes.dynamics.range_check import (
+    SampledMotion,
+    check_ranges,
+    sample_motion,
+)
 from masticator_dynamics.nodes.dynamics.trajectory_points import TrajectoryPoints
 
 LONGEST = 600.0  # s; a longer one is more likely a wrong unit than a motion
@@ -75,7 +79,6 @@ class TrajectoryPreparation:
     ):
         self.mechanism = mechanism
         self._goal, self._friction, self._limits = goal, friction, limits
-        self._check = RangeCheck(mechanism)
 
     def __call__(
         self,
@@ -146,7 +149,7 @@ class TrajectoryPreparation:
                 between=between,
             )
             # Within limits efforts are as they must be, but for a hair.
-            self._check(samples, None if self._limits else effort_limit_scale)
+            check_ranges(self.mechanism, samples, None if self._limits else effort_limit_scale)
         return PreparedTrajectory(start, path, ramp, samples.rows(in_message))
 
 

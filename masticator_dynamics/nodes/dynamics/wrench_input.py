@@ -11,9 +11,11 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.nodes.common.diagnostics import Rejections
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
+from masticator_dynamics.nodes.common.wire_message import WireReader
 from masticator_dynamics.nodes.dynamics.bite_force import MeasuredWrenches
 
 _LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
@@ -47,6 +49,7 @@ class WrenchInput:
         self._prefix = frame_prefix
         self.rejections = Rejections()
         self._node, self._topic, self._kept, self._now = node, topic, kept, now
+        self._reader = WireReader(WrenchStamped, ('wrench.force', 'wrench.torque'))
         self._subscription = DirectSubscription(node, WrenchStamped, topic, _NEWEST, _LARGEST)
 
     def destroy(self) -> None:
@@ -55,16 +58,13 @@ class WrenchInput:
 
     def poll(self) -> None:
         """Take what has come since the last time."""
-        for message, _ in self._subscription.take():
-            self._take(message)
+        for stamp, wrench, _ in self._subscription.take_numbers(self._reader):
+            self._take(stamp, np.concatenate(wrench))
 
-    def _take(self, message: WrenchStamped) -> None:
-        force, torque, stamp = message.wrench.force, message.wrench.torque, message.header.stamp
-        wrench = np.array((force.x, force.y, force.z, torque.x, torque.y, torque.z))
-        measured = stamp.sec * 1_000_000_000 + stamp.nanosec
-        frame = message.header.frame_id.removeprefix(self._prefix)
+    def _take(self, stamp: int, wrench: FloatArray) -> None:
+        frame = self._reader.message.header.frame_id.removeprefix(self._prefix)
         try:
-            self._kept.take(frame, measured, self._now(), wrench)
+            self._kept.take(frame, stamp, self._now(), wrench)
         except MasticatorError as error:
             line = self.rejections.reject(str(error))
             if line:

@@ -110,7 +110,7 @@ class EstimateService:
             raise InputError('the node is not active')
         kind = request.estimator or self._chosen()
         estimator = self._estimators[kind]
-        selection, table = read_request(self._mechanism, request.joint_names, request.positions)
+        selection, table = _read_request(self._mechanism, request.joint_names, request.positions)
         parts, expected, problems = [], np.empty(0), 0
         for start in range(0, len(table), _CHUNK[selection.kind]):
             if start:
@@ -161,7 +161,7 @@ class EstimateService:
         return _once()
 
 
-def read_request(
+def _read_request(
     mechanism: Mechanism, names: Any, positions: Any
 ) -> tuple[JointSelection, FloatArray]:
     """Joints of a request and their positions (N, joints).

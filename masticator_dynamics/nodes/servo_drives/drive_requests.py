@@ -226,6 +226,17 @@ def log_outcome(logger: Any, name: str, outcome: Outcome, note: str = '') -> Non
     """Tell the outcome of a request.
 
     Each severity has a line of code of its own: rclpy raises where one line logs at two.
+
+    Parameters
+    ----------
+    logger : rclpy logger
+        Of the node.
+    name : str
+        The request.
+    outcome : Outcome
+        What became of it.
+    note : str
+        Is appended to the line.
     """
     if outcome.success:
         logger.info(f'{name}: {outcome.message}{note}')

@@ -19,11 +19,13 @@ from masticator_dynamics.drives.command import CommandReader, NotFiniteError
 from masticator_dynamics.drives.cycle import Feedback
 from masticator_dynamics.drives.status import all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common.diagnostics import Rejections
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
+from masticator_dynamics.nodes.common.instant import both_clocks
 from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
-from masticator_dynamics.nodes.common.wire_message import WireMessage
+from masticator_dynamics.nodes.common.wire_message import WireMessage, WireReader
 
 # Best effort takes commands from reliable and other publishers alike.
 _NEWEST = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -51,8 +53,10 @@ class CommandInput:
     ):
         self.rejections = Rejections()
         self._node, self._supervisor = node, supervisor
+        self._now = lambda: node.get_clock().now().nanoseconds
         self._forward_effort = forward_effort
         self._reader = CommandReader(supervisor.joints, mode)
+        self._numbers = WireReader(JointState, ('position', 'velocity', 'effort'))
         self._commands = DirectSubscription(node, JointState, '~/command', _NEWEST, _LARGEST)
         # Reliable publishers are heard twice, and in spite of frames that are lost; others once.
         self._stops = [
@@ -72,25 +76,26 @@ class CommandInput:
             for message, _ in stops.take():
                 if message.data:
                     self._supervisor.emergency_stop()
-        for message, received in self._commands.take():
-            self._take(message, max(time.time_ns() - received, 0))
+        for stamp, rows, received in self._commands.take_numbers(self._numbers):
+            self._take(stamp, rows, max(time.time_ns() - received, 0))
 
     def discard(self) -> None:
         """Forget commands that came while nothing was to be done; emergency stops count."""
-        for _ in self._commands.take():
+        for _ in self._commands.take_serialized():
             pass
 
-    def _take(self, message: JointState, waited: int) -> None:
+    def _take(self, stamp: int, rows: list[FloatArray], waited: int) -> None:
         """Hand on a message that has waited for some ns."""
-        now = self._node.get_clock().now().nanoseconds - waited
-        stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+        now, steady = both_clocks(self._now)
+        now, steady = now - waited, steady - waited * 1e-9
+        position, velocity, effort = rows
         try:
             command = self._reader.read(
-                message.name,
-                message.position,
-                message.velocity,
-                message.effort if self._forward_effort else (),
-                time.monotonic() - waited * 1e-9,
+                self._numbers.message.name,
+                position,
+                velocity,
+                effort if self._forward_effort else (),
+                steady,
                 (stamp or now) * 1e-9,
                 (now - stamp) * 1e-9 if stamp else 0.0,
             )
@@ -117,6 +122,7 @@ class StateOutput:
 
     def __init__(self, node: LifecycleNode, joints: tuple[str, ...]):
         self._node = node
+        self._now = lambda: node.get_clock().now().nanoseconds
         self._publisher = node.create_lifecycle_publisher(
             JointState, '~/state', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
         )
@@ -133,7 +139,7 @@ class StateOutput:
         """Publish while every drive is heard of: old positions must not pass for measured ones."""
         if not all_heard(feedback):
             return
-        age = round((time.monotonic() - feedback.time) * 1e9)
-        stamp = max(self._node.get_clock().now().nanoseconds - age, 0)
+        now, steady = both_clocks(self._now)
+        stamp = max(now - round((steady - feedback.time) * 1e9), 0)
         message = self._bytes.filled(stamp, feedback.position, feedback.velocity, feedback.effort)
         self._publisher.publish(message)

@@ -61,7 +61,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
         return inertia_at(mechanism, in_plane(tables, points))[0][:, : len(tables.actuated)]
 
     fitted = fit(tables, model)
-    grid = filled_grid(tables, model, inputs)
+    grid = _filled_grid(tables, model, inputs)
     table = errors(tables, model, *fitted, grid)
     return [
         table,
@@ -92,7 +92,17 @@ def fit(tables: Published, model: Values) -> tuple[EllipseMap, CircleMap]:
 def errors(
     tables: Published, model: Values, ellipses: EllipseMap, circles: CircleMap, grid: GridMap
 ) -> ComparisonTable:
-    """Table 5, printed and ours."""
+    """Table 5, printed and ours.
+
+    Parameters
+    ----------
+    tables : Published
+        Values of S4 Tables 3 and 4.
+    model : callable
+        Load inertias (N, E) at points (N, 2), m.
+    ellipses, circles, grid
+        Our own maps, in coordinates of the circle's radius.
+    """
     points = tables.polar_grid(RADII, ANGLES)
     scaled = (points - tables.center) / tables.radius
     truth, everything = model(points), slice(None)
@@ -223,7 +233,7 @@ def shipped(mechanism: Mechanism) -> ComparisonTable:
     return ComparisonTable(title, 'compare S4 Tables 5, 6', columns, tuple(rows), notes, digits=3)
 
 
-def filled_grid(tables: Published, model: Values, inputs: Inputs) -> GridMap:
+def _filled_grid(tables: Published, model: Values, inputs: Inputs) -> GridMap:
     """Nodes on a square around the circle, line by line."""
     axis = np.linspace(-1.0, 1.0, NODES)
     rows = []

@@ -53,7 +53,7 @@ class Case:
 
 
 @dataclasses.dataclass(frozen=True)
-class Figures:
+class RunFigures:
     """What is told of a run.
 
     Attributes
@@ -82,7 +82,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     """Frequencies, the three drive modes on the spiral, and claims over layouts and paths."""
     found = inputs.results(run, CASES, 'flexible rods')
     pieces = found[PIECES_CASE]
-    figures = {case: value for case, value in found.items() if isinstance(value, Figures)}
+    figures = {case: value for case, value in found.items() if isinstance(value, RunFigures)}
     on_spiral = {case: course for case in ON_SPIRAL if (course := figures[case].course) is not None}
     by_mode = {case.mode: on_spiral[case] for case in ON_SPIRAL if case.shapes == S3_SHAPES}
     models = {f'{case.shapes}, mode {case.mode}': on_spiral[case] for case in AGAINST_PIECES}
@@ -95,7 +95,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     ]
 
 
-def run(case: Case) -> Figures | JointMotion:
+def run(case: Case) -> RunFigures | JointMotion:
     """Drive rrr4 along a path; of rods in pieces, the motion of joints."""
     if case.shapes == IN_PIECES:
         path = _paths()[case.path]
@@ -107,7 +107,7 @@ def run(case: Case) -> Figures | JointMotion:
         samples=FINE_SAMPLES if fine else SAMPLES, method=METHOD, rtol=RTOL,
     )  # fmt: skip
     tips, rates = made.tip_deflection, made.rate_error[:, :DRIVEN]
-    return Figures(
+    return RunFigures(
         tips=np.abs(tips).max(axis=0),
         rate_error=float(np.abs(rates).max()),
         end_point_error=float(made.end_point_error.max()),
@@ -175,7 +175,7 @@ def _frequencies(shipped: MechanismDescription) -> ComparisonTable:
     )
 
 
-def _drive_modes(figures: dict[Case, Figures]) -> ComparisonTable:
+def _drive_modes(figures: dict[Case, RunFigures]) -> ComparisonTable:
     rows: list[tuple[Cell, ...]] = []
     for case in ON_SPIRAL:
         found = figures[case]
@@ -209,7 +209,7 @@ def _drive_modes(figures: dict[Case, Figures]) -> ComparisonTable:
     )  # fmt: skip
 
 
-def _claims(figures: dict[Case, Figures]) -> ComparisonTable:
+def _claims(figures: dict[Case, RunFigures]) -> ComparisonTable:
     """Ratios between drive modes over layouts and paths."""
     rows: list[tuple[Cell, ...]] = []
     ratios = []

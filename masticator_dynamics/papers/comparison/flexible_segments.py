@@ -46,7 +46,17 @@ class JointMotion:
     def of(
         cls, model: FlexibleModel, time: FloatArray, q: FloatArray, v: FloatArray
     ) -> JointMotion:
-        """From coordinates and rates (N, n) of a model."""
+        """From coordinates and rates (N, n) of a model.
+
+        Parameters
+        ----------
+        model : FlexibleModel
+            For the names of coordinates.
+        time : (N,) array
+            s.
+        q, v : (N, n) array
+            Positions and velocities of the coordinates.
+        """
         point, motors = ([model.index(name) for name in names] for names in (POINT, MOTORS))
         return cls(time, q[:, point], v[:, point], v[:, motors])
 
@@ -78,7 +88,19 @@ def against_pieces(pieces: JointMotion, models: Mapping[str, JointMotion]) -> Co
 def run_in_pieces(
     description: MechanismDescription, path: MotionPath, mode: str, samples: int
 ) -> JointMotion:
-    """Drive the mechanism with rods 1 to 4 in pieces, by the torques of a drive mode."""
+    """Drive the mechanism with rods 1 to 4 in pieces, by the torques of a drive mode.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+        With flexible rods.
+    path : MotionPath
+        Of the independent coordinates.
+    mode : str
+        Drive mode; says which motors drive.
+    samples : int
+        Instants to report, evenly over the path's time.
+    """
     links = dict(list(description.flexible.items())[:DRIVEN])
     cut = segmented(dataclasses.replace(description, flexible=links), PIECES - 1, half_ends=False)
     model = FlexibleModel(cut.description, cut.springs)

@@ -36,8 +36,8 @@ QUANTITIES = ('torque', 'contact', 'pin')
 def compare(inputs: Inputs) -> list[ComparisonTable]:
     """Agreement and time of all formulations on one motion, and the papers' claims about time."""
     motion = inputs.motion
-    constrained = Figures(inputs.masticator, motion, motion.wrench)
-    free = Figures(inputs.rss6, inputs.platform_motion, motion.wrench)
+    constrained = FormulationFigures(inputs.masticator, motion, motion.wrench)
+    free = FormulationFigures(inputs.rss6, inputs.platform_motion, motion.wrench)
     # In turns, so that whatever else the machine does hits all.
     for k in inputs.progress(range(len(motion.time)), 'formulations'):
         constrained.evaluate(k)
@@ -49,7 +49,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     ]
 
 
-class Figures:
+class FormulationFigures:
     """All methods on one mechanism along a motion, sample by sample.
 
     Attributes
@@ -134,7 +134,7 @@ def _difference(ours: FloatArray, theirs: FloatArray) -> float:
     return float(np.abs(ours - theirs).max()) / max(largest, 1e-12)
 
 
-def _agreement(title: str, figures: Figures) -> ComparisonTable:
+def _agreement(title: str, figures: FormulationFigures) -> ComparisonTable:
     columns = (
         '', 'source', 'torques', 'contact forces', 'forces at S_i', 'median, µs', 'times the engine'
     )  # fmt: skip
@@ -161,7 +161,7 @@ def _agreement(title: str, figures: Figures) -> ComparisonTable:
     return ComparisonTable(title, 'S0 Secs. 4-5, S1 Secs. 3-4', columns, tuple(rows), notes, 3)
 
 
-def _claims(constrained: Figures, free: Figures) -> ComparisonTable:
+def _claims(constrained: FormulationFigures, free: FormulationFigures) -> ComparisonTable:
     def both(above: str, below: str) -> tuple[float, float]:
         return (
             _ratio(constrained.seconds[above], constrained.seconds[below]),

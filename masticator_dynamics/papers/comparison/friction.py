@@ -69,6 +69,15 @@ def friction_shares(inputs: Inputs, motion: ChewingMotion, effort: Effort) -> Fl
     """P_i (N, 6) of S1 Eq. 75: of each torque, the part that all friction together takes.
 
     What is not friction: the torques that rss6 needs, frictionless, with the same contact forces.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Mechanisms to compare.
+    motion : ChewingMotion
+        N rows.
+    effort : Effort
+        Of the masticator on it, with friction.
     """
     masticator = inputs.masticator
     platform = inputs.having(motion).platform_motion

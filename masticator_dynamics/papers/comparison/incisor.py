@@ -152,7 +152,15 @@ def by_us(inputs: Inputs, target: Target) -> Track:
 def incisor_motion(
     masticator: Mechanism, y: FloatArray, y_dot: FloatArray, y_ddot: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Position, velocity and acceleration (N, 3) of the incisor, m and s, base axes."""
+    """Position, velocity and acceleration (N, 3) of the incisor, m and s, base axes.
+
+    Parameters
+    ----------
+    masticator : Mechanism
+        The mechanism.
+    y, y_dot, y_ddot : (N, n_y) array
+        Independent positions, velocities and accelerations, m, rad and s.
+    """
     step = 1e-5  # s, along the motion
     chain = FrameChain(masticator, 'incisor')
 

@@ -104,7 +104,17 @@ class Inputs:
     def results(
         self, function: Callable[[Case], Any], cases: Sequence[Case], label: str
     ) -> dict[Case, Any]:
-        """What a function gives for cases, each computed once."""
+        """What a function gives for cases, each computed once.
+
+        Parameters
+        ----------
+        function : callable
+            Of one case.
+        cases : sequence
+            Hashable; the same one may come more than once.
+        label : str
+            For the progress shown.
+        """
         missing = [case for case in dict.fromkeys(cases) if (function, case) not in self.known]
         for case in self.progress(missing, label) if missing else ():
             self.known[function, case] = function(case)

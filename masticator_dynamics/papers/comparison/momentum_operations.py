@@ -88,23 +88,23 @@ def operations() -> ComparisonTable:
     rows: list[tuple[str | float | None, ...]] = []
     totals: dict[str, Both] = {}
     for line in TABLE_2:
-        ours = {'ours': count(line.parts_of), 'each time': count(line.parts_of, share=False)}
+        ours = {'ours': _count(line.parts_of), 'each time': _count(line.parts_of, share=False)}
         rows.append((f'{line.name}, printed', *map(str, line.printed), _ratio(line.printed)))
         for way, both in ours.items():
             rows.append(_row(f'{line.name}, {way}', both))
             known = totals.get(way, (Count(), Count()))
             totals[way] = (_plus(known[0], both[0], line), _plus(known[1], both[1], line))
-    rows.append(_row('rotating link, turning square', count(TABLE_2[-1].parts_of, square=True)))
+    rows.append(_row('rotating link, turning square', _count(TABLE_2[-1].parts_of, square=True)))
     rows.append(('total, printed', *map(str, PRINTED_TOTAL), _ratio(PRINTED_TOTAL)))
     rows += [_row(f'total, {way}', both) for way, both in totals.items()]
-    rows.append(_row('all at once, ours', count(all_parts)))
+    rows.append(_row('all at once, ours', _count(all_parts)))
     return ComparisonTable(
         'Arithmetic operations of the matrices V of Coriolis and centripetal terms',
         'S2 Table 2', COLUMNS, tuple(rows), NOTES, 3,
     )  # fmt: skip
 
 
-def count(parts_of: PartsOf, share: bool = True, square: bool = False) -> Both:
+def _count(parts_of: PartsOf, share: bool = True, square: bool = False) -> Both:
     """Operations of V of parts by Lagrange and by the generalized momentum."""
     found = []
     for method in METHODS:

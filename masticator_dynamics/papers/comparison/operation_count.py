@@ -29,7 +29,7 @@ COUNTED = (ADD, MULTIPLY, DIVIDE)
 
 
 @dataclasses.dataclass(frozen=True)
-class Node:
+class Operation:
     """An operation of nodes given by number, negated where ``minus``; or a variable, or a value."""
 
     operation: str
@@ -50,8 +50,8 @@ class Tracer:
 
     def __init__(self, share: bool = True):
         self.share = share
-        self.nodes: list[Node] = []
-        self._numbers: dict[Node, int] = {}
+        self.nodes: list[Operation] = []
+        self._numbers: dict[Operation, int] = {}
 
     def variables(self, name: str, count: int) -> FloatArray:
         """Symbols (count,) of what operations are counted on."""
@@ -77,7 +77,7 @@ class Tracer:
         return kinds
 
     def _leaf(self, kind: str, value: str | float) -> Symbol:
-        return Symbol(self, self.keep(Node(kind, value=value, free=kind == PARAMETER)))
+        return Symbol(self, self.keep(Operation(kind, value=value, free=kind == PARAMETER)))
 
     def symbol(self, value: Symbol | float) -> Symbol:
         """Symbol of a number."""
@@ -87,11 +87,21 @@ class Tracer:
         return -leaf if value < 0.0 else leaf
 
     def operate(self, operation: str, *operands: int, minus: bool = False) -> Symbol:
-        """Result of an operation on nodes."""
-        free = all(self.nodes[k].free for k in operands)
-        return Symbol(self, self.keep(Node(operation, operands, minus, free=free)))
+        """Result of an operation on nodes.
 
-    def keep(self, node: Node) -> int:
+        Parameters
+        ----------
+        operation : str
+            Which.
+        operands : int
+            Nodes.
+        minus : bool
+            Whether the second operand of a sum is subtracted.
+        """
+        free = all(self.nodes[k].free for k in operands)
+        return Symbol(self, self.keep(Operation(operation, operands, minus, free=free)))
+
+    def keep(self, node: Operation) -> int:
         """Return the number of a node, an old one where an equal one is there and that counts."""
         if not (self.share or node.free):
             self.nodes.append(node)

@@ -20,7 +20,17 @@ def five_point_weights(scaled: FloatArray) -> FloatArray:
 
 
 def five_point_estimate(scaled: FloatArray, levels: FloatArray, *, normalised: bool) -> FloatArray:
-    """Inertia (N, E) at points (N, 2) from that at the five points (5, E)."""
+    """Inertia (N, E) at points (N, 2) from that at the five points (5, E).
+
+    Parameters
+    ----------
+    scaled : (N, 2) array
+        Points, in radii of the circle from its centre.
+    levels : (5, E) array
+        Inertias at the five points.
+    normalised : bool
+        Whether weights are divided by their sum, as S4 does not print.
+    """
     weights = five_point_weights(scaled)
     if normalised:
         weights = weights / weights.sum(axis=1, keepdims=True)

@@ -59,6 +59,15 @@ def with_spin_inertia(
 
     With ``upright`` the universal joints' first axis is vertical instead of level, so that the
     links' y axes stay parallel to the base, as S2 chooses its frames {L_i} (Eq. 60).
+
+    Parameters
+    ----------
+    description : MechanismDescription
+        Of the RCID.
+    inertia : float
+        kg m^2.
+    upright : bool
+        Whether the first axes of the universal joints are vertical.
     """
     spin = np.diag([inertia, 0.0, 0.0])  # the x axis of a link's frame is its line
     links = {

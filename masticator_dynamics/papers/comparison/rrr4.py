@@ -21,7 +21,7 @@ MODES = {'a': 'a: motors 1 to 3', 'b': 'b: least torque', 'c': 'c: least power'}
 
 
 @dataclasses.dataclass(frozen=True)
-class Drive:
+class DriveMode:
     """Torques (N, 4) in N m and powers (N, 4) in W of the motors along the spiral."""
 
     torque: FloatArray
@@ -64,7 +64,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     ]
 
 
-def drive_modes(path: Spiral, samples: int = SAMPLES) -> dict[str, Drive]:
+def drive_modes(path: Spiral, samples: int = SAMPLES) -> dict[str, DriveMode]:
     """Torques and powers for S3's modes a, b and c at even times along a path."""
     states = path.sample(np.linspace(0.0, path.duration, samples))
     rrr4, three = Mechanism.load('rrr4'), Mechanism.load('rrr4', actuators=THREE)
@@ -73,7 +73,7 @@ def drive_modes(path: Spiral, samples: int = SAMPLES) -> dict[str, Drive]:
         'b': rrr4.feedforward_batch(*states),
         'c': rrr4.feedforward_batch(*states, goal='power'),
     }
-    return {m: Drive(e.actuated, e.actuated * e.velocity) for m, e in efforts.items()}
+    return {m: DriveMode(e.actuated, e.actuated * e.velocity) for m, e in efforts.items()}
 
 
 def _path(path: Spiral) -> ComparisonTable:

@@ -65,6 +65,13 @@ def parasitic_angle(p1: float, alpha: float, beta: float) -> tuple[float, FloatA
     denominator, S1 Eq. 65 a minus before the fraction as well; neither keeps the condyles in their
     sockets.
 
+    Parameters
+    ----------
+    p1 : float
+        Slope of the sockets.
+    alpha, beta : float
+        Angles of the end effector, rad.
+
     Raises
     ------
     SingularityError

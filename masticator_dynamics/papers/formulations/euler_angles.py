@@ -38,7 +38,15 @@ def angular_map_rate(angles: FloatArray, rates: FloatArray) -> FloatArray:
 def motion_by_angles(
     sockets: Sockets | None, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray
 ) -> EndEffectorMotion:
-    """Twist and its rate from q_EE^A = (X, Y, alpha, beta) or Y_EE^A (S1 Eqs. 63-68, 76-83)."""
+    """Twist and its rate from q_EE^A = (X, Y, alpha, beta) or Y_EE^A (S1 Eqs. 63-68, 76-83).
+
+    Parameters
+    ----------
+    sockets : Sockets or None
+        None without contacts.
+    q, q_dot, q_ddot : (n,) array
+        q_EE and its time derivatives, m, rad and s; n is 4 with contacts and 6 without.
+    """
     pose = end_effector(sockets, q)
     angles = pose.X[3:]
     M_J_dot = pose.M_Jq @ q_dot
@@ -60,7 +68,15 @@ class NewtonEulerAngles(RssFormulation):
     def of_coordinates(
         self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray, wrench: FloatArray
     ) -> Solution:
-        """The method proper: its own coordinates are q_EE."""
+        """The method proper: its own coordinates are q_EE.
+
+        Parameters
+        ----------
+        q, q_dot, q_ddot : (n,) array
+            q_EE and its time derivatives, m, rad and s.
+        wrench : (6,) array
+            On the end effector, axes of {S}, about O_M, N and N m.
+        """
         motion = motion_by_angles(self.geometry.sockets, q, q_dot, q_ddot)
         return newton_euler(self.geometry, motion, wrench)
 

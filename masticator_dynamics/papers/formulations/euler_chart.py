@@ -28,6 +28,13 @@ def parameters_from_angles(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Euler parameters (4,) and their first and second time derivatives from q_EE.
 
+    Parameters
+    ----------
+    sockets : Sockets or None
+        None without contacts.
+    q, q_dot, q_ddot : (n,) array
+        q_EE and its time derivatives, m, rad and s; n is 4 with contacts and 6 without.
+
     Raises
     ------
     SingularityError

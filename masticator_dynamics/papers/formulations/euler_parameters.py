@@ -35,7 +35,13 @@ class NewtonEulerParameters(RssFormulation):
     def coordinates(
         self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The same motion in this method's own coordinates, with velocities and accelerations."""
+        """The same motion in this method's own coordinates, with velocities and accelerations.
+
+        Parameters
+        ----------
+        q_EE, q_EE_dot, q_EE_ddot : (n,) array
+            By Euler angles, and time derivatives, m, rad and s; n is 4 with contacts, else 6.
+        """
         theta, theta_dot, theta_ddot = parameters_from_angles(
             self.geometry.sockets, q_EE, q_EE_dot, q_EE_ddot
         )
@@ -52,7 +58,15 @@ class NewtonEulerParameters(RssFormulation):
     def of_coordinates(
         self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray, wrench: FloatArray
     ) -> Solution:
-        """The method proper, from a motion in its own coordinates (:meth:`coordinates`)."""
+        """The method proper, from a motion in its own coordinates (:meth:`coordinates`).
+
+        Parameters
+        ----------
+        q, q_dot, q_ddot : (5,) or (7,) array
+            What :meth:`coordinates` gives.
+        wrench : (6,) array
+            On the end effector, axes of {S}, about O_M, N and N m.
+        """
         motion = motion_by_parameters(self.geometry.sockets, q, q_dot, q_ddot)
         return newton_euler(self.geometry, motion, wrench)
 
@@ -65,7 +79,15 @@ class NewtonEulerParameters(RssFormulation):
 def motion_by_parameters(
     sockets: Sockets | None, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray
 ) -> EndEffectorMotion:
-    """Twist and its rate from q_EE^P (5,) or Y_EE^P (7,), S1 Eqs. 8-14 and 76-82."""
+    """Twist and its rate from q_EE^P (5,) or Y_EE^P (7,), S1 Eqs. 8-14 and 76-82.
+
+    Parameters
+    ----------
+    sockets : Sockets or None
+        None without contacts.
+    q, q_dot, q_ddot : (5,) or (7,) array
+        Coordinates with Euler parameters, and their time derivatives.
+    """
     X, M_J, M_J_dot = _all_coordinates(sockets, q, q_dot)
     theta, X_dot = X[3:], M_J @ q_dot
     E, E_dot = angular_map(theta), angular_map(X_dot[3:])

@@ -73,7 +73,17 @@ class PusFormulation(Formulation):
     def velocity_matrix(
         geometry: PusGeometry, parts_of: PartsOf, x_P: FloatArray, x_P_dot: FloatArray
     ) -> FloatArray:
-        """V (6, 6) of Coriolis and centripetal terms of parts, in Euler angles."""
+        """V (6, 6) of Coriolis and centripetal terms of parts, in Euler angles.
+
+        Parameters
+        ----------
+        geometry : PusGeometry
+            The mechanism.
+        parts_of : callable
+            Gives the parts to count in.
+        x_P, x_P_dot : (6,) array
+            Pose (x, y, z, psi, theta, phi) and its rates, m, rad and s.
+        """
 
 
 class GeneralizedMomentum(PusFormulation):
@@ -86,7 +96,17 @@ class GeneralizedMomentum(PusFormulation):
     def velocity_matrix(
         geometry: PusGeometry, parts_of: PartsOf, x_P: FloatArray, x_P_dot: FloatArray
     ) -> FloatArray:
-        """Sum of S^T d/dt(I_c S)."""
+        """Sum of S^T d/dt(I_c S).
+
+        Parameters
+        ----------
+        geometry : PusGeometry
+            The mechanism.
+        parts_of : callable
+            Gives the parts to count in.
+        x_P, x_P_dot : (6,) array
+            Pose (x, y, z, psi, theta, phi) and its rates, m, rad and s.
+        """
         parts = parts_of(geometry, kinematics(geometry, x_P, x_P_dot))
         return _sum([part.velocity_matrix for part in parts])
 
@@ -101,7 +121,17 @@ class LagrangeKoditschek(PusFormulation):
     def velocity_matrix(
         geometry: PusGeometry, parts_of: PartsOf, x_P: FloatArray, x_P_dot: FloatArray
     ) -> FloatArray:
-        """The matrix of Christoffel symbols."""
+        """The matrix of Christoffel symbols.
+
+        Parameters
+        ----------
+        geometry : PusGeometry
+            The mechanism.
+        parts_of : callable
+            Gives the parts to count in.
+        x_P, x_P_dot : (6,) array
+            Pose (x, y, z, psi, theta, phi) and its rates, m, rad and s.
+        """
         along = (kinematics(geometry, x_P, e) for e in np.eye(6))
         slopes = [_sum([inertia_slope(p) for p in parts_of(geometry, at)]) for at in along]
         return koditschek(slopes, x_P_dot)

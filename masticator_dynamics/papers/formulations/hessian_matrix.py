@@ -25,6 +25,15 @@ def kinetic_energy_hessian(at: Velocities, A: FloatArray, q_dot: FloatArray) -> 
     Of T = v^T A v / 2 with v = J(q) q_dot; dv/dq_k = (dJ/dq_k) q_dot. The cranks' own energy
     does not depend on q. S0's Eq. 49 calls the block dM/dt; the two are different matrices, but
     equal when multiplied by q_dot, and Eqs. 50-52 hold for the block, not for dM/dt.
+
+    Parameters
+    ----------
+    at : Velocities
+        Jacobians of N coordinates at a pose.
+    A : (42, 42) array
+        Mass matrix of the velocities v.
+    q_dot : (N,) array
+        Rates of the coordinates.
     """
     v_q = np.einsum('ajk,j->ak', at.Jq, q_dot)
     momentum = A @ (at.J @ q_dot)

@@ -99,6 +99,15 @@ def constraints(
     """Jacobian (8, 12) and Hessians (8, 12, 12) by (theta, X_EE); 6 rows without contacts.
 
     h_1..6 = |S_i M_i|^2 - L_i^2 (S0 Eq. 8), h_7, h_8: p1 x + z + p2 of the condyles (S0 Eq. 4).
+
+    Parameters
+    ----------
+    sockets : Sockets or None
+        None without contacts.
+    at : Velocities
+        Jacobians by (theta, X_EE).
+    X : (6,) array
+        Pose X_EE of the end effector, m and rad.
     """
     (of_S, of_S_q), (of_M, of_M_q) = at.of_S, at.of_M
     change = of_M - of_S

@@ -84,7 +84,17 @@ def actuators(geometry: PusGeometry, at: Kinematics) -> Part:
 
 
 def translating_link(geometry: PusGeometry, at: Kinematics, i: int) -> Part:
-    """Link i moving with its centre of mass, Sec. 3.3: u_c is the velocity of that."""
+    """Link i moving with its centre of mass, Sec. 3.3: u_c is the velocity of that.
+
+    Parameters
+    ----------
+    geometry : PusGeometry
+        The mechanism.
+    at : Kinematics
+        Its motion along a direction.
+    i : int
+        Index of the limb.
+    """
     kappa = geometry.kappa[i]
     # Eq. 47, whose columns are those of (1 - kappa)(v + omega x p) + kappa l_dot z_B, Eq. 45.
     J_B = (1.0 - kappa) * _point(at.p[i]) + kappa * np.outer(Z_B, at.J_C[i])
@@ -103,6 +113,15 @@ def rotating_link(geometry: PusGeometry, at: Kinematics, i: int) -> Part:
 
     A link that is round needs no frame {L_i}: Eqs. 57-61 reduce to the two terms of I below, which
     stay regular where the link stands upright. As u_c is square to a, I_Lxx drops out of H.
+
+    Parameters
+    ----------
+    geometry : PusGeometry
+        The mechanism.
+    at : Kinematics
+        Its motion along a direction.
+    i : int
+        Index of the limb.
     """
     a, a_dot, square = at.a[i], at.a_dot[i], geometry.L[i] ** 2
     excess = (geometry.I_Lxx[i] - geometry.I_Lyy[i]) / square

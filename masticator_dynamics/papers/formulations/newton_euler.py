@@ -44,6 +44,15 @@ class _Limbs:
 def newton_euler(geometry: Geometry, motion: EndEffectorMotion, wrench: FloatArray) -> Solution:
     """Torques of least norm, contact forces and forces at S_i.
 
+    Parameters
+    ----------
+    geometry : Geometry
+        The mechanism.
+    motion : EndEffectorMotion
+        Pose, twist and its rate, in {S}.
+    wrench : (6,) array
+        On the end effector, axes of {S}, about O_M, N and N m.
+
     Raises
     ------
     ReachError, SingularityError

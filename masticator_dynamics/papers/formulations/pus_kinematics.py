@@ -65,6 +65,15 @@ def kinematics(geometry: PusGeometry, x_P: FloatArray, direction: FloatArray) ->
     """At the pose x_P = (x, y, z, psi, theta, phi), with derivatives along a direction (6,).
 
     Works on anything with arithmetic, `sqrt`, `cos` and `sin`; :func:`check_reach` checks numbers.
+
+    Parameters
+    ----------
+    geometry : PusGeometry
+        The mechanism.
+    x_P : (6,) array
+        Pose, m and rad.
+    direction : (6,) array
+        Rates of the pose, e.g. x_P_dot.
     """
     R = rotation_zyx(x_P[3:])
     J_A, J_A_dot = angular_map(x_P[3:], direction[3:])

@@ -58,7 +58,17 @@ class Velocities:
 
 
 def velocities(geometry: Geometry, theta: FloatArray, pose: EndEffector) -> Velocities:
-    """Jacobians at crank angles theta (6,) and a pose of the end effector."""
+    """Jacobians at crank angles theta (6,) and a pose of the end effector.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        The mechanism.
+    theta : (6,) array
+        Crank angles, rad.
+    pose : EndEffector
+        Pose of the end effector and its derivatives.
+    """
     R, R_k, R_kl = rotation_derivatives(pose.X[3:])
     n = pose.M_J.shape[1]
     angles_q, angles_qq = pose.M_J[3:], pose.M_Jq[3:]

@@ -14,7 +14,7 @@ COUNT = 41
 
 
 @pytest.fixture(scope='module')
-def drives() -> dict[str, rrr4.Drive]:
+def drives() -> dict[str, rrr4.DriveMode]:
     return rrr4.drive_modes(Spiral(), COUNT)
 
 

@@ -125,7 +125,7 @@ def changed(**changes):
 def test_numbers_come_from_the_description() -> None:
     rod = RCID.description.tree.links['link_5']
     motor = RCID.description.actuators['slider_3']
-    motor = type(motor)(**{**dict(motor), 'rotor_inertia': 0.1})
+    motor = dataclasses.replace(motor, rotor_inertia=0.1)
     description = changed(
         links={
             'link_5': {

@@ -11,7 +11,7 @@ import pytest
 import samples
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.description.schema import Actuator
+from masticator_dynamics.description.data import Actuator, Transmission
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.papers.formulations import FORMULATIONS, PUS_FORMULATIONS
 from masticator_dynamics.papers.formulations.pus_geometry import read_pus_geometry
@@ -35,13 +35,13 @@ def with_joint(name: str, of=SHIPPED, **changes) -> MechanismDescription:
 
 
 def geared(description: MechanismDescription, name: str) -> MechanismDescription:
-    motor = Actuator(transmission={'ratio': 20.0})
+    motor = Actuator(transmission=Transmission(ratio=20.0))
     return dataclasses.replace(description, actuators={**description.actuators, name: motor})
 
 
 def with_contact(**changes) -> MechanismDescription:
     left, right = SHIPPED.contacts
-    left = type(left)(**{**dict(left), **changes})
+    left = dataclasses.replace(left, **changes)
     return dataclasses.replace(SHIPPED, contacts=(left, right))
 
 

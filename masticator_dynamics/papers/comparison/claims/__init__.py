@@ -5,7 +5,12 @@
 One module per paper lists them; ``ledger.judge`` reads the sections' tables and gives verdicts.
 """
 
-from masticator_dynamics.papers.comparison.claims.ledger import CLAIMS, Judged, as_section, judge
+from masticator_dynamics.papers.comparison.claims.ledger import (
+    CLAIMS,
+    JudgedClaim,
+    as_section,
+    judge,
+)
 from masticator_dynamics.papers.comparison.claims.ledger import SECTION as CLAIMS_SECTION
 
-__all__ = ['CLAIMS', 'CLAIMS_SECTION', 'Judged', 'as_section', 'judge']
+__all__ = ['CLAIMS', 'CLAIMS_SECTION', 'JudgedClaim', 'as_section', 'judge']

@@ -88,30 +88,90 @@ class Claim:
 
 
 def at(section: str, table: str, row: str, *columns: str) -> At:
-    """Short for :class:`At`."""
+    """Short for :class:`At`.
+
+    Parameters
+    ----------
+    section, table, row : str
+        Name of the section, how the table's title begins, and name of the row.
+    columns : str
+        Headings; none: all cells of the row that are not empty.
+    """
     return At(section, table, row, columns)
 
 
 def refutable(place: str, printed: str, rule: Rule, *cells: At, proof: str = '') -> Claim:
-    """A claim that is refuted when its rule does not hold: it depends on nothing unpublished."""
+    """A claim that is refuted when its rule does not hold: it depends on nothing unpublished.
+
+    Parameters
+    ----------
+    place, printed : str
+        'S0 Fig. 6a', and what it says.
+    rule : Rule
+        When it is reproduced.
+    cells : At
+        What answers it.
+    proof : str
+        Why it is wrong where the rule does not hold.
+    """
     return Claim(place, printed, cells, rule, Verdict.REFUTED, proof)
 
 
 def depends(place: str, printed: str, rule: Rule, *cells: At, on: str) -> Claim:
-    """A claim that cannot be known when its rule does not hold: it depends on what is unknown."""
+    """A claim that cannot be known when its rule does not hold: it depends on what is unknown.
+
+    Parameters
+    ----------
+    place, printed : str
+        'S0 Fig. 6a', and what it says.
+    rule : Rule
+        When it is reproduced.
+    cells : At
+        What answers it.
+    on : str
+        What is not published.
+    """
     return Claim(place, printed, cells, rule, Verdict.UNKNOWN, on)
 
 
 def arithmetic(place: str, printed: str, rule: Rule, *computed: float, proof: str = '') -> Claim:
-    """A claim that printed figures alone confirm or refute."""
+    """A claim that printed figures alone confirm or refute.
+
+    Parameters
+    ----------
+    place, printed : str
+        'S0 Fig. 6a', and what it says.
+    rule : Rule
+        When it is reproduced.
+    computed : float
+        What follows from printed figures.
+    proof : str
+        Why it is wrong where the rule does not hold.
+    """
     return Claim(place, printed, (), rule, Verdict.REFUTED, proof, computed)
 
 
 def unknown(place: str, printed: str, reason: str) -> Claim:
-    """A claim that no computation of ours can answer."""
+    """A claim that no computation of ours can answer.
+
+    Parameters
+    ----------
+    place, printed : str
+        'S0 Fig. 6a', and what it says.
+    reason : str
+        Why nothing can be computed.
+    """
     return Claim(place, printed, (), None, Verdict.UNKNOWN, reason)
 
 
 def given(place: str, printed: str, use: str) -> Claim:
-    """A drawing, or an input, that claims nothing."""
+    """A drawing, or an input, that claims nothing.
+
+    Parameters
+    ----------
+    place, printed : str
+        'S0 Fig. 6a', and what it says.
+    use : str
+        What becomes of it here.
+    """
     return Claim(place, printed, (), None, Verdict.GIVEN, use)

@@ -22,7 +22,7 @@ COLUMNS = ('', 'printed', 'ours', 'reproduced if', 'verdict', 'section')
 
 
 @dataclasses.dataclass(frozen=True)
-class Judged:
+class JudgedClaim:
     """A claim with what our numbers say of it.
 
     Attributes
@@ -57,7 +57,7 @@ class Judged:
                 self.sections or None)  # fmt: skip
 
 
-def judge(report: Report) -> dict[str, list[Judged]]:
+def judge(report: Report) -> dict[str, list[JudgedClaim]]:
     """Verdicts by paper on the claims that a report answers.
 
     Claims that nothing answers are there when all sections are. A claim is left out where its
@@ -96,14 +96,14 @@ def as_section(report: Report) -> dict[str, list[ComparisonTable]]:
     return {SECTION: tables} if tables else {}
 
 
-def _counts(rows: list[Judged]) -> str:
+def _counts(rows: list[JudgedClaim]) -> str:
     counts = {v: sum(one.verdict is v for one in rows) for v in Verdict}
     return ', '.join(f'{count} {v.value}' for v, count in counts.items() if count)
 
 
-def _judged(claim: Claim, report: Report) -> Judged:
+def _judged(claim: Claim, report: Report) -> JudgedClaim:
     if claim.rule is None:
-        return Judged(claim, '', claim.otherwise)
+        return JudgedClaim(claim, '', claim.otherwise)
     cells: list[Cell] = [*claim.computed]
     shown = [f'{value:.4g}' for value in claim.computed]
     for place in claim.cells:
@@ -113,7 +113,7 @@ def _judged(claim: Claim, report: Report) -> Judged:
             cells.append(cell)
             shown.append(table.shown(cell))
     verdict = Verdict.REPRODUCED if claim.rule.holds(cells) else claim.otherwise
-    return Judged(claim, '; '.join(shown), verdict)
+    return JudgedClaim(claim, '; '.join(shown), verdict)
 
 
 def _table(place: At, report: Report) -> ComparisonTable | None:

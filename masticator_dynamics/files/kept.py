@@ -1,14 +1,15 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code kept between processes, in a folder that nobody else can write.
+"""What is made once and kept between processes, in folders that nobody else can write.
 
-A file is named by a hash of all that its code depends on, so a stale one is never asked for. What
+A file is named by a hash of all that it depends on, so a stale one is never asked for. What
 is damaged, or not this user's, is told, made anew and never loaded.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import os
 import pathlib
@@ -22,28 +23,42 @@ import numpy as np
 
 from masticator_dynamics.code_cache import alone, code_folder
 
-_FOLDER = 'machine_code'
-_MAGIC = b'masticator machine code 1\n'
+_MAGIC = b'masticator kept 1\n'
 _DIGEST = hashlib.sha256
 
 
-def cached(key: str, make: Callable[[], bytes]) -> bytes:
-    """Code for a key, from its file or made and put there.
+def kept(
+    folder: str,
+    name: str,
+    make: Callable[[], bytes],
+    holds: Callable[[bytes], bool] = lambda contents: True,
+) -> bytes:
+    """Contents of a file, or made and put there; ``holds`` says whether they still do.
 
     One process makes it, others that want it meanwhile wait. The file is written under another
     name first: what is cut off is never seen.
+
+    Parameters
+    ----------
+    folder, name : str
+        The file's folder, among those of what is kept, and its name.
+    make : callable
+        Makes the contents when no file has them.
+    holds : callable
+        Whether contents that were found may be used.
     """
-    folder = code_folder(_FOLDER)
-    if folder is None:
+    place = code_folder(folder)
+    if place is None:
         return make()
-    file = folder / f'{key}.o'
-    if (code := _read(file)) is not None:
-        return code
+    file = place / name
+    if (contents := _read(file)) is not None and holds(contents):
+        return contents
     with alone(file):
-        if (code := _read(file)) is None:
-            code = make()
-            _write(file, code)
-    return code
+        contents = _read(file)
+        if contents is None or not holds(contents):
+            contents = make()
+            _write(file, contents)
+    return contents
 
 
 def _read(file: pathlib.Path) -> bytes | None:
@@ -87,15 +102,14 @@ def _write(file: pathlib.Path, code: bytes) -> None:
         warnings.warn(f'{file} cannot be kept: {error.strerror}', RuntimeWarning, stacklevel=3)
 
 
-def _digest_of_sources() -> bytes:
+@functools.cache
+def sources(*folders: str) -> bytes:
+    """Digest of the sources in folders of the package: what they make depends on them."""
     digest = _DIGEST()
     package = pathlib.Path(__file__).parents[1]
-    for file in sorted([*package.glob('traced/*.py'), *package.glob('engine/*.py')]):
+    for file in sorted(file for folder in folders for file in package.glob(f'{folder}/*.py')):
         digest.update(file.read_bytes())
     return digest.digest()
-
-
-SOURCES = _digest_of_sources()  # of all that decide about the code; read when they are imported
 
 
 def key_of(*parts: Any) -> str:

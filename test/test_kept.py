@@ -10,7 +10,7 @@ import threading
 import pytest
 import samples
 
-from masticator_dynamics.traced import object_cache
+from masticator_dynamics.files import kept
 
 CODE = bytes(range(256)) * 40
 
@@ -18,7 +18,7 @@ CODE = bytes(range(256)) * 40
 @pytest.fixture(name='folder')
 def fixture_folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     # pytest's folders are private; those above may not be, which is not looked at here.
-    monkeypatch.setattr(object_cache, 'code_folder', lambda name: tmp_path)
+    monkeypatch.setattr(kept, 'code_folder', lambda name: tmp_path)
     return tmp_path
 
 
@@ -27,10 +27,10 @@ def make_none() -> bytes:
 
 
 def test_code_is_made_once_and_kept(folder: pathlib.Path) -> None:
-    assert object_cache.cached('a', lambda: CODE) == CODE
+    assert kept.kept('machine_code', 'a.o', lambda: CODE) == CODE
     assert {file.name for file in folder.iterdir()} == {'a.o', 'a.o.lock'}
-    assert object_cache.cached('a', make_none) == CODE
-    assert object_cache.cached('b', lambda: CODE[1:]) == CODE[1:]
+    assert kept.kept('machine_code', 'a.o', make_none) == CODE
+    assert kept.kept('machine_code', 'b.o', lambda: CODE[1:]) == CODE[1:]
 
 
 def flip(contents: bytes) -> bytes:
@@ -41,36 +41,36 @@ def flip(contents: bytes) -> bytes:
     'damage', [flip, lambda c: c[:-1], lambda c: b'', lambda c: c[:20], lambda c: b'\0' * len(c)]
 )
 def test_a_damaged_file_is_told_and_made_anew(folder: pathlib.Path, damage) -> None:
-    object_cache.cached('a', lambda: CODE)
+    kept.kept('machine_code', 'a.o', lambda: CODE)
     file = folder / 'a.o'
     file.write_bytes(damage(file.read_bytes()))
     with pytest.warns(RuntimeWarning, match='a.o is not used and made anew: it is damaged'):
-        assert object_cache.cached('a', lambda: CODE) == CODE
-    assert object_cache.cached('a', make_none) == CODE
+        assert kept.kept('machine_code', 'a.o', lambda: CODE) == CODE
+    assert kept.kept('machine_code', 'a.o', make_none) == CODE
 
 
 def test_what_others_can_write_is_not_loaded(folder: pathlib.Path) -> None:
-    object_cache.cached('a', lambda: CODE)
+    kept.kept('machine_code', 'a.o', lambda: CODE)
     (folder / 'a.o').chmod(0o622)
     with pytest.warns(RuntimeWarning, match='others can write it'):
-        assert object_cache.cached('a', lambda: CODE[1:]) == CODE[1:]
+        assert kept.kept('machine_code', 'a.o', lambda: CODE[1:]) == CODE[1:]
     (folder / 'elsewhere').write_bytes((folder / 'a.o').read_bytes())
     (folder / 'a.o').unlink()
     (folder / 'a.o').symlink_to(folder / 'elsewhere')
     with pytest.warns(RuntimeWarning, match='a.o is not used'):
-        assert object_cache.cached('a', lambda: CODE) == CODE
+        assert kept.kept('machine_code', 'a.o', lambda: CODE) == CODE
     assert not (folder / 'a.o').is_symlink()
 
 
 def test_without_a_folder_everything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(object_cache, 'code_folder', lambda name: None)
-    assert object_cache.cached('a', lambda: CODE) == CODE
+    monkeypatch.setattr(kept, 'code_folder', lambda name: None)
+    assert kept.kept('machine_code', 'a.o', lambda: CODE) == CODE
 
 
 def test_a_folder_that_is_gone_is_told(folder: pathlib.Path) -> None:
     folder.rmdir()
     with pytest.warns(RuntimeWarning, match='cannot be kept'):
-        assert object_cache.cached('a', lambda: CODE) == CODE
+        assert kept.kept('machine_code', 'a.o', lambda: CODE) == CODE
 
 
 def test_several_that_make_the_same_at_once(folder: pathlib.Path) -> None:
@@ -78,7 +78,7 @@ def test_several_that_make_the_same_at_once(folder: pathlib.Path) -> None:
 
     def work() -> None:
         barrier.wait()
-        found.append(object_cache.cached('a', lambda: CODE))
+        found.append(kept.kept('machine_code', 'a.o', lambda: CODE))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -92,14 +92,14 @@ def test_several_that_make_the_same_at_once(folder: pathlib.Path) -> None:
 def test_whatever_decides_about_the_code_changes_its_name() -> None:
     mechanism = samples.mechanism('five_bar')
     tree = mechanism.structure.tree
-    key = object_cache.key_of(tree, mechanism.driving)
-    assert key == object_cache.key_of(tree, mechanism.driving)
-    assert key != object_cache.key_of(tree, mechanism.driving[:1])
+    key = kept.key_of(tree, mechanism.driving)
+    assert key == kept.key_of(tree, mechanism.driving)
+    assert key != kept.key_of(tree, mechanism.driving[:1])
     center = tree.inertias[0].center_of_mass
     center[0] += 1e-15
     try:
-        assert key != object_cache.key_of(tree, mechanism.driving)
+        assert key != kept.key_of(tree, mechanism.driving)
     finally:
         center[0] -= 1e-15
-    assert object_cache.key_of([1.0, 2.0]) != object_cache.key_of([[1.0], 2.0])
-    assert object_cache.key_of('ab', 'c') != object_cache.key_of('a', 'bc')
+    assert kept.key_of([1.0, 2.0]) != kept.key_of([[1.0], 2.0])
+    assert kept.key_of('ab', 'c') != kept.key_of('a', 'bc')

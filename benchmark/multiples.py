@@ -1,0 +1,167 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every shipped mechanism in multiples of ``floor.cpp``: ``python -m benchmark.multiples``.
+
+One multiple is what the C++ written for the masticator takes for a row of a batch; it takes its
+turns with all else. Fresh processes: processor time from start to the first torque.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmark.floor import CompilerMissingError, floor_method
+from benchmark.geometry import Geometry
+from benchmark.states import States, random_states
+from masticator_dynamics import Mechanism
+from masticator_dynamics.description import shipped_mechanisms
+from masticator_dynamics.errors import MasticatorError
+
+ROWS, CALLS = 5000, 64
+RADIAN, METRE = 0.05, 0.005  # how far states lie from home at most
+CHOICES: dict[str, dict[str, Any]] = {
+    'torque': {},
+    'torque, friction': {'friction': True},
+    'power': {'goal': 'power'},
+    'power, friction': {'goal': 'power', 'friction': True},
+}
+_PROGRAM = """
+import json, sys
+from masticator_dynamics import Mechanism
+mechanism = Mechanism.load(sys.argv[1])
+mechanism.feedforward(json.loads(sys.argv[2])).actuated
+status = open('/proc/self/status').read()
+print(status.split('VmHWM:')[1].split()[0])
+"""
+
+
+def states_near_home(mechanism: Mechanism, count: int) -> States:
+    """Moving, loaded states that close, near home."""
+    rng = np.random.default_rng(1)
+    units = [
+        next(j.unit for j in mechanism.description.tree.joints if j.name == name)
+        for name in mechanism.independent
+    ]
+    reach = np.array([METRE if unit == 'm' else RADIAN for unit in units])
+    drawn = mechanism.home.y + reach * rng.uniform(-1.0, 1.0, (2 * count, len(reach)))
+    y = drawn[mechanism.attempt(drawn).closed][:count]
+    rates, accelerations = (reach * rng.normal(size=y.shape) * scale for scale in (10.0, 200.0))
+    wrench = np.zeros((len(y), 6))
+    wrench[:, :3] = rng.uniform(-5.0, 5.0, (len(y), 3))
+    return States(y, rates, accelerations, wrench)
+
+
+def turns_of(mechanism: Mechanism) -> dict[str, tuple[Callable[[], object], int]]:
+    """What is timed by name, and how many rows it has; what a mechanism refuses is left out."""
+    states = states_near_home(mechanism, ROWS)
+    rows, columns = states.rows()[:CALLS], states.columns()
+    found: dict[str, tuple[Callable[[], object], int]] = {}
+    for name, choice in CHOICES.items():
+
+        def calls(choice: dict[str, Any] = choice) -> None:
+            for row in rows:
+                _ = mechanism.feedforward(*row, **choice).actuated
+
+        def batch(choice: dict[str, Any] = choice) -> object:
+            return mechanism.feedforward_batch(*columns, **choice).actuated
+
+        try:
+            calls()
+            batch()
+        except MasticatorError:
+            continue
+        found[f'call, {name}'] = calls, len(rows)
+        found[f'batch, {name}'] = batch, len(states.y)
+    found['batch, everything'] = lambda: mechanism.feedforward_batch(*columns).q, len(states.y)
+    return found
+
+
+def multiples(rounds: int) -> dict[str, dict[str, tuple[float, float]]]:
+    """By mechanism and name: tenth percentile of a row, us, and how many times C++ that is.
+
+    Raises
+    ------
+    CompilerMissingError
+    """
+    masticator = Mechanism.load('masticator')
+    with tempfile.TemporaryDirectory() as directory:
+        floor = floor_method(Geometry.of(masticator), pathlib.Path(directory))
+    columns = random_states('masticator', ROWS).columns()
+    assert floor.batch is not None
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for name in shipped_mechanisms():
+        print(f'Multiples of C++, {name}', file=sys.stderr, flush=True)
+        turns = turns_of(Mechanism.load(name))
+        seconds: dict[str, list[float]] = {turn: [] for turn in ('floor', *turns)}
+        for _ in range(rounds):
+            start = perf_counter()
+            floor.batch(*columns)
+            seconds['floor'].append((perf_counter() - start) / ROWS)
+            for turn, (run, rows) in turns.items():
+                start = perf_counter()
+                run()
+                seconds[turn].append((perf_counter() - start) / rows)
+        row = {turn: float(np.percentile(times, 10)) for turn, times in seconds.items()}
+        found[name] = {turn: (1e6 * row[turn], row[turn] / row['floor']) for turn in turns}
+    return found
+
+
+def fresh_process(mechanism: str) -> dict[str, float]:
+    """Processor time (s) to the first torque with nothing kept and after it; MB resident."""
+    home = Mechanism.load(mechanism).home.y.tolist()
+    command = [sys.executable, '-W', 'ignore', '-c', _PROGRAM, mechanism, json.dumps(home)]
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ('first torque, nothing kept', 'first torque, kept'):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            done = subprocess.run(
+                command, check=True, stdout=subprocess.PIPE,
+                env={**os.environ, 'NUMBA_CACHE_DIR': folder},
+            )  # fmt: skip
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            found[f'{kind}, CPU s'] = (
+                after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            )
+            found['largest resident memory, MB'] = int(done.stdout) / 1024.0
+    return found
+
+
+def as_text(found: dict[str, dict[str, tuple[float, float]]]) -> str:
+    """A table: a column for each mechanism."""
+    names = list(found)
+    lines = [f'{"us a row (multiples of floor.cpp), p10":<40}' + ''.join(f'{n:>18}' for n in names)]
+    for turn in dict.fromkeys(turn for turns in found.values() for turn in turns):
+        cells = []
+        for name in names:
+            micro, times = found[name].get(turn, (np.nan, np.nan))
+            cells.append('-' if np.isnan(micro) else f'{micro:.2f} ({times:.2f} x)')
+        lines.append(f'{turn:<40}' + ''.join(f'{cell:>18}' for cell in cells))
+    fresh = {name: fresh_process(name) for name in names}
+    for kind in fresh[names[0]]:
+        lines.append(f'{kind:<40}' + ''.join(f'{fresh[name][kind]:>18.2f}' for name in names))
+    return '\n'.join(lines)
+
+
+def main() -> None:
+    """Print the table."""
+    warnings.simplefilter('ignore')
+    try:
+        print(as_text(multiples(int(sys.argv[1]) if len(sys.argv) > 1 else 60)))
+    except CompilerMissingError as error:
+        print(f'The multiples of C++ are left out: {error}')
+
+
+if __name__ == '__main__':
+    main()

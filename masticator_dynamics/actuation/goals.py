@@ -1,0 +1,74 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Goals of the choice among efforts, and which a mechanism can be asked for."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.errors import ActuationError, InputError
+
+MOST_CONTACTS = 5  # with friction; their signs make patterns
+GOALS = ('torque', 'power', 'joint-force', 'contact-force')
+
+
+def check_goals(
+    description: MechanismDescription, goals: Mapping[str, float], driving: int, friction: bool
+) -> None:
+    """Refuse what cannot be asked for.
+
+    Parameters
+    ----------
+    goals : mapping of str to float
+        Weights of the squares of the goals' norms.
+    driving : int
+        Number of powered actuators.
+
+    Raises
+    ------
+    InputError
+        For an unknown goal or a weight that is no weight.
+    ActuationError
+        When a goal does not determine the efforts of this mechanism.
+    """
+    _check_weights(goals)
+    if friction and driving < len(description.actuated):
+        raise ActuationError(
+            f'{description.name}: friction with {driving} of {len(description.actuated)} actuators '
+            'driving is not covered: idle joints would have to be dragged along'
+        )
+    if friction and len(description.contacts) > MOST_CONTACTS:
+        raise ActuationError(
+            f'{description.name}: friction of {len(description.contacts)} contacts is not covered, '
+            f'at most {MOST_CONTACTS} are: their signs make too many patterns'
+        )
+    free = driving - len(description.independent)
+    _check_terms(description, goals, free)
+
+
+def _check_weights(goals: Mapping[str, float]) -> None:
+    for name, weight in goals.items():
+        if name not in GOALS:
+            raise InputError(f'no goal {name!r}; there are: {", ".join(GOALS)}')
+        number = isinstance(weight, int | float) and np.isfinite(weight)
+        if not (number and weight >= 0.0):
+            raise InputError(
+                f'goal {name!r} has weight {weight!r}; a number of 0 or more is needed'
+            )
+    if not any(goals.values()):
+        raise InputError('a goal needs a weight above 0')
+
+
+def _check_terms(description: MechanismDescription, goals: Mapping[str, float], free: int) -> None:
+    """Refuse goals that leave efforts open."""
+    if free <= 0 or goals.get('torque') or goals.get('power'):
+        return
+    terms = 3 * len(description.force_joints) * bool(goals.get('joint-force'))
+    terms += len(description.contacts) * bool(goals.get('contact-force'))
+    if terms < free:
+        names = ', '.join(goal for goal, weight in goals.items() if weight)
+        raise ActuationError(
+            f'{description.name}: goal {names} looks at {terms} forces and cannot choose '
+            f'among {free} free efforts'
+        )

@@ -1,0 +1,270 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a mechanism is described by, as plain data; ``schema.py`` checks files for it."""
+
+import dataclasses
+import math
+import pathlib
+from typing import Annotated, Any, Literal, NamedTuple
+
+from masticator_dynamics.description.urdf import Tree
+
+
+class Bound(NamedTuple):
+    """What a finite number must keep; None: nothing."""
+
+    ge: float | None = None
+    gt: float | None = None
+
+
+Finite = Annotated[float, Bound()]
+NotNegative = Annotated[float, Bound(ge=0.0)]
+Positive = Annotated[float, Bound(gt=0.0)]
+Vector3 = tuple[Finite, Finite, Finite]
+Interval = tuple[Finite, Finite]
+OpenInterval = tuple[Finite | None, Finite | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Closure:
+    """What closes a loop: how two links stand to one another, or a coupling of joints.
+
+    ``point``: origins coincide. ``weld``: origins and axes do. ``hinge``: origins and Z.
+    ``universal``: origins coincide, and Z of the two are at right angles. ``cylindrical``: the
+    second origin stays on Z of the first, and Z of the two are parallel. ``slider``: the second
+    origin stays on Z of the first, and all axes are parallel. ``distance``: a rod between two
+    balls. ``coupling``: a joint's position is a sum of polynomials of other joints'.
+    """
+
+    name: str
+    type: Literal[
+        'point', 'weld', 'hinge', 'universal', 'cylindrical', 'slider', 'distance', 'coupling'
+    ] = 'point'
+    frames: Annotated[tuple[str, ...], 'two URDF links on the two sides; none for a coupling'] = ()
+    length: Annotated[Positive | None, 'm, of a distance'] = None
+    joint: Annotated[str | None, 'that a coupling moves'] = None
+    of: Annotated[
+        dict[str, tuple[Finite, ...]],
+        'of a coupling: joint: coefficients of its 1st, 2nd, ... power',
+    ] = dataclasses.field(default_factory=dict)
+    offset: Annotated[Finite, 'of a coupling, rad or m'] = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class ContactRange:
+    """Where on its plane a contact may be: origin of the frame, base axes, m."""
+
+    x: Interval | None = None
+    y: Interval | None = None
+    z: Interval | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ContactFriction:
+    """Friction force of the plane on the body: against its slip."""
+
+    coulomb: Annotated[NotNegative, 'per newton of normal force'] = 0.0
+    viscous: Annotated[NotNegative, 'N s/m'] = 0.0
+    transition_velocity: Annotated[
+        NotNegative, 'm/s over which Coulomb friction grows; 0: at once'
+    ] = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class JointFriction:
+    """Effort that an actuated joint's bearing takes."""
+
+    coulomb: Annotated[NotNegative, 'per newton across the axis'] = 0.0
+    radius: Annotated[NotNegative, 'm, of the bearing of a turning joint'] = 0.0
+    viscous: Annotated[NotNegative, 'N m s (N s/m when sliding)'] = 0.0
+    transition_velocity: Annotated[
+        NotNegative, 'rad/s or m/s over which Coulomb friction grows; 0: at once'
+    ] = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Height:
+    """Height of a curved surface over a plane: a polynomial, or a spline through a grid."""
+
+    polynomial: Annotated[
+        tuple[tuple[Finite, ...], ...], 'rows by power of x, in them coefficients by power of y; m'
+    ] = ()
+    x: Annotated[
+        tuple[Finite, ...], 'm, where heights are given; of a polynomial the two ends, if any'
+    ] = ()
+    y: Annotated[tuple[Finite, ...], 'm, likewise'] = ()
+    heights: Annotated[tuple[tuple[Finite, ...], ...], 'm, a row per x, in it one per y'] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Contact:
+    """The origin of a link stays on a plane or a curved surface, from both sides."""
+
+    name: str
+    type: Literal['plane', 'surface'] = 'plane'
+    frame: Annotated[str, 'URDF link whose origin touches the plane']
+    carrier: Annotated[
+        str | None, 'URDF link that plane or surface is fixed to; default: the base'
+    ] = None
+    normal: Annotated[
+        Vector3, 'of a plane, axes of the carrier, as written: force = normal * multiplier'
+    ] = (0.0, 0.0, 1.0)
+    offset: Annotated[Finite, 'm; a plane is normal . p + offset = 0'] = 0.0
+    height: Annotated[Height | None, 'of a surface: z over the XY plane of the carrier'] = None
+    range: ContactRange = ContactRange()
+    force_range: Annotated[OpenInterval, 'N, range of the multiplier; null: open on that side'] = (
+        None,
+        None,
+    )
+    friction: ContactFriction = ContactFriction()
+
+
+@dataclasses.dataclass(frozen=True)
+class Transmission:
+    """How the motor moves its joint. Efforts are the motor's; positions stay the joint's."""
+
+    ratio: Annotated[
+        Finite | None, 'motion of the motor per motion of the joint: rad/rad, or rad/m'
+    ] = None
+    lead: Annotated[
+        Positive | None, 'of a screw, m that the joint slides per turn of the motor'
+    ] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ActuatorLimits:
+    """What motor and bearing may carry, besides the effort in the URDF; null: anything."""
+
+    effort: Annotated[
+        OpenInterval,
+        'N m or N of the motor, [lowest, highest], within those of the URDF; a cable pulls '
+        'only: [null, 0] or [0, null]',
+    ] = (None, None)
+    power: Annotated[Positive | None, 'W, |effort * velocity|'] = None
+    axial_force: Annotated[
+        Positive | None, 'N, of the force that the joint transmits, along its axis'
+    ] = None
+    radial_force: Annotated[Positive | None, 'N, across the axis'] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Actuator:
+    """A motor, its transmission and the bearing of its joint."""
+
+    transmission: Annotated[Transmission | None, 'without one the motor sits on the joint'] = None
+    rotor_inertia: Annotated[NotNegative, 'of the motor, kg m^2 (kg when it slides)'] = 0.0
+    friction: JointFriction = JointFriction()
+    limits: ActuatorLimits = ActuatorLimits()
+
+    @property
+    def ratio(self) -> float:
+        """Motion of the motor per motion of the joint."""
+        if self.transmission is None:
+            return 1.0
+        if self.transmission.lead is not None:
+            return 2.0 * math.pi / self.transmission.lead
+        return 1.0 if self.transmission.ratio is None else self.transmission.ratio
+
+    @property
+    def joint_inertia(self) -> float:
+        """Inertia of the motor as the joint feels it, kg m^2 or kg."""
+        return self.rotor_inertia * self.ratio**2
+
+
+@dataclasses.dataclass(frozen=True)
+class JointPhysics:
+    """What a joint does by itself, driven or not: its spring, damping and dry friction."""
+
+    stiffness: Annotated[NotNegative, 'of its spring, N m/rad or N/m'] = 0.0
+    reference: Annotated[Finite, 'where the spring is slack, rad or m'] = 0.0
+    damping: Annotated[
+        NotNegative | None, 'N m s/rad or N s/m; null: as <dynamics> in the URDF says'
+    ] = None
+    friction: Annotated[
+        NotNegative | None, 'N m or N, whatever the joint carries; null: as the URDF says'
+    ] = None
+    transition_velocity: Annotated[
+        NotNegative, 'rad/s or m/s over which dry friction grows; 0: at once'
+    ] = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """Cross section of a beam."""
+
+    area: Annotated[Positive, 'm^2']
+    second_moment: Annotated[
+        dict[Literal['x', 'y', 'z'], Positive],
+        'm^4, by the direction in which the beam bends: link axes across the beam',
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Material:
+    """Linear elastic material."""
+
+    youngs_modulus: Annotated[Positive, 'Pa']
+    density: Annotated[Positive, 'kg/m^3']
+
+
+@dataclasses.dataclass(frozen=True)
+class FlexibleLink:
+    """A link that is a straight uniform beam, for the dynamics with flexible links."""
+
+    axis: Annotated[Literal['x', 'y', 'z'], "axis of the link's frame that the beam lies on"]
+    ends: Annotated[
+        tuple[Finite | str, Finite | str],
+        'm along the axis, or links joined to this one; the first is the near end',
+    ]
+    section: Section
+    material: Material
+    modes: Annotated[int, 'shapes per direction of bending, 1 or more']
+    boundary: Annotated[
+        Literal['fixed-free', 'pinned-pinned', 'clamped-pinned'],
+        'what the near and the far end of the assumed shapes are',
+    ]
+
+    def changed(self, **fields: Any) -> 'FlexibleLink':
+        """Return the same link with some fields replaced."""
+        return dataclasses.replace(self, **fields)
+
+
+@dataclasses.dataclass(frozen=True)
+class MechanismDescription:
+    """A closed-loop mechanism as described by its files; every name in it resolves.
+
+    Attributes
+    ----------
+    file, urdf_file : pathlib.Path
+        Where it was read from.
+    urdf_xml : str
+        The expanded URDF, as robot_state_publisher wants it.
+    tree : urdf.Tree
+        Links and joints of the spanning tree.
+    independent, actuated : tuple of str
+        Joint names.
+    joints : dict of str to JointPhysics
+        Joints with a spring, damping or dry friction, from YAML and URDF; nothing in it is None.
+    doubts : tuple of str
+        What the files were warned of.
+    """
+
+    file: pathlib.Path
+    name: str
+    summary: str
+    urdf_file: pathlib.Path
+    urdf_xml: str
+    tree: Tree
+    base: str
+    platform: str
+    gravity: tuple[float, float, float]
+    independent: tuple[str, ...]
+    actuated: tuple[str, ...]
+    home: dict[str, float]
+    closures: tuple[Closure, ...]
+    contacts: tuple[Contact, ...]
+    actuators: dict[str, Actuator]
+    force_joints: tuple[str, ...]
+    flexible: dict[str, FlexibleLink]
+    joints: dict[str, JointPhysics] = dataclasses.field(default_factory=dict)
+    doubts: tuple[str, ...] = ()

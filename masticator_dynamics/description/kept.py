@@ -1,0 +1,102 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Descriptions kept between processes: to expand and check files takes most of a start."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+from masticator_dynamics.description import data, urdf
+from masticator_dynamics.files import plain_data
+from masticator_dynamics.files.kept import kept, key_of, sources
+from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
+
+Read = Callable[
+    [pathlib.Path, Mapping[str, str]], tuple[data.MechanismDescription, list[pathlib.Path]]
+]
+CLASSES = (
+    data.Actuator, data.ActuatorLimits, data.Closure, data.Contact, data.ContactFriction,
+    data.ContactRange, data.FlexibleLink, data.Height, data.JointFriction, data.JointPhysics,
+    data.Material, data.MechanismDescription, data.Section, data.Transmission, urdf.Inertia,
+    urdf.Joint, urdf.Mimic, urdf.Tree,
+)  # fmt: skip
+# What makes xacro look at more than the files that it says it has read.
+_MORE = re.compile(rb'\$\((?!arg |dirname)|xacro:include[^>]*([*?[]|optional)')
+
+
+def description(
+    file: pathlib.Path, arguments: Mapping[str, str], read: Read
+) -> data.MechanismDescription:
+    """A description, from what was kept of it or read now, and kept.
+
+    It is named by the mechanism file's place and content, arguments and versions; what it was read
+    from besides is looked at whenever it is wanted.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The mechanism's YAML file.
+    arguments : mapping
+        Of its xacro file, by name.
+    read : callable
+        Reads a description, and lists the files that it was read from.
+    """
+    try:
+        content = _content(file)
+    except OSError:
+        return read(file, arguments)[0]
+    name = key_of(
+        sources('description', 'files'), sys.version, str(file.absolute()), str(file), content,
+        sorted(arguments.items()),
+    )  # fmt: skip
+    found = None
+
+    def make() -> bytes:
+        nonlocal found
+        started = time.time()
+        found, files = read(file, arguments)
+        return _digests(files, started) + b'\n' + plain_data.dump(found)
+
+    text = kept('descriptions', f'{name}.json', make, _holds)
+    if found is None:
+        found = plain_data.load(text.split(b'\n', 1)[1], CLASSES)
+    return found
+
+
+def _content(file: pathlib.Path) -> bytes:
+    if not file.is_file():  # a pipe can be read once only
+        raise FileNotFoundError
+    return read_bytes(file, LARGEST_DESCRIPTION)
+
+
+def _digests(files: list[pathlib.Path], started: float) -> bytes:
+    """Of all files by name; nothing where more than their content decides, or they change."""
+    try:
+        contents = {str(file.absolute()): _content(file) for file in files}
+        changed = any(file.stat().st_mtime >= started for file in files)
+    except OSError:
+        return b'{}'
+    if changed or any(map(_MORE.search, contents.values())):
+        return b'{}'
+    return json.dumps({file: _digest(content) for file, content in contents.items()}).encode()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _holds(text: bytes) -> bool:
+    """Whether all files that a description was read from are as they were."""
+    digests = json.loads(text.split(b'\n', 1)[0])
+    try:
+        return bool(digests) and all(
+            _digest(_content(pathlib.Path(file))) == digest for file, digest in digests.items()
+        )
+    except OSError:
+        return False

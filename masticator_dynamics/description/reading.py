@@ -1,0 +1,198 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A mechanism's files read, and whether they agree: every name in a description resolves."""
+
+import os
+import pathlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from masticator_dynamics.description import data, urdf
+from masticator_dynamics.description.constraints import (
+    check_closures,
+    check_contacts,
+    check_keys,
+)
+from masticator_dynamics.description.schema import MechanismFile, checked_file
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.files.yaml_file import read_mapping
+
+Refusal = Callable[[str, str], None]
+
+
+def of_files(
+    file: pathlib.Path, xacro_arguments: Mapping[str, str]
+) -> tuple[data.MechanismDescription, list[pathlib.Path]]:
+    """A description, and all files that it was read from.
+
+    Raises
+    ------
+    DescriptionError
+        As :func:`masticator_dynamics.description.load_description`.
+    """
+    content = _checked(read_mapping(file), file)
+    urdf_file = pathlib.Path(os.path.normpath(file.parent / content.urdf))
+    xml, files = urdf.expansion(urdf_file, {**content.xacro_arguments, **xacro_arguments})
+    return _described(file, content, urdf_file, xml), [file, *files]
+
+
+def of_texts(file: pathlib.Path, yaml_text: str, urdf_text: str) -> data.MechanismDescription:
+    """A description of texts; ``file`` is the name of the YAML file to complain about.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        Where the YAML text would stand; its folder is where other files are looked for.
+    yaml_text, urdf_text : str
+        Contents of the two files.
+    """
+    content = _checked(yaml.safe_load(yaml_text), file)
+    return _described(file, content, file.parent / content.urdf, urdf_text)
+
+
+def _described(
+    file: pathlib.Path, content: MechanismFile, urdf_file: pathlib.Path, xml: str
+) -> data.MechanismDescription:
+    tree = urdf.parse(xml, urdf_file)
+    closures, home = _with_mimics(content, tree)
+    _check_names(content, closures, tree, file)
+    actuators = {j: content.actuators.get(j, data.Actuator()) for j in content.actuated}
+    return data.MechanismDescription(
+        file, content.name, content.description, urdf_file, xml, tree, content.base,
+        content.platform, content.gravity, content.independent, content.actuated,
+        home, closures, content.contacts, actuators, content.force_joints,
+        dict(content.flexible), dict(_physics(content, tree)),
+        (*tree.warnings, *_outside(home, tree)),
+    )  # fmt: skip
+
+
+def _with_mimics(
+    content: MechanismFile, tree: urdf.Tree
+) -> tuple[tuple[data.Closure, ...], dict[str, float]]:
+    """Closures with a coupling for each ``<mimic>`` of the URDF, and a home that keeps them."""
+    couplings = tuple(
+        data.Closure(
+            name=f'{m.joint}_mimic', type='coupling', joint=m.joint,
+            of={m.other: (m.multiplier,)}, offset=m.offset,
+        )
+        for m in tree.mimics
+    )  # fmt: skip
+    home = dict(content.home)
+    for m in len(tree.mimics) * tree.mimics:  # a chain of them settles, whatever its order
+        if m.joint not in content.home:
+            home[m.joint] = m.multiplier * home.get(m.other, 0.0) + m.offset
+    return (*content.closures, *couplings), home
+
+
+def _physics(content: MechanismFile, tree: urdf.Tree) -> Iterator[tuple[str, data.JointPhysics]]:
+    """Springs and losses of joints, the YAML's before those of the URDF."""
+    for joint in tree.joints:
+        given = content.joints.get(joint.name, data.JointPhysics())
+        losses = {
+            'damping': joint.damping if given.damping is None else given.damping,
+            'friction': joint.friction if given.friction is None else given.friction,
+        }
+        if joint.type in urdf.MOVING_TYPES and (given.stiffness or any(losses.values())):
+            yield (
+                joint.name,
+                data.JointPhysics(
+                    stiffness=given.stiffness,
+                    reference=given.reference,
+                    transition_velocity=given.transition_velocity,
+                    **losses,
+                ),
+            )
+
+
+def _outside(home: Mapping[str, float], tree: urdf.Tree) -> Iterator[str]:
+    """Joints that home places outside their range."""
+    for joint in tree.joints:
+        value = home.get(joint.name, 0.0)
+        if joint.type in urdf.MOVING_TYPES and not joint.lower <= value <= joint.upper:
+            yield (
+                f'joint {joint.name}: home {value:.6g} {joint.unit} is outside its range '
+                f'[{joint.lower:.6g}, {joint.upper:.6g}]'
+            )
+
+
+def _checked(content: dict[str, Any], file: pathlib.Path) -> MechanismFile:
+    check_keys(content, file)
+    return checked_file(content, file)
+
+
+def _check_names(
+    content: MechanismFile,
+    closures: tuple[data.Closure, ...],
+    tree: urdf.Tree,
+    file: pathlib.Path,
+) -> None:
+    """Every joint, link and constraint named in the YAML exists, once, with usable numbers."""
+
+    def refuse(key: str, reason: str) -> None:
+        raise DescriptionError(file, key, reason)
+
+    moving = {j.name: j for j in tree.joints if j.type in urdf.MOVING_TYPES}
+    if content.xacro_arguments and not content.urdf.endswith('.xacro'):
+        refuse('xacro_arguments', f'{content.urdf} is not a .xacro file and takes none')
+    if content.base != tree.root:
+        refuse('base', f'{content.base!r} is not the root link {tree.root!r} of the URDF')
+    _known(content.platform, tree.links, 'platform', 'link', refuse)
+    joint_lists = {
+        'independent': content.independent,
+        'actuated': content.actuated,
+        'force_joints': content.force_joints,
+    }
+    for key, names in joint_lists.items():
+        for index, name in enumerate(names):
+            _known(name, moving, f'{key}[{index}]', 'moving joint', refuse)
+        _unique(names, key, refuse)
+        if not names and key != 'force_joints':
+            refuse(key, 'at least one joint is needed')
+    for name in content.home:
+        _known(name, moving, f'home.{name}', 'moving joint', refuse)
+    for name in content.joints:
+        _known(name, moving, f'joints.{name}', 'moving joint', refuse)
+    for name in content.actuators:
+        _known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
+    for name, actuator in content.actuators.items():
+        _check_transmission(
+            actuator.transmission, moving[name].type == 'prismatic', f'actuators.{name}', refuse
+        )
+    for name in content.flexible:
+        _known(name, tree.links, f'flexible.{name}', 'link', refuse)
+    constraints = [c.name for c in closures] + [c.name for c in content.contacts]
+    _unique(constraints, 'closures, contacts', refuse)
+    carriers = tree.carriers()
+    if carriers[content.platform] == tree.root:
+        refuse('platform', f'{content.platform!r} does not move against the base')
+    check_closures(closures, tree, moving, refuse)
+    check_contacts(content.contacts, tree, refuse)
+
+
+def _check_transmission(
+    transmission: data.Transmission | None, slides: bool, key: str, refuse: Refusal
+) -> None:
+    if transmission is None:
+        return
+    key = f'{key}.transmission'
+    if (transmission.ratio is None) == (transmission.lead is None):
+        refuse(key, "either 'ratio' or 'lead' is needed")
+    if transmission.ratio == 0.0:
+        refuse(f'{key}.ratio', 'with 0 the motor would not move the joint')
+    if transmission.lead is not None and not slides:
+        refuse(f'{key}.lead', 'a screw drives a prismatic joint; give the ratio of a turning one')
+
+
+def _known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
+    if name not in known:
+        refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')
+
+
+def _unique(names: Iterable[str], key: str, refuse: Refusal) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            refuse(key, f'{name!r} appears twice')
+        seen.add(name)

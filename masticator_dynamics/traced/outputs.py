@@ -1,0 +1,92 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What machine code tells of a row, recorded: lists of numbers that ``kernels.py`` hands on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from masticator_dynamics.traced.distribution import Distribution
+from masticator_dynamics.traced.evaluation import Evaluation
+from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.traced.numbers import Graph, Scalar
+
+MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
+
+
+def record(asked: int, outputs: Callable[[list[Any]], list[Scalar]]) -> tuple[Graph, list[Scalar]]:
+    """A recording of a function of as many numbers as are asked, and what comes out.
+
+    Raises
+    ------
+    TooLargeError
+        When it takes more than ``MOST_OPERATIONS``.
+    """
+    graph = Graph(MOST_OPERATIONS)
+    return graph, outputs(graph.inputs(asked))
+
+
+def told(run: InverseDynamics, forces: Any = None) -> list[Scalar]:
+    """What :attr:`Kernels.evaluate` tells of a row."""
+    forces = forces or run
+    return [
+        run.counts(), run.closure_residual(), forces.balance_residual(),
+        *forces.efforts(), *forces.multipliers(),
+    ]  # fmt: skip
+
+
+def told_best(goals: Mapping[str, float], friction: bool, run: InverseDynamics) -> list[Scalar]:
+    """The same with the best efforts for a goal.
+
+    Parameters
+    ----------
+    goals : mapping
+        Weights of what is kept least.
+    friction : bool
+        Whether joints and contacts have friction.
+    run : InverseDynamics
+        The evaluation.
+    """
+    return told(run, Distribution(run, goals, friction))
+
+
+def whole(run: Evaluation, forces: Any = None) -> list[Scalar]:
+    """What :attr:`Kernels.everything` tells: whether it counts, then ``engine.layout.Answer``."""
+    q, v, a = run.positions(), run.velocities(), run.accelerations()
+    forces = forces or run
+    report = [0.0, -1.0, 0.0, run.closure_residual(), forces.balance_residual()]
+    actuated = [[part[j] for j in run.plan.actuated] for part in (q, v, a)]
+    return [
+        run.counts(), *report, *q, *v, *a, *(x for part in actuated for x in part),
+        *forces.efforts(), *forces.multipliers(), *run.tangent(),
+    ]  # fmt: skip
+
+
+def distributed(goals: Mapping[str, float], friction: bool, run: InverseDynamics) -> list[Scalar]:
+    """What :meth:`Kernels.distribution` tells, see ``actuation/distribution.py``.
+
+    Parameters
+    ----------
+    goals : mapping
+        Weights of what is kept least.
+    friction : bool
+        Whether joints and contacts have friction.
+    run : InverseDynamics
+        The evaluation.
+    """
+    best = Distribution(run, goals, friction)
+    return [
+        *whole(run, best), best.optimality, *best.joint_friction(), *best.contact_friction(),
+        *best.bearing_force(), *[0.0] * len(run.plan.independent),
+    ]  # fmt: skip
+
+
+def needed(run: InverseDynamics) -> list[Scalar]:
+    """Whether it counts, what a failure says, and the bodies: poses, and what each needs by itself.
+
+    Rotation, origin (m), force (N) and moment (N m) about the origin, base axes, for the body's own
+    acceleration, less what the environment supplies.
+    """
+    run.forces.inertial()
+    return [run.counts(), 0.0, -1.0, 0.0, *run.bodies()]

@@ -1,0 +1,35 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Functions made of arithmetic against those of the C library."""
+
+import math
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.traced import functions
+from masticator_dynamics.traced.kernels import address, library
+from masticator_dynamics.traced.llvm_ir import row_function
+from masticator_dynamics.traced.numbers import Graph
+
+CASES = {
+    'hyperbolic_tangent': (math.tanh, (-30.0, 30.0)),
+    'exponential': (math.exp, (-2.0, 2.0)),
+    'whole_below': (math.floor, (-1e9, 1e9)),
+}
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_on_floats_and_as_machine_code(name):
+    expected, (low, high) = CASES[name]
+    function, graph = getattr(functions, name), Graph()
+    (x,) = graph.inputs(1)
+    text = row_function(graph, [function(x)], 'row')
+    code = library(name, lambda: text, [text])
+    asked, told = np.zeros(1), np.zeros(1)
+    around = [0.0, 1e-300, 1e-9, -1e-9, 1.0, -1.0, 0.3125, low, high, math.nextafter(1.0, 0.0)]
+    for value in [*around, *np.random.default_rng(3).uniform(low, high, 2000)]:
+        asked[0] = value
+        code.row(address(asked), address(told))
+        assert told[0] == pytest.approx(expected(value), rel=4e-15, abs=0.0), value
+        assert function(float(value)) == pytest.approx(expected(value), rel=4e-15, abs=0.0)
