@@ -14,6 +14,7 @@ from masticator_dynamics.traced.python_entry import (
     BYTES_DATA,
     CONTEXT,
     DOUBLE,
+    FUNCTIONS,
     OBJECT_TYPE,
     SLOTS,
     TUPLE_ITEMS,
@@ -36,6 +37,8 @@ def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int
     writer.load('context', '%self', TUPLE_ITEMS)
     for i, field in enumerate((*CONTEXT, *(f'slot_{i}' for i in range(len(SLOTS))))):
         writer.load(field, '%context', BYTES_DATA + 8 * i)
+    for function, kind in FUNCTIONS.items():
+        writer.cast(function, f'%at_{function}', pointer(kind))
     writer.say('%plain = icmp eq i64 %keywords, 0')
     writer.branch('%plain', 'unnamed', 'named')
     writer.less('%count', '5', 'other')
@@ -43,7 +46,7 @@ def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int
     for i, length in enumerate(lengths):
         writer.argument(i, length)
     size = 8 * (asked + told)
-    writer.say(f'%numbers = call i64 @PyBytes_FromStringAndSize(i64 0, i64 {size})')
+    writer.say(f'%numbers = call i64 %PyBytes_FromStringAndSize(i64 0, i64 {size})')
     writer.fail_if_null('%numbers', 'no_memory')
     writer.say(f'%given = add i64 %numbers, {BYTES_DATA}')
     writer.say(f'%told = add i64 %given, {8 * asked}')
@@ -71,9 +74,9 @@ def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int
     writer.load('flags', '%efforts', ARRAY_FLAGS, 'i32')
     writer.say(f'%fixed = and i32 %flags, {~_WRITEABLE}')
     writer.store('%fixed', '%efforts', str(ARRAY_FLAGS), 'i32')
-    writer.say('%answer = call i64 @PyType_GenericAlloc(i64 %result, i64 0)')
+    writer.say('%answer = call i64 %PyType_GenericAlloc(i64 %result, i64 0)')
     writer.fail_if_null('%answer', 'no_answer')
-    writer.say('call void @Py_IncRef(i64 %mechanism)')
+    writer.say('call void %Py_IncRef(i64 %mechanism)')
     for i, value in enumerate(('%mechanism', '%numbers', '%efforts')):
         writer.store(value, '%answer', f'%slot_{i}')
     return (
@@ -81,18 +84,14 @@ def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int
         'nounwind #0 {\n'
         f'{writer.text()}  ret i64 %answer\n'
         + _NAMED
-        + 'invalid:\n  call void @Py_DecRef(i64 %numbers)\n  br label %other\n'
+        + 'invalid:\n  call void %Py_DecRef(i64 %numbers)\n  br label %other\n'
         'other:\n'
-        '  %looked = call i64 @PyObject_Vectorcall'
+        '  %looked = call i64 %PyObject_Vectorcall'
         '(i64 %otherwise, i64 %arguments, i64 %count, i64 %keywords)\n'
         '  ret i64 %looked\n'
-        'no_answer:\n  call void @Py_DecRef(i64 %efforts)\n  br label %no_array\n'
-        'no_array:\n  call void @Py_DecRef(i64 %numbers)\n  br label %no_memory\n'
+        'no_answer:\n  call void %Py_DecRef(i64 %efforts)\n  br label %no_array\n'
+        'no_array:\n  call void %Py_DecRef(i64 %numbers)\n  br label %no_memory\n'
         'no_memory:\n  ret i64 0\n}\n'
-        'declare i64 @PyBytes_FromStringAndSize(i64, i64)\n'
-        'declare i64 @PyType_GenericAlloc(i64, i64)\n'
-        'declare i64 @PyObject_Vectorcall(i64, i64, i64, i64)\n'
-        'declare void @Py_IncRef(i64)\ndeclare void @Py_DecRef(i64)\n'
     )
 
 
@@ -139,7 +138,7 @@ named_all:
   %same = and i1 %same_goal, %same_friction
   br i1 %same, label %named_same, label %other
 named_same:
-  %best = call i64 @PyObject_Vectorcall(i64 %chosen, i64 %arguments, i64 %count, i64 0)
+  %best = call i64 %PyObject_Vectorcall(i64 %chosen, i64 %arguments, i64 %count, i64 0)
   ret i64 %best
 """
 

@@ -154,7 +154,6 @@ class Kernels:
 
     def library(self, kind: str, text: Callable[[], str]) -> Library:
         """Machine code for a text, made where it is not in its file."""
-        python_entry.declare_functions()
         return library(kind, text, self._identity)
 
     @functools.cached_property

@@ -7,13 +7,22 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+import itertools
+import json
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
 import llvmlite
-import llvmlite.binding as llvm
+
+from masticator_dynamics.files import kept
+from masticator_dynamics.traced import linking
 
 OPTIMISATION = 2
+# With the small model code and constants lie together, which `linking` needs.
+MODEL = 'small' if linking.supported() else 'jitdefault'
+_PROCESSORS = pathlib.Path('/proc/cpuinfo')
+_DESCRIBED = ('vendor_id', 'cpu family', 'model', 'model name', 'stepping', 'flags')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,27 +41,53 @@ class Processor:
 
 @functools.cache
 def this_processor() -> Processor:
-    """The one that this process runs on."""
-    _initialise()
+    """The one that this process runs on.
+
+    What LLVM says of it is kept, with what the system says: to ask LLVM is to load it.
+    """
+    described = _described() if linking.supported() else []
+    if not described:
+        return _as_llvm_has_it()
+
+    def asked() -> bytes:
+        return json.dumps(dataclasses.astuple(_as_llvm_has_it())).encode()
+
+    name = kept.key_of(generator_version(), described)
+    return Processor(*json.loads(kept.kept('processors', f'{name}.json', asked)))
+
+
+def _described() -> list[str]:
+    """What the system says of the first processor; nothing where it does not."""
+    try:
+        with _PROCESSORS.open(encoding='utf-8') as lines:
+            first = [line.strip() for line in itertools.takewhile(str.strip, lines)]
+    except (OSError, UnicodeDecodeError):
+        return []
+    return [line for line in first if line.partition(':')[0].strip() in _DESCRIBED]
+
+
+def _as_llvm_has_it() -> Processor:
+    llvm = _llvm()
     features = llvm.get_host_cpu_features()
     bits = 512 if features.get('avx512f') else 256 if features.get('avx') else 128
     return Processor(llvm.get_host_cpu_name(), features.flatten(), bits)
 
 
 def generator_version() -> str:
-    """Of the libraries that decide about the machine code."""
-    return f'llvmlite {llvmlite.__version__}, LLVM {llvm.llvm_version_info}'
+    """Of what decides about the machine code."""
+    return f'llvmlite {llvmlite.__version__}, {MODEL} code model'
 
 
 def object_code(text: str, processor: Processor) -> bytes:
     """An object file for functions given in LLVM's language."""
     from masticator_dynamics.traced.llvm_ir import attributes, declarations
 
-    _initialise()
+    llvm = _llvm()
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(
-        cpu=processor.cpu, features=processor.features, opt=OPTIMISATION, reloc='pic'
-    )
+        cpu=processor.cpu, features=processor.features, opt=OPTIMISATION, reloc='pic',
+        codemodel=MODEL,
+    )  # fmt: skip
     ending = attributes(processor.cpu, processor.features, processor.vector_bits)
     module = llvm.parse_assembly(declarations(text) + text + ending)
     module.verify()
@@ -63,17 +98,24 @@ class Library:
     """Machine code in memory; functions are valid as long as this is kept."""
 
     def __init__(self, code: bytes):
-        _initialise()
-        target = llvm.Target.from_default_triple()
-        machine = target.create_target_machine()
-        self._engine: Any = llvm.create_mcjit_compiler(llvm.parse_assembly(''), machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
         # Looked up once: that costs more than a row.
         self._of_row: dict[str, Callable[[int, int], None]] = {}
+        self._engine: Any = None
+        try:
+            self._image = linking.Image(code) if linking.supported() else None
+        except (ValueError, OSError):
+            self._image = None
+        if self._image is None:
+            llvm = _llvm()
+            machine = llvm.Target.from_default_triple().create_target_machine()
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(''), machine)
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
 
     def address(self, function: str) -> int:
         """Where a function is."""
+        if self._image is not None:
+            return self._image.addresses[function]
         return int(self._engine.get_function_address(function))
 
     def of_row(self, function: str) -> Callable[[int, int], None]:
@@ -99,9 +141,13 @@ _ROWS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
 @functools.cache
-def _initialise() -> None:
+def _llvm() -> Any:
+    """LLVM, loaded when something is compiled: a process that only calls does without."""
+    import llvmlite.binding as llvm
+
     # Newer versions of llvmlite initialise LLVM themselves, and say so when asked to.
     if llvm.llvm_version_info[0] < 20:
         llvm.initialize()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    return llvm

@@ -23,7 +23,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from masticator_dynamics.traced.machine_code import Library
@@ -35,9 +34,19 @@ ARRAY_TYPE, ARRAY_FLAGS, OBJECT_TYPE = 56, 64, 8
 _NEW_ARRAY, DOUBLE = 93, 12  # PyArray_New in numpy's table of functions; its number of float64
 # What the function reads from the bytes that its ``self`` begins with: addresses, in this order.
 WORDS = ('goal', 'friction', 'torque')
+# Python's functions that it calls, and their types; by address, since not every Python exports
+# them to a linker.
+FUNCTIONS = {
+    'PyBytes_FromStringAndSize': 'i64 (i64, i64)',
+    'PyType_GenericAlloc': 'i64 (i64, i64)',
+    'PyObject_Vectorcall': 'i64 (i64, i64, i64, i64)',
+    'Py_IncRef': 'void (i64)',
+    'Py_DecRef': 'void (i64)',
+}
 CONTEXT = (
     'none', 'array', 'double', 'new_array', 'zeros', 'length', 'result', 'mechanism', 'otherwise',
     *(f'word_{word}' for word in WORDS), 'no', 'chosen_goal', 'chosen_friction', 'chosen',
+    *(f'at_{name}' for name in FUNCTIONS),
 )  # fmt: skip
 _FASTCALL_KEYWORDS = 0x82
 
@@ -88,17 +97,6 @@ def slot_offsets(result: type) -> list[int]:
     return found
 
 
-def declare_functions() -> None:
-    """Tell LLVM where Python's functions are: not every Python exports them to the linker."""
-    for name in (
-        'PyBytes_FromStringAndSize', 'PyType_GenericAlloc', 'PyObject_Vectorcall', 'Py_IncRef',
-        'Py_DecRef',
-    ):  # fmt: skip
-        address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-        assert address is not None
-        llvm.add_symbol(name, address)
-
-
 class Entry:
     """The generated function as a Python callable.
 
@@ -140,6 +138,10 @@ class Entry:
             'otherwise': id(otherwise),
             **{f'word_{word}': id(sys.intern(word)) for word in WORDS},
             'no': id(False),
+            **{
+                f'at_{name}': ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+                for name in FUNCTIONS
+            },
         }
         words = [known.get(name, 0) for name in CONTEXT] + slot_offsets(result)
         self._context = np.array(words, dtype=np.int64).tobytes()

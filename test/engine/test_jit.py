@@ -63,6 +63,7 @@ assert abs(mechanism.feedforward([0.0, 0.0, 0.0, 0.05]).actuated).max() > 1e-3
 assert mechanism.kernels.available, mechanism.kernels.reason
 slow = {'numba', 'scipy', 'pydantic', 'yaml', 'xacro', 'urdf_parser_py', 'difflib'}
 print(*sorted({name.split('.')[0] for name in sys.modules} & slow))
+print(*('llvmlite.binding',) * ('llvmlite.binding' in sys.modules))
 """
 
 

@@ -1,0 +1,72 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Object files that are loaded without LLVM, against LLVM's own way to load them."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.traced import linking, machine_code
+from masticator_dynamics.traced.llvm_ir import rows_function
+from masticator_dynamics.traced.machine_code import Library, object_code, this_processor
+from masticator_dynamics.traced.numbers import Graph, absolute, square_root
+
+pytestmark = pytest.mark.skipif(not linking.supported(), reason='left to LLVM on this computer')
+
+ELSEWHERE = (
+    'declare void @elsewhere()\ndefine void @here() {\n  call void @elsewhere()\n  ret void\n}\n'
+)
+
+
+def polynomials() -> str:
+    """Two functions, of which one calls the other, with many constants."""
+    graph = Graph()
+    x, y = graph.inputs(2)
+    told = [square_root(absolute(x)) * (0.3 + k) + y / (k + 7.1) for k in range(20)]
+    return rows_function(graph, told, 'rows', this_processor().rows, 2)
+
+
+def answers(library: Library) -> np.ndarray:
+    given = np.random.default_rng(3).normal(size=(4 * this_processor().rows, 2))
+    told = np.empty((len(given), 20))
+    library.rows(len(given), given.ctypes.data, told.ctypes.data)
+    return told
+
+
+def test_the_code_is_what_llvm_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = object_code(polynomials(), this_processor())
+    found = answers(Library(code))
+    monkeypatch.setattr(linking, 'supported', lambda: False)
+    np.testing.assert_array_equal(found, answers(Library(code)))
+
+
+def test_code_can_be_run_and_not_be_written() -> None:
+    library = Library(object_code(polynomials(), this_processor()))
+    at = library.address('rows')
+    for line in pathlib.Path('/proc/self/maps').read_text().splitlines():
+        area, rights, *_ = line.split()
+        begin, end = (int(part, 16) for part in area.split('-'))
+        if begin <= at < end:
+            assert rights == 'r-xp'
+            return
+    raise AssertionError('it is not in memory')
+
+
+@pytest.mark.parametrize('model', ['jitdefault', 'small'])
+def test_what_is_not_understood_is_left_to_llvm(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code that stands far from its constants, as older versions kept it, or calls others."""
+    monkeypatch.setattr(machine_code, 'MODEL', model)
+    text = polynomials() if model == 'jitdefault' else ELSEWHERE
+    code = object_code(text, this_processor())
+    with pytest.raises(ValueError, match='relocation|elsewhere'):
+        linking.linked(code)
+    if model == 'jitdefault':
+        library = Library(code)
+        monkeypatch.setattr(machine_code, 'MODEL', 'small')
+        expected = answers(Library(object_code(text, this_processor())))
+        np.testing.assert_array_equal(answers(library), expected)
