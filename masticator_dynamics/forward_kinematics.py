@@ -247,7 +247,7 @@ class ActuatedFit:
         y = given[: len(step)]
         for _ in range(min(20, self._left)):
             self._left -= 1
-            there = self._mechanism.row_at(y + step)
+            there = self._mechanism.solver.at_rest(y + step)
             if not there[1].item(0):
                 return there
             step = 0.5 * step

@@ -8,13 +8,15 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.actuation.effort_options import EffortOptions
+from masticator_dynamics.actuation.goals import Goal, goal_weights
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, LimitError
 from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
 from masticator_dynamics.results import (
@@ -25,34 +27,19 @@ from masticator_dynamics.results import (
     QuickEffort,
     SolvedMotion,
 )
+from masticator_dynamics.row_solver import RowSolver
 from masticator_dynamics.traced import kernels
 
 # All else is imported where it is used: a process that only asks for efforts needs none of it.
 if TYPE_CHECKING:
-    from masticator_dynamics.actuation.distribution import Distribution
+    from masticator_dynamics.actuation.row_kind import RowKind
     from masticator_dynamics.forward_kinematics import ForwardKinematics
     from masticator_dynamics.frames import FrameChain
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
     from masticator_dynamics.traced.python_entry import Entry
-    from masticator_dynamics.traced.reference import Reference
 
-Goal = str | Mapping[str, float]
 LinkWrenches = Mapping[str, npt.ArrayLike]
-
-
-def _plain(goal: Goal, friction: bool, limits: LoadLimits | bool, nearest: bool) -> bool:
-    """Whether efforts are the frictionless ones of least norm, without limits."""
-    return goal == 'torque' and not friction and limits is False and not nearest
-
-
-def _goal_weights(goal: Goal) -> tuple[str, dict[str, float]]:
-    """What tells a goal from others, and the weights of the squares that it keeps least."""
-    if isinstance(goal, str):
-        return goal, {goal: 1.0}
-    if isinstance(goal, Mapping):
-        return repr(sorted(goal.items())), dict(goal)
-    raise InputError(f'goal is {goal!r}, neither a name nor weights by name')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,9 +82,9 @@ class Mechanism(Evaluator):
         super().__init__(description, actuators)
         self._entries: dict[object, Entry | None] = {}
         self._quick_kinds: dict[object, tuple[kernels.Code, type[QuickEffort]]] = {}
-        self._distributions: dict[object, Distribution] = {}
         self._freedoms = len(self.independent)
         self.kernels = kernels.Kernels(description, self._structure, self.driving)
+        self.solver = RowSolver(self, self.kernels)
 
     @classmethod
     def load(
@@ -116,34 +103,6 @@ class Mechanism(Evaluator):
             if importing.is_foreign(path):
                 return cls(importing.import_description(path), actuators)
         return cls(load_description(path), actuators)
-
-    @functools.cached_property
-    def _engine(self) -> Callable[[FloatArray, FloatArray], None]:
-        from masticator_dynamics.engine.evaluate import evaluate
-
-        return functools.partial(evaluate, self.packed.memory, self.packed.scratch)
-
-    def _run(self, given: FloatArray, rows: FloatArray) -> None:
-        """Fill rows (N, width) with motions for what is asked (N, ...), by the engine."""
-        self._engine(given.reshape(-1), rows.reshape(-1))
-
-    @functools.cached_property
-    def _reference(self) -> Reference:
-        from masticator_dynamics.traced.reference import Reference
-
-        code = self.kernels.everything
-        return Reference(self.kernels, 'whole row', code.outputs, code.told)
-
-    @functools.cached_property
-    def _needed(self) -> Reference:
-        from masticator_dynamics.traced.outputs import needed
-        from masticator_dynamics.traced.reference import Reference
-
-        return Reference(self.kernels, 'bodies', needed, 4 + 18 * len(self.tree_joints))
-
-    @functools.cached_property
-    def _width(self) -> int:
-        return self.slices['tangent'].stop
 
     @functools.cached_property
     def home(self) -> Motion:
@@ -180,11 +139,7 @@ class Mechanism(Evaluator):
             When the loops do not determine the velocities at ``y``.
         """
         given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
-        if self.kernels.available:
-            told = self.kernels.everything(given)
-            if told[0] == 1.0:
-                return SolvedMotion(self, given, told[1:], self.slices)
-        return SolvedMotion(self, given, self._evaluate(given, self._run), self.slices)
+        return SolvedMotion(self, given, self.solver.motions(given), self.slices)
 
     def attempt(self, Y: npt.ArrayLike) -> Attempts:
         """:meth:`solve` for many poses at rest, of which any may fail: none is refused.
@@ -202,19 +157,7 @@ class Mechanism(Evaluator):
             For a wrong shape.
         """
         given = pack_rows(self._freedoms, Y, None, None, None)
-        rows = np.empty((len(given), self._width))
-        self._run(given, rows)
-        return Attempts(self, given, rows)
-
-    def row_at(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What the engine is asked and says for a pose (n_y,) at rest, for inner loops.
-
-        The first number says whether the loops close there: 0, or what keeps them open.
-        """
-        given, row = np.zeros(3 * self._freedoms + 6), np.empty(self._width)
-        given[: self._freedoms] = y
-        self._engine(given, row)
-        return given, row
+        return Attempts(self, given, self.solver.attempt(given))
 
     def inverse_dynamics(
         self,
@@ -267,12 +210,10 @@ class Mechanism(Evaluator):
         given = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
         if link_wrenches:
             given = self._with_links(given, link_wrenches, motion.q)
+        options = EffortOptions(goal, friction, limits, nearest)
         # A solved motion is on home's branch; others may be on a branch of their own.
-        if isinstance(motion, SolvedMotion) and _plain(goal, friction, limits, nearest):
-            told = self.kernels.everything(given) if self.kernels.available else None
-            if told is not None and told[0] == 1.0:
-                return Effort(self, given, told[1:], self.slices)
-        return self._effort(given, goal, friction, limits, nearest, motion)
+        solve = self.solver.rows if isinstance(motion, SolvedMotion) else self.solver.careful
+        return self._effort(given, options, solve, motion.q)
 
     def feedforward(
         self,
@@ -320,40 +261,41 @@ class Mechanism(Evaluator):
         wrench: npt.ArrayLike | None = None,
         *,
         link_wrenches: LinkWrenches | None = None,
-        goal: Goal = 'torque',
-        friction: bool = False,
-        limits: LoadLimits | bool = False,
-        nearest: bool = False,
+        **keywords: Any,
     ) -> Effort:
         """:meth:`feedforward` of what the generated function does not take."""
+        options = EffortOptions(**keywords)
         given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         if link_wrenches:
             given = self._with_links(given, link_wrenches)
-        if limits is False and not nearest and self.kernels.available:
-            code, result = self._quick_kind(goal, friction)
-            told = code(given) if code.covers(given) else None
-            if told is not None and told[kernels.COUNTS] == 1.0:
-                return result(self, given, told)
-        return self._effort(given, goal, friction, limits, nearest)
+        if options.unlimited and self.kernels.available:
+            code, result = self._quick_kind(options)
+            if code.covers(given):
+                told = code(given)
+                if told[kernels.COUNTS] == 1.0:
+                    return result(self, given, told)
+                return self._effort(given, options, self.solver.careful)
+        return self._effort(given, options, self.solver.rows)
 
-    def _quick_kind(self, goal: Goal, friction: bool) -> tuple[kernels.Code, type[QuickEffort]]:
+    def _quick_kind(self, options: EffortOptions) -> tuple[kernels.Code, type[QuickEffort]]:
         """Machine code for the efforts of a goal, and the class of its results, made once."""
-        if goal == 'torque' and not friction:
+        if options.least_norm:
             return self.kernels.evaluate, QuickEffort
-        key, weights = _goal_weights(goal)
-        if (key, friction) not in self._quick_kinds:
-            self._distribution(goal, friction)  # refuses what is no goal
+        goal, friction = options.goal, options.friction
+        name, weights = goal_weights(goal)
+        key = name, friction
+        if key not in self._quick_kinds:
+            rows = self.solver.distribution(goal, friction)  # refuses what is no goal
             code = self.kernels.best(weights, friction)
-            fields = {'__slots__': (), 'choice': (goal, friction)}
-            kind = type('QuickEffort', (QuickEffort,), fields)
-            self._quick_kinds[key, friction] = code, kind
+            result = type('QuickEffort', (QuickEffort,), {'__slots__': (), 'kind': rows})
+            self._quick_kinds[key] = code, result
             if isinstance(goal, str) and code.available:
                 otherwise = functools.partial(self._feedforward, goal=goal, friction=friction)
-                self._entries[key, friction] = self.kernels.entry(code, kind, self, otherwise)
-        chosen = self._entries.get((key, friction))
+                self._entries[key] = self.kernels.entry(code, result, self, otherwise)
+        chosen = self._entries.get(key)
         if chosen is not None and '_entry' in self.__dict__ and self._entry is not None:
-            self._entry.choose(key, bool(friction), chosen.call)  # until another is asked for
-        return self._quick_kinds[key, friction]
+            self._entry.choose(name, bool(friction), chosen.call)  # until another is asked for
+        return self._quick_kinds[key]
 
     def feedforward_batch(
         self,
@@ -387,14 +329,15 @@ class Mechanism(Evaluator):
         ReachError, SingularityError, InputError, LimitError
             As for a single call, naming the first row that fails.
         """
+        options = EffortOptions(goal, friction, limits, nearest)
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         if link_wrenches:
             given = self._with_links(given, link_wrenches)
-        if limits is False and not nearest and self.kernels.available:
-            code, result = self._quick_kind(goal, friction)
+        if options.unlimited and self.kernels.available:
+            code, result = self._quick_kind(options)
             if code.covers(given):
-                return self._quick_batch(given, code, result)
-        return self._effort(given, goal, friction, limits, nearest)
+                return result(self, given, self.solver.quick_rows(code, self._kind(options), given))
+        return self._effort(given, options, self.solver.rows)
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from actuated positions (n_u,).
@@ -526,13 +469,7 @@ class Mechanism(Evaluator):
 
     def largest_gap(self, q: npt.ArrayLike) -> float:
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
-        asked = np.zeros(3 * self._freedoms + 6 + len(self.tree_joints))
-        positions = asked[3 * self._freedoms + 6 :]
-        positions[:] = q
-        asked[: self._freedoms] = positions[self.independent_rows]
-        if self.kernels.gap.covers(asked):
-            return float(self.kernels.gap(asked)[0])
-        return self._structure.largest_gap(positions)
+        return self.solver.largest_gap(q)
 
     # Forces
 
@@ -547,8 +484,7 @@ class Mechanism(Evaluator):
         friction = dict(zip(self.contacts, effort.contact_friction, strict=True))
         given, freedoms = effort.given(), self._freedoms
         given[2 * freedoms : 3 * freedoms] -= effort.shortfall  # the motion that is driven
-        (told,) = self._needed(given[None], effort.q[None])
-        bodies = told[3:].reshape(-1, 18)
+        bodies = self.solver.bodies(given, effort.q)
         return joint_reactions(self._structure, effort.q, bodies, multipliers, friction)
 
     # Plumbing
@@ -559,151 +495,39 @@ class Mechanism(Evaluator):
         """Rows (..., 3 n_y + 6) that go on with wrenches on all bodies, at tree positions."""
         from masticator_dynamics.frames import wrenches_on_bodies
 
-        if q is None and self.kernels.available:
-            q = self.whole_rows(given)[..., self.slices['q']]
-        elif q is None:
-            q = self._evaluate(given, self._run)[..., self.slices['q']]
+        if q is None:
+            q = self.solver.motions(given)[..., self.slices['q']]
         return np.concatenate([given, wrenches_on_bodies(self, q, wrenches)], axis=-1)
+
+    def _kind(self, options: EffortOptions) -> RowKind:
+        """What is in the rows from which efforts are chosen."""
+        if options.limits is False:
+            if options.nearest:
+                raise InputError('nearest=True needs limits')
+            if options.least_norm:
+                return self.solver.least_norm
+        return self.solver.distribution(options.goal, options.friction)
 
     def _effort(
         self,
         given: FloatArray,
-        goal: Goal,
-        friction: bool,
-        limits: LoadLimits | bool,
-        nearest: bool,
-        motion: Motion | None = None,
+        options: EffortOptions,
+        solve: Callable[..., FloatArray],
+        q: FloatArray | None = None,
     ) -> Effort:
-        """Efforts for a goal, with friction or without, within limits or not."""
-        if nearest and limits is False:
-            raise InputError('nearest=True needs limits')
-        if goal == 'torque' and not friction and limits is False:
-            rows = self._careful(self._reference, given, self._width, motion)
-            return Effort(self, given, rows, self.slices)
-        chosen = self._distribution(goal, friction)
-        code = chosen.code
-        # A solved motion is on home's branch; others may be on a branch of their own.
-        if code.covers(given) and (motion is None or isinstance(motion, SolvedMotion)):
-            rows = self._rows(code, given, chosen.reference)
-        else:
-            rows = self._careful(chosen.reference, given, chosen.width, motion)
-        if limits is not False:
+        """Efforts from the rows that a method of the solver gives, within limits where asked."""
+        kind = self._kind(options)
+        rows = solve(kind, given, q=q)
+        if options.limits is not False:
             from masticator_dynamics.failures import in_row
             from masticator_dynamics.limits.load_limits import limits_for
             from masticator_dynamics.limits.within_limits import keep_limits
 
-            kept = limits_for(self, limits)
-            table = rows.reshape(-1, chosen.width)
+            chosen = self.solver.distribution(options.goal, options.friction)
+            limits, table = limits_for(self, options.limits), rows.reshape(-1, kind.width)
             asked = given.reshape(-1, given.shape[-1])
             try:
-                keep_limits(self, chosen, asked, table, kept, nearest)
+                keep_limits(self, chosen, asked, table, limits, options.nearest)
             except LimitError as error:
                 raise in_row(error, error.row, given.ndim > 1) from None
-        return Effort(self, given, rows, chosen.slices)
-
-    def _quick_batch(
-        self, given: FloatArray, code: kernels.Code, result: type[QuickEffort]
-    ) -> Effort:
-        """Efforts of rows by machine code, and by the engine where that hands over."""
-        told = code(given)
-        left = np.flatnonzero(told[:, kernels.COUNTS] != 1.0)
-        if len(left):
-            reference, width = self._reference, self._width
-            if result.choice is not None:
-                chosen = self._distribution(*result.choice)
-                reference, width = chosen.reference, chosen.width
-            rows = self._rows_left(given, left, reference, width)
-            efforts = kernels.EFFORT + self.kernels.actuators
-            told[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, self.slices['report']][:, 3:5]
-            told[left, kernels.EFFORT : efforts] = rows[:, self.slices['effort']]
-            told[left, efforts:] = rows[:, self.slices['multipliers']]
-        return result(self, given, told)
-
-    def whole_rows(self, given: FloatArray, choice: tuple[Goal, bool] | None = None) -> FloatArray:
-        """Rows of the engine's output (..., width) for what it is asked (..., 3 n_y + 6).
-
-        For a goal, with friction or without, its numbers follow (:meth:`slices_of`).
-        """
-        if choice is None:
-            return self._rows(self.kernels.everything, given, self._reference)
-        chosen = self._distribution(*choice)
-        return self._rows(chosen.code, given, chosen.reference)
-
-    def slices_of(self, choice: tuple[Goal, bool] | None) -> dict[str, slice]:
-        """Where each quantity stands in a row for a goal, with friction or without."""
-        return self.slices if choice is None else self._distribution(*choice).slices
-
-    def _rows(self, code: kernels.Code, given: FloatArray, reference: Reference) -> FloatArray:
-        """Rows by machine code, and by the reference where that hands over."""
-        told, width = code(given), code.told - 1
-        if given.ndim == 1:
-            return told[1:] if told[0] == 1.0 else self._careful(reference, given, width)
-        left = np.flatnonzero(told[:, 0] != 1.0)
-        if len(left):
-            told[left, 1:] = self._rows_left(given, left, reference, width)
-        return told[:, 1:]
-
-    def _rows_left(
-        self, given: FloatArray, left: IntArray, reference: Reference, width: int
-    ) -> FloatArray:
-        """The reference's answers (M, width) for some rows; refused with their number of all."""
-        from masticator_dynamics.failures import failure, in_row
-
-        rows, asked = np.empty((len(left), width)), given[left]
-        self._fill(asked, rows, reference)
-        failed = np.flatnonzero(rows[:, 0])
-        if len(failed):
-            first = failed[0]
-            error = failure(self, rows[first : first + 1], asked[first])
-            raise in_row(error, int(left[first]), True)
-        return rows
-
-    def _fill(
-        self,
-        given: FloatArray,
-        rows: FloatArray,
-        reference: Reference,
-        motion: Motion | None = None,
-    ) -> None:
-        """Rows (N, width), their loops closed by the engine or as in a motion."""
-        if motion is not None:
-            rows[:] = reference(given, motion.q[None])
-            return
-        motions = np.empty((len(rows), self._width))
-        self._run(given, motions)
-        rows[:, : self._width] = motions
-        closed = motions[:, 0] == 0.0
-        rows[closed] = reference(given[closed], motions[closed][:, self.slices['q']])
-
-    def _distribution(self, goal: Goal, friction: bool) -> Distribution:
-        """How efforts for a goal are computed, made once."""
-        from masticator_dynamics.actuation.distribution import Distribution
-
-        name, weights = _goal_weights(goal)
-        key = name, friction
-        if key not in self._distributions:
-            self._distributions[key] = Distribution(self, self.kernels, weights, friction)
-        return self._distributions[key]
-
-    def _careful(
-        self,
-        reference: Reference,
-        given: FloatArray,
-        width: int,
-        motion: Motion | None = None,
-    ) -> FloatArray:
-        """One row or many by the reference, at the positions of a motion if there is one."""
-        fill = functools.partial(self._fill, reference=reference, motion=motion)
-        return self._evaluate(given, fill, width)
-
-    def _evaluate(
-        self, given: FloatArray, fill: Callable[[FloatArray, FloatArray], None], width: int = 0
-    ) -> FloatArray:
-        """Rows filled in, one or many; refused what fails."""
-        rows = np.empty((*given.shape[:-1], width or self._width))
-        fill(given.reshape(-1, given.shape[-1]), rows.reshape(-1, rows.shape[-1]))
-        if rows[..., 0].any():
-            from masticator_dynamics.failures import failure
-
-            raise failure(self, rows, given)
-        return rows
+        return Effort(self, given, rows, kind.slices)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,9 @@ from masticator_dynamics.model import Model
 from masticator_dynamics.traced import kernels
 
 if TYPE_CHECKING:
+    from masticator_dynamics.actuation.row_kind import RowKind
     from masticator_dynamics.loops.loop_forces import LoopForces
+    from masticator_dynamics.row_solver import RowSolver
 
 
 def _read_only(array: FloatArray) -> FloatArray:
@@ -36,29 +38,17 @@ class Evaluator(Model):
     ----------
     kernels : Kernels
         Its machine code.
+    solver : RowSolver
+        Gives rows of numbers.
     """
 
     kernels: kernels.Kernels
+    solver: RowSolver
 
     @property
     @abc.abstractmethod
     def home(self) -> Motion:
         """The mechanism at home, at rest."""
-
-    @abc.abstractmethod
-    def row_at(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What the engine is asked and says for a pose (n_y,) at rest, for inner loops.
-
-        The first number says whether the loops close there: 0, or what keeps them open.
-        """
-
-    @abc.abstractmethod
-    def whole_rows(self, given: FloatArray, choice: tuple[Any, bool] | None = None) -> FloatArray:
-        """Rows of the engine's output (..., width) for what it is asked (..., 3 n_y + 6)."""
-
-    @abc.abstractmethod
-    def slices_of(self, choice: tuple[Any, bool] | None) -> dict[str, slice]:
-        """Where each quantity stands in a row for a goal and friction, unless without."""
 
     @abc.abstractmethod
     def largest_gap(self, q: npt.ArrayLike) -> float:
@@ -386,7 +376,7 @@ class QuickEffort(Effort):
 
     __slots__ = ('_numbers', '_whole', 'actuated')
 
-    choice: ClassVar[tuple[Any, bool] | None] = None  # goal and friction, unless torque without
+    kind: ClassVar[RowKind | None] = None  # of whole rows; least norm unless set
     actuated: FloatArray
     _numbers: bytes | tuple[FloatArray, FloatArray]  # what was asked and told
     _whole: FloatArray
@@ -396,6 +386,10 @@ class QuickEffort(Effort):
         self._numbers = _read_only(given), _read_only(told)
         efforts = kernels.EFFORT + mechanism.kernels.actuators
         self.actuated = told[..., kernels.EFFORT : efforts]
+
+    @property
+    def _kind(self) -> RowKind:
+        return self.kind or self.mechanism.solver.least_norm
 
     def _parts(self) -> tuple[FloatArray, FloatArray]:
         """What was asked and what was told."""
@@ -413,7 +407,7 @@ class QuickEffort(Effort):
 
     @property
     def _slices(self) -> dict[str, slice]:  # type: ignore[override]
-        return self.mechanism.slices_of(self.choice)
+        return self._kind.slices
 
     @property
     def _rows(self) -> FloatArray:  # type: ignore[override]
@@ -421,7 +415,7 @@ class QuickEffort(Effort):
             return self._whole
         except AttributeError:
             given, told = self._parts()
-            whole = self.mechanism.whole_rows(given, self.choice)
+            whole = self.mechanism.solver.rows(self._kind, given)
         # Both codes round in their own ways: what was told once stays.
         whole[..., 3:5] = told[..., kernels.CLOSURE : kernels.EFFORT]
         forces = slice(self._slices['effort'].start, self._slices['multipliers'].stop)

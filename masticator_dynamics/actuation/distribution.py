@@ -11,32 +11,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from masticator_dynamics.actuation.goals import GOALS, check_goals
+from masticator_dynamics.actuation.row_kind import RowKind
 from masticator_dynamics.model import Model
 from masticator_dynamics.traced.kernels import Kernels
-from masticator_dynamics.traced.reference import Reference
 
 if TYPE_CHECKING:
     from masticator_dynamics.traced.tables import Tables
 
 
-class Distribution:
-    """The best efforts for a goal.
+class Distribution(RowKind):
+    """The best efforts for a goal; its rows begin as those without a goal do.
 
     Parameters
     ----------
+    model : Model
+        The mechanism.
+    kernels : Kernels
+        Its machine code.
     goals : mapping of str to float
         Weights of the squares of the goals' norms.
+    friction : bool
+        Friction of contacts and actuated joints.
 
     Attributes
     ----------
-    code : Code
-        What is told first by machine code.
-    reference : Reference
-        Tells the same of rows that it hands over.
-    width : int
-        Of a row of output.
-    slices : dict of str to slice
-        Of a row of output, those of a row without a goal included.
     weights : array, shape (4,)
         In the order of ``GOALS``.
 
@@ -46,30 +44,21 @@ class Distribution:
         As :func:`check_goals`.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        kernels: Kernels,
-        goals: Mapping[str, float],
-        friction: bool,
-    ):
-        description, driving = model.description, len(model.driving)
-        check_goals(description, goals, driving, friction)
-        self.code = kernels.distribution(goals, friction)
+    def __init__(self, model: Model, kernels: Kernels, goals: Mapping[str, float], friction: bool):
+        check_goals(model.description, goals, len(model.driving), friction)
+        super().__init__(kernels, kernels.distribution(goals, friction), model.slices)
         self.weights = np.array([goals.get(goal, 0.0) for goal in GOALS])
         self._model, self._kernels, self._asked = model, kernels, (goals, friction)
-        code = self.code
-        self.reference = Reference(kernels, code.kind, code.outputs, code.told)
         actuated, contacts = len(model.actuated), len(model.contacts)
         lengths = {
             'optimality': 1, 'friction': actuated, 'contact_friction': 3 * contacts,
             'bearing_force': 3 * actuated, 'shortfall': len(model.independent),
         }  # fmt: skip
-        self.slices = dict(model.slices)
-        self.width = self.slices['tangent'].stop
+        first = self.slices['tangent'].stop
         for name, length in lengths.items():
-            self.slices[name] = slice(self.width, self.width + length)
-            self.width += length
+            self.slices[name] = slice(first, first + length)
+            first += length
+        assert first == self.width
 
     @functools.cached_property
     def tables(self) -> Tables:

@@ -11,6 +11,16 @@ from masticator_dynamics.errors import ActuationError, InputError
 
 MOST_CONTACTS = 5  # with friction; their signs make patterns
 GOALS = ('torque', 'power', 'joint-force', 'contact-force')
+Goal = str | Mapping[str, float]  # a name, or weights of the squares of several
+
+
+def goal_weights(goal: Goal) -> tuple[str, dict[str, float]]:
+    """What tells a goal from others, and the weights of the squares that it keeps least."""
+    if isinstance(goal, str):
+        return goal, {goal: 1.0}
+    if isinstance(goal, Mapping):
+        return repr(sorted(goal.items())), dict(goal)
+    raise InputError(f'goal is {goal!r}, neither a name nor weights by name')
 
 
 def check_goals(

@@ -59,7 +59,7 @@ class CommandedClosure:
             return self._error
         step, self._error = self._fit.linear(self._row, position)
         if np.abs(position - self._row[self._position]).max() > _LINEAR:
-            given, row = self._mechanism.row_at(self._given[: len(step)] + step)
+            given, row = self._mechanism.solver.at_rest(self._given[: len(step)] + step)
             if not row.item(0):  # else the loops cannot close there, and the linear answer counts
                 self._given, self._row = given, row
                 self._error = self._fit.linear(row, position)[1]

@@ -136,8 +136,8 @@ def test_a_slipped_encoder_that_follows_its_command_is_named_by_angles(mechanism
 def test_loops_that_are_far_open_take_a_bounded_number_of_poses(monkeypatch, amounts):
     """Seven fits of 32 poses; some 0.15 ms each, and without a bound there were ten thousand."""
     mechanism = Mechanism.load('masticator')
-    solved, row_at = [], mechanism.row_at
-    monkeypatch.setattr(mechanism, 'row_at', lambda y: solved.append(0) or row_at(y))
+    solved, at_rest = [], mechanism.solver.at_rest
+    monkeypatch.setattr(mechanism.solver, 'at_rest', lambda y: solved.append(0) or at_rest(y))
     position = mechanism.solve(mechanism.home.y + [0.003, 0.0, 0.0, 0.15]).position
     position = position + np.resize([*amounts, *np.zeros(6 - len(amounts))], 6)
     assert not check_reference(mechanism, position, 1e-3).closed

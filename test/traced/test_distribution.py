@@ -48,9 +48,7 @@ def reference_rows(
     mechanism: Mechanism, given: samples.Array, packed: Distribution
 ) -> samples.Array:
     """What is said of rows that are handed over."""
-    rows = np.empty((len(given), packed.width))
-    mechanism._fill(given, rows, packed.reference)
-    return rows
+    return mechanism.solver.unchecked(packed, given)
 
 
 @pytest.mark.parametrize(('name', 'goals', 'friction'), CASES)
@@ -59,7 +57,7 @@ def test_the_best_efforts_are_the_reference_s(
 ) -> None:
     mechanism = samples.mechanism(name)
     given = rows_of(name, SAMPLES, seed=941, at_rest=5)
-    packed = mechanism._distribution(goals, friction)
+    packed = mechanism.solver.distribution(goals, friction)
     code = packed.code
     expected, told = reference_rows(mechanism, given, packed), code(given)
     counts = told[:, 0] == 1.0
@@ -82,7 +80,7 @@ def test_faces_are_found_without_the_reference() -> None:
     """States whose best efforts leave a contact without force."""
     mechanism = samples.mechanism('masticator')
     given = rows_of('masticator', 1000, seed=942)  # a face is one state in seventy
-    packed = mechanism._distribution('torque', True)
+    packed = mechanism.solver.distribution('torque', True)
     code = packed.code
     told = code(given)
     multipliers = told[:, 1:][:, packed.slices['multipliers']][:, mechanism.contact_rows]
@@ -96,7 +94,7 @@ def test_faces_are_found_without_the_reference() -> None:
 @pytest.mark.parametrize(('name', 'goals', 'friction'), CASES[:5])
 def test_the_same_source_on_floats(name: str, goals: Mapping[str, float], friction: bool) -> None:
     mechanism = samples.mechanism(name)
-    packed = mechanism._distribution(goals, friction)
+    packed = mechanism.solver.distribution(goals, friction)
     code = packed.code
     for given in rows_of(name, 3, seed=943):
         run = InverseDynamics(
@@ -115,7 +113,7 @@ def test_floats_take_the_steps_that_they_need(
 ) -> None:
     """With factors and a number of steps of their own they must find the same optimum."""
     mechanism = Mechanism.load(name)
-    packed = mechanism._distribution(goals, friction)
+    packed = mechanism.solver.distribution(goals, friction)
     given = rows_of(name, 4, seed=945, at_rest=1)
     expected = reference_rows(mechanism, given, packed)
     monkeypatch.setattr(Code, 'covers', lambda code, given: False)

@@ -48,9 +48,7 @@ def wide_states(name: str, count: int, seed: int) -> samples.Array:
 
 def reference_rows(mechanism: Mechanism, given: samples.Array) -> samples.Array:
     """What is said of rows that are handed over."""
-    rows = np.empty((len(given), mechanism.slices['tangent'].stop))
-    mechanism._fill(given, rows, mechanism._reference)
-    return rows
+    return mechanism.solver.unchecked(mechanism.solver.least_norm, given)
 
 
 def told(mechanism: Mechanism, given: samples.Array) -> samples.Array:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.actuation.goals import Goal
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.limits.ranges import LIMITS_KEPT
-from masticator_dynamics.mechanism import Goal
 from masticator_dynamics.nodes.dynamics.bite_force import (
     BiteForce,
     MeasuredWrench,

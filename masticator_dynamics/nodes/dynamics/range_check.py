@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.actuation.goals import Goal
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.limits.load_limits import LoadLimits
 from masticator_dynamics.limits.ranges import SLACK, ranged
-from masticator_dynamics.mechanism import Goal
 from masticator_dynamics.motion import MotionPath
 
 # The engine keeps Python's lock: after this many rows (0.3 ms) other threads get their turn.

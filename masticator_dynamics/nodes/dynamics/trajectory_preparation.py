@@ -10,9 +10,9 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.actuation.goals import Goal
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.mechanism import Goal
 from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
 from masticator_dynamics.nodes.dynamics.executed_motion import Piece, piece_at
 from masticator_dynamics.nodes.dynamics.load_watch import scaled_limits

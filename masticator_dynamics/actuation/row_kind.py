@@ -1,0 +1,36 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A kind of row: which code computes it, and where its numbers stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from masticator_dynamics.traced.kernels import Code, Kernels
+from masticator_dynamics.traced.reference import Reference
+
+
+class RowKind:
+    """How rows of output are computed, and what is in them.
+
+    Parameters
+    ----------
+    kernels : Kernels
+        Of the mechanism.
+    code : Code
+        Machine code, which is asked first.
+    slices : mapping of str to slice
+        Where each quantity stands in a row.
+
+    Attributes
+    ----------
+    reference : Reference
+        Computes the same of rows that machine code hands over.
+    width : int
+        Numbers in a row.
+    """
+
+    def __init__(self, kernels: Kernels, code: Code, slices: Mapping[str, slice]):
+        self.code, self.slices = code, dict(slices)
+        self.reference = Reference(kernels, code.kind, code.outputs, code.told)
+        self.width = code.told - 1

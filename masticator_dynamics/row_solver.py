@@ -1,0 +1,217 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of numbers for what is asked: by machine code and, where that hands over, by the engine.
+
+Asked are rows of y, y_dot, y_ddot and wrench (..., 3 n_y + 6), with wrenches on links those on all
+bodies, too (``inputs.py``, ``frames.py``). Told are rows as ``engine/layout.py`` lays them out, for
+a goal with more numbers behind them (``actuation/distribution.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.actuation.goals import Goal, goal_weights
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.model import Model
+from masticator_dynamics.traced import kernels
+
+# All else is imported where it is used: a process that only asks for efforts needs none of it.
+if TYPE_CHECKING:
+    from masticator_dynamics.actuation.distribution import Distribution
+    from masticator_dynamics.actuation.row_kind import RowKind
+    from masticator_dynamics.traced.reference import Reference
+
+
+class RowSolver:
+    """What is told of rows for one mechanism.
+
+    Parameters
+    ----------
+    model : Model
+        The mechanism.
+    machine_code : Kernels
+        Its machine code.
+    """
+
+    def __init__(self, model: Model, machine_code: kernels.Kernels):
+        self._model, self._kernels = model, machine_code
+        self._freedoms = len(model.independent)
+        self._distributions: dict[object, Distribution] = {}
+
+    @functools.cached_property
+    def width(self) -> int:
+        """Numbers in a row without a goal."""
+        return self._model.slices['tangent'].stop
+
+    @functools.cached_property
+    def least_norm(self) -> RowKind:
+        """Rows with the frictionless efforts of least norm."""
+        from masticator_dynamics.actuation.row_kind import RowKind
+
+        return RowKind(self._kernels, self._kernels.everything, self._model.slices)
+
+    def distribution(self, goal: Goal, friction: bool) -> Distribution:
+        """Rows with the efforts for a goal, with friction or without; made once."""
+        from masticator_dynamics.actuation.distribution import Distribution
+
+        name, weights = goal_weights(goal)
+        key = name, friction
+        if key not in self._distributions:
+            self._distributions[key] = Distribution(self._model, self._kernels, weights, friction)
+        return self._distributions[key]
+
+    # Motions
+
+    def motions(self, given: FloatArray) -> FloatArray:
+        """Rows (..., width) of which the motion counts, not the efforts."""
+        return self._by_code(self._kernels.everything, given, self._closed)
+
+    def attempt(self, given: FloatArray) -> FloatArray:
+        """Motions (N, width) by the engine; those that fail say so in their first numbers."""
+        rows = np.empty((len(given), self.width))
+        self._engine(given.reshape(-1), rows.reshape(-1))
+        return rows
+
+    def at_rest(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the engine is asked and says for a pose (n_y,) at rest, for inner loops.
+
+        The first number says whether the loops close there: 0, or what keeps them open.
+        """
+        given, row = np.zeros(3 * self._freedoms + 6), np.empty(self.width)
+        given[: self._freedoms] = y
+        self._engine(given, row)
+        return given, row
+
+    def largest_gap(self, q: npt.ArrayLike) -> float:
+        """Largest gap of a loop or contact at any tree positions (n_q,), m."""
+        asked = np.zeros(3 * self._freedoms + 6 + len(self._model.tree_joints))
+        positions = asked[3 * self._freedoms + 6 :]
+        positions[:] = q
+        asked[: self._freedoms] = positions[self._model.independent_rows]
+        if self._kernels.gap.covers(asked):
+            return float(self._kernels.gap(asked)[0])
+        return self._model.structure.largest_gap(positions)
+
+    # Efforts
+
+    def rows(self, kind: RowKind, given: FloatArray, *, q: FloatArray | None = None) -> FloatArray:
+        """Rows (..., width) by machine code; :meth:`careful` has what it hands over."""
+        return self._by_code(
+            kind.code, given, lambda left, numbers=None: self.careful(kind, left, numbers, q=q)
+        )
+
+    def careful(
+        self,
+        kind: RowKind,
+        given: FloatArray,
+        numbers: IntArray | None = None,
+        *,
+        q: FloatArray | None = None,
+    ) -> FloatArray:
+        """Rows (..., width) by the engine and the reference, which take longer and fail later.
+
+        Parameters
+        ----------
+        kind : RowKind
+            What is in the rows.
+        given : array, shape (..., 3 n_y + 6)
+            What is asked.
+        numbers : array of int, shape (N,), optional
+            Which rows of a larger batch these are, for messages.
+        q : array, shape (n_q,), optional
+            Tree positions at which the loops are closed, of a single row: it stays there, on
+            whatever branch that is.
+
+        Raises
+        ------
+        MasticatorError
+            For the first row that has no answer; says why.
+        """
+        rows = self.unchecked(kind, given.reshape(-1, given.shape[-1]), q)
+        return self._checked(rows.reshape(*given.shape[:-1], kind.width), given, numbers)
+
+    def unchecked(
+        self, kind: RowKind, given: FloatArray, q: FloatArray | None = None
+    ) -> FloatArray:
+        """The same for rows (N, ...), of which those that fail say so in their first numbers."""
+        if q is not None:
+            return kind.reference(given, q[None])
+        motions, rows = self.attempt(given), np.empty((len(given), kind.width))
+        rows[:, : self.width] = motions
+        closed = motions[:, 0] == 0.0
+        rows[closed] = kind.reference(given[closed], motions[closed][:, self._model.slices['q']])
+        return rows
+
+    def quick_rows(self, code: kernels.Code, kind: RowKind, given: FloatArray) -> FloatArray:
+        """What machine code tells of many rows (N, told), see ``traced/kernels.py``.
+
+        What it hands over is filled in from rows of the kind.
+        """
+        told = code(given)
+        left = np.flatnonzero(told[:, kernels.COUNTS] != 1.0)
+        if len(left):
+            rows = self.careful(kind, given[left], left)
+            efforts = kernels.EFFORT + self._kernels.actuators
+            told[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, kind.slices['report']][:, 3:5]
+            told[left, kernels.EFFORT : efforts] = rows[:, kind.slices['effort']]
+            told[left, efforts:] = rows[:, kind.slices['multipliers']]
+        return told
+
+    def bodies(self, given: FloatArray, q: FloatArray) -> FloatArray:
+        """What every body needs to be carried (n_q, 18) in one row, at tree positions (n_q,)."""
+        (told,) = self._bodies(given[None], q[None])
+        return told[3:].reshape(-1, 18)
+
+    # Plumbing
+
+    @functools.cached_property
+    def _engine(self) -> Callable[[FloatArray, FloatArray], None]:
+        from masticator_dynamics.engine.evaluate import evaluate
+
+        packed = self._model.packed
+        return functools.partial(evaluate, packed.memory, packed.scratch)
+
+    @functools.cached_property
+    def _bodies(self) -> Reference:
+        from masticator_dynamics.traced.outputs import needed
+        from masticator_dynamics.traced.reference import Reference
+
+        return Reference(self._kernels, 'bodies', needed, 4 + 18 * len(self._model.tree_joints))
+
+    @staticmethod
+    def _by_code(
+        code: kernels.Code, given: FloatArray, otherwise: Callable[..., FloatArray]
+    ) -> FloatArray:
+        """Rows by machine code; those that it hands over go elsewhere, with their numbers."""
+        if not code.covers(given):
+            return otherwise(given)
+        told = code(given)
+        if given.ndim == 1:
+            return told[1:] if told[0] == 1.0 else otherwise(given)
+        left = np.flatnonzero(told[:, 0] != 1.0)
+        if len(left):
+            told[left, 1:] = otherwise(given[left], left)
+        return told[:, 1:]
+
+    def _closed(self, given: FloatArray, numbers: IntArray | None = None) -> FloatArray:
+        """Motions by the engine; refused where one fails."""
+        rows = self.attempt(given.reshape(-1, given.shape[-1]))
+        return self._checked(rows.reshape(*given.shape[:-1], self.width), given, numbers)
+
+    def _checked(self, rows: FloatArray, given: FloatArray, numbers: IntArray | None) -> FloatArray:
+        """Rows of which none has failed; the first that has is refused, named by its number."""
+        if rows[..., 0].any():
+            from masticator_dynamics.failures import failure, in_row
+
+            if numbers is None:
+                raise failure(self._model, rows, given)
+            first = np.flatnonzero(rows[:, 0])[0]
+            error = failure(self._model, rows[first : first + 1], given[first])
+            raise in_row(error, int(numbers[first]), True)
+        return rows
