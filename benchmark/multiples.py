@@ -31,6 +31,11 @@ from masticator_dynamics.errors import MasticatorError
 
 ROWS, CALLS = 5000, 64
 RADIAN, METRE = 0.05, 0.005  # how far states lie from home at most
+# All that an evaluation computes, every number of it.
+EVERYTHING = (
+    'q', 'v', 'a', 'position', 'velocity', 'acceleration', 'tangent', 'actuated', 'contact',
+    'closure_residual', 'balance_residual',
+)  # fmt: skip
 CHOICES: dict[str, dict[str, Any]] = {
     'torque': {},
     'torque, friction': {'friction': True},
@@ -84,7 +89,12 @@ def turns_of(mechanism: Mechanism) -> dict[str, tuple[Callable[[], object], int]
             continue
         found[f'call, {name}'] = calls, len(rows)
         found[f'batch, {name}'] = batch, len(states.y)
-    found['batch, everything'] = lambda: mechanism.feedforward_batch(*columns).q, len(states.y)
+
+    def everything() -> list[object]:
+        effort = mechanism.feedforward_batch(*columns)
+        return [getattr(effort, field) for field in EVERYTHING]
+
+    found['batch, everything'] = everything, len(states.y)
     return found
 
 

@@ -336,7 +336,8 @@ class Mechanism(Evaluator):
         if options.unlimited and self.kernels.available:
             code, result = self._quick_kind(options)
             if code.covers(given):
-                return result(self, given, self.solver.quick_rows(code, self._kind(options), given))
+                told = self.solver.quick_rows(code, self._kind(options), given)
+                return result(self, given, *told)
         return self._effort(given, options, self.solver.rows)
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:

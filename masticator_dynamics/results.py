@@ -159,7 +159,7 @@ class _Answer:
     def tangent(self) -> FloatArray:
         """Tree velocities per independent velocity (..., n_q, n_y)."""
         joints, independent = self.mechanism.tree_joints, self.mechanism.independent
-        shape = (*self._rows.shape[:-1], len(joints), len(independent))
+        shape = (*self._given.shape[:-1], len(joints), len(independent))
         return self._field('tangent').reshape(shape)
 
     @property
@@ -239,7 +239,7 @@ class Effort(_Answer):
     def _force(self, name: str, length: int) -> FloatArray:
         """A quantity of the distribution; zero where there was nothing to distribute."""
         if name not in self._slices:
-            return np.zeros((*self._rows.shape[:-1], length))
+            return np.zeros((*self._given.shape[:-1], length))
         return self._field(name)
 
     @property
@@ -363,6 +363,19 @@ class Effort(_Answer):
         return self.mechanism.joint_reactions(self)
 
 
+# What `Kernels.motion` tells, in its order.
+_OF_MOTION = ('q', 'v', 'a', 'position', 'velocity', 'acceleration', 'tangent')
+
+
+def _motion_slices(slices: dict[str, slice]) -> dict[str, slice]:
+    """Where each quantity stands in a row of a motion, from where it does in a whole row."""
+    found, start = {}, 0
+    for name in _OF_MOTION:
+        length = slices[name].stop - slices[name].start
+        found[name] = slice(start, start := start + length)
+    return found
+
+
 class QuickEffort(Effort):
     """An effort of which machine code computed what is mostly asked for; the rest when it is.
 
@@ -372,17 +385,27 @@ class QuickEffort(Effort):
     ----------
     given, told : array, shape (..., asked) and (..., told)
         As ``traced/kernels.py`` has them.
+    left : (array of int, array), optional
+        Rows of a batch that machine code handed over, and the engine's answers to them.
     """
 
-    __slots__ = ('_numbers', '_whole', 'actuated')
+    __slots__ = ('_left', '_motions', '_numbers', '_whole', 'actuated')
 
     kind: ClassVar[RowKind | None] = None  # of whole rows; least norm unless set
     actuated: FloatArray
     _numbers: bytes | tuple[FloatArray, FloatArray]  # what was asked and told
     _whole: FloatArray
+    _left: tuple[IntArray, FloatArray] | None
+    _motions: FloatArray  # of a batch: positions, velocities, accelerations, tangent
 
-    def __init__(self, mechanism: Evaluator, given: FloatArray, told: FloatArray):
-        self.mechanism = mechanism
+    def __init__(
+        self,
+        mechanism: Evaluator,
+        given: FloatArray,
+        told: FloatArray,
+        left: tuple[IntArray, FloatArray] | None = None,
+    ):
+        self.mechanism, self._left = mechanism, left
         self._numbers = _read_only(given), _read_only(told)
         efforts = kernels.EFFORT + mechanism.kernels.actuators
         self.actuated = told[..., kernels.EFFORT : efforts]
@@ -426,7 +449,23 @@ class QuickEffort(Effort):
     def _field(self, name: str) -> FloatArray:
         if name == 'multipliers':
             return self._told(kernels.EFFORT + self.mechanism.kernels.actuators)
+        if name in _OF_MOTION and self._given.ndim > 1:
+            return self._batch_motions()[:, _motion_slices(self._slices)[name]]
         return super()._field(name)
+
+    def _batch_motions(self) -> FloatArray:
+        """Motions of a batch, computed when first asked for."""
+        try:
+            return self._motions
+        except AttributeError:
+            code = self.mechanism.kernels.motion
+        motions = code(self._given[:, : self.mechanism.kernels.asked])
+        if self._left is not None:
+            rows, answers = self._left
+            of_answers = [answers[:, self._slices[name]] for name in _OF_MOTION]
+            motions[rows] = np.concatenate(of_answers, axis=1)
+        self._motions = _read_only(motions)
+        return self._motions
 
     @property
     def closure_residual(self) -> FloatArray:

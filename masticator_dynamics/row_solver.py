@@ -148,10 +148,12 @@ class RowSolver:
         rows[closed] = kind.reference(given[closed], motions[closed][:, self._model.slices['q']])
         return rows
 
-    def quick_rows(self, code: kernels.Code, kind: RowKind, given: FloatArray) -> FloatArray:
+    def quick_rows(
+        self, code: kernels.Code, kind: RowKind, given: FloatArray
+    ) -> tuple[FloatArray, tuple[IntArray, FloatArray] | None]:
         """What machine code tells of many rows (N, told), see ``traced/kernels.py``.
 
-        What it hands over is filled in from rows of the kind.
+        What it hands over is filled in from rows of the kind; these, with their numbers, follow.
         """
         told = code(given)
         left = np.flatnonzero(told[:, kernels.COUNTS] != 1.0)
@@ -161,7 +163,8 @@ class RowSolver:
             told[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, kind.slices['report']][:, 3:5]
             told[left, kernels.EFFORT : efforts] = rows[:, kind.slices['effort']]
             told[left, efforts:] = rows[:, kind.slices['multipliers']]
-        return told
+            return told, (left, rows)
+        return told, None
 
     def bodies(self, given: FloatArray, q: FloatArray) -> FloatArray:
         """What every body needs to be carried (n_q, 18) in one row, at tree positions (n_q,)."""

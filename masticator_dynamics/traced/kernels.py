@@ -121,6 +121,12 @@ class Kernels:
         width = 5 + 3 * tree + 4 * self.actuators + self.rows + tree * freedoms
         return Code(self, 'whole row', lambda run: _outputs().whole(run), 1 + width)
 
+    @functools.cached_property
+    def motion(self) -> Code:
+        """Motions of rows that are known to count: ``engine.layout.Answer`` without forces."""
+        told = self.tree * (3 + self.freedoms) + 3 * self.actuators
+        return Code(self, 'motion', lambda run: _outputs().motion(run), told)
+
     def best(self, goals: Mapping[str, float], friction: bool) -> Code:
         """What :attr:`evaluate` tells, with the best efforts for a goal."""
         kind = f'row, {sorted(goals.items())}, friction {friction}'
@@ -175,8 +181,9 @@ class Kernels:
             Rows side by side; 0: one row at a time.
         """
         # Only here: most find everything compiled, and this takes a tenth of a second.
-        from masticator_dynamics.traced.llvm_ir import row_function, rows_function
+        from masticator_dynamics.traced.llvm_ir import row_function
         from masticator_dynamics.traced.outputs import record
+        from masticator_dynamics.traced.rows_ir import rows_function
 
         share = not (rows or self._loads or self._at_positions)
         graph, found = record(self.asked, lambda given: outputs(self._run(given, share)))

@@ -53,14 +53,24 @@ def told_best(goals: Mapping[str, float], friction: bool, run: InverseDynamics) 
 
 def whole(run: Evaluation, forces: Any = None) -> list[Scalar]:
     """What :attr:`Kernels.everything` tells: whether it counts, then ``engine.layout.Answer``."""
-    q, v, a = run.positions(), run.velocities(), run.accelerations()
     forces = forces or run
     report = [0.0, -1.0, 0.0, run.closure_residual(), forces.balance_residual()]
-    actuated = [[part[j] for j in run.plan.actuated] for part in (q, v, a)]
     return [
-        run.counts(), *report, *q, *v, *a, *(x for part in actuated for x in part),
-        *forces.efforts(), *forces.multipliers(), *run.tangent(),
+        run.counts(), *report, *_rates(run), *forces.efforts(), *forces.multipliers(),
+        *run.tangent(),
     ]  # fmt: skip
+
+
+def motion(run: Evaluation) -> list[Scalar]:
+    """What :attr:`Kernels.motion` tells; whether it counts is told with the efforts."""
+    return [*_rates(run), *run.tangent()]
+
+
+def _rates(run: Evaluation) -> list[Scalar]:
+    """Positions, velocities and accelerations of all joints, then of the actuated ones."""
+    of_tree = run.positions(), run.velocities(), run.accelerations()
+    of_actuated = [[part[j] for j in run.plan.actuated] for part in of_tree]
+    return [x for part in (*of_tree, *of_actuated) for x in part]
 
 
 def distributed(goals: Mapping[str, float], friction: bool, run: InverseDynamics) -> list[Scalar]:

@@ -21,9 +21,9 @@ from masticator_dynamics.results import QuickEffort
 from masticator_dynamics.traced import kernels as traced
 from masticator_dynamics.traced import outputs
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
-from masticator_dynamics.traced.llvm_ir import rows_function
 from masticator_dynamics.traced.machine_code import Library, Processor, object_code
 from masticator_dynamics.traced.numbers import Graph
+from masticator_dynamics.traced.rows_ir import rows_function
 
 SAMPLES = int(os.environ.get('TRACED_STATES', '300'))  # of each mechanism; slow: 100000
 AGREEMENT = 1e-12  # of the largest

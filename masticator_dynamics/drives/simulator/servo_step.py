@@ -15,9 +15,9 @@ from typing import Any
 
 from masticator_dynamics.drives.simulator import motor
 from masticator_dynamics.traced.kernels import library
-from masticator_dynamics.traced.llvm_ir import rows_function
 from masticator_dynamics.traced.machine_code import Library, this_processor
 from masticator_dynamics.traced.numbers import Graph, absolute, greater, lesser, select, sign_of
+from masticator_dynamics.traced.rows_ir import rows_function
 
 _LARGEST_TORQUE = 32767.0  # per mille
 _REACHED = 1e-6  # counts

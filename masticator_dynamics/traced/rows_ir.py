@@ -1,0 +1,144 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded graph as LLVM's intermediate language for several rows side by side.
+
+Each row has a lane of its own and no operation mixes them, so a row's results do not depend on its
+neighbours. Rows are read and written as squares of numbers, turned over in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from masticator_dynamics.traced.llvm_ir import Writer, pointer, type_of
+from masticator_dynamics.traced.numbers import Graph, Scalar
+
+
+def rows_function(
+    graph: Graph, outputs: Sequence[Scalar], name: str, width: int, asked: int
+) -> str:
+    """``void name(i64 n, double *given, double *out)``: n rows, a multiple of ``width``.
+
+    Rows given have ``asked`` numbers, rows put out as many as there are outputs. The graph must
+    have no lanes.
+
+    Parameters
+    ----------
+    graph : Graph
+        The operations recorded.
+    outputs : sequence of number
+        What the function writes for each row.
+    name : str
+        Of the function.
+    width : int
+        Rows computed side by side, a power of two.
+    asked : int
+        Numbers in a row of input.
+    """
+    writer = _RowsWriter(graph, f'{name}_group', width, (asked, len(outputs)))
+    return writer.function(outputs) + _loop(name, width, asked, len(outputs))
+
+
+def _loop(name: str, width: int, asked: int, told: int) -> str:
+    double = pointer('double')
+    return f"""
+define void @{name}(i64 %n, {double} %given, {double} %out) nounwind #0 {{
+entry:
+  %any = icmp sge i64 %n, {width}
+  br i1 %any, label %loop, label %done
+loop:
+  %row = phi i64 [0, %entry], [%next, %loop]
+  %from = mul i64 %row, {asked}
+  %to = mul i64 %row, {told}
+  %in_row = getelementptr inbounds double, {double} %given, i64 %from
+  %out_row = getelementptr inbounds double, {double} %out, i64 %to
+  call void @{name}_group({double} %in_row, {double} %out_row)
+  %next = add i64 %row, {width}
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
+
+
+class _RowsWriter(Writer):
+    """Writes the function of one group of rows.
+
+    Parameters
+    ----------
+    strides : (int, int)
+        Numbers in a row that is given and in one that is put out.
+    """
+
+    def __init__(self, graph: Graph, name: str, width: int, strides: tuple[int, int]):
+        super().__init__(graph, name, width, 1)
+        self._together, self._strides = width, strides
+        self._columns: dict[int, str] = {}  # of what is given
+        self._names = 0
+
+    def _wide(self, index: int) -> int:
+        return self._width
+
+    def _value(self, index: int, width: int) -> str:
+        operation, *arguments = self._graph.nodes[index]
+        return self._columns[arguments[0]] if operation == 'input' else super()._value(index, width)
+
+    def _begin(self) -> None:
+        asked, width = self._strides[0], self._width
+        for first in range(0, asked, width):
+            size = min(width, asked - first)
+            kind, rows = type_of(size), []
+            for row in range(width):
+                place = self._place('given', row * asked + first, kind)
+                vector = self._new(f'load {kind}, {pointer(kind)} {place}, align 8')
+                lanes = [min(lane, size) for lane in range(width)]
+                whole = size == width
+                rows.append(vector if whole else self._shuffled(vector, 'undef', lanes, size))
+            for column, vector in enumerate(self._turned_over(rows)[:size]):
+                self._columns[first + column] = vector
+
+    def _store(self, first: int, block: list[int]) -> None:
+        width, size, told = self._width, len(block), self._strides[1]
+        columns = [self._value(index, width) for index in block] + ['undef'] * (width - size)
+        kind = type_of(size)
+        for row, vector in enumerate(self._turned_over(columns)):
+            if size < width:
+                vector = self._shuffled(vector, 'undef', list(range(size)))
+            place = self._place('out', row * told + first, kind)
+            self._say(f'store {kind} {vector}, {pointer(kind)} {place}, align 8')
+
+    def _turned_over(self, rows: list[str]) -> list[str]:
+        """Columns of a square of vectors."""
+        pairs, halves = list(zip(rows[::2], rows[1::2], strict=True)), []
+        for side in (0, 1):
+            lanes = [lane for i in range(side, self._width, 2) for lane in (i, self._width + i)]
+            halves.append(self._sorted([self._shuffled(a, b, lanes) for a, b in pairs]))
+        return [column for both in zip(*halves, strict=True) for column in both]
+
+    def _sorted(self, vectors: list[str]) -> list[str]:
+        """Of vectors of pairs of numbers: all first pairs, all second ones, and so on."""
+        if len(vectors) == 1:
+            return vectors
+        couples, parts = list(zip(vectors[::2], vectors[1::2], strict=True)), []
+        for side in (0, 2):
+            lanes = [lane for i in range(side, 2 * self._width, 4) for lane in (i, i + 1)]
+            parts.append(self._sorted([self._shuffled(a, b, lanes) for a, b in couples]))
+        return [vector for both in zip(*parts, strict=True) for vector in both]
+
+    def _shuffled(self, a: str, b: str, lanes: Sequence[int], width: int = 0) -> str:
+        kind = type_of(width or self._width)
+        mask = ', '.join(f'i32 {lane}' for lane in lanes)
+        return self._new(f'shufflevector {kind} {a}, {kind} {b}, <{len(lanes)} x i32> <{mask}>')
+
+    def _place(self, memory: str, number: int, kind: str) -> str:
+        double = pointer('double')
+        place = self._new(f'getelementptr inbounds double, {double} %{memory}, i64 {number}')
+        if double == pointer(kind):
+            return place
+        return self._new(f'bitcast {double} {place} to {pointer(kind)}')
+
+    def _new(self, operation: str) -> str:
+        self._names += 1
+        self._say(f'%v{self._names} = {operation}')
+        return f'%v{self._names}'
