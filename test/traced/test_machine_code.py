@@ -120,6 +120,24 @@ def test_a_row_that_is_handed_over_is_the_engine_s() -> None:
     np.testing.assert_array_equal(single.actuated, batch.actuated[row])
 
 
+@pytest.mark.parametrize('name', ['trimule', 'rcid', 'five_bar'])
+def test_every_field_of_a_batch_is_that_of_a_call(name: str) -> None:
+    """Of rows that machine code answers, and of those that it hands over."""
+    mechanism = samples.mechanism(name)
+    given = wide_states(name, 61, seed=906)
+    given = given[~reference_rows(mechanism, given)[:, 0].astype(bool)]
+    assert {0.0, 1.0} >= set(told(mechanism, given)[:, traced.COUNTS])
+    count = len(mechanism.independent)
+    columns = [given[:, i * count : (i + 1) * count] for i in range(3)]
+    batch = mechanism.feedforward_batch(*columns, given[:, 3 * count :])
+    for row, asked in enumerate(given):
+        call = mechanism.feedforward(*(c[row] for c in columns), asked[3 * count :])
+        for field in ('q', 'v', 'a', 'position', 'velocity', 'acceleration', 'tangent'):
+            found, true = getattr(batch, field)[row], getattr(call, field)
+            assert found.shape == true.shape
+            assert np.abs(found - true).max() <= REFERENCE * np.abs(true).max(), field
+
+
 def test_what_has_no_effect_must_be_finite_all_the_same() -> None:
     five_bar = samples.mechanism('five_bar')
     wrench = np.zeros(6)
