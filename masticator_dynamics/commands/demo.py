@@ -70,7 +70,7 @@ def demo(
     if mechanism != 'masticator':
         raise InputError(f'--closed-loop chews with masticator, not with {mechanism}')
     # Only here: drives and twin are for nothing else in this command.
-    from masticator_dynamics.demo.closed_loop.run import run_closed_loop
-    from masticator_dynamics.demo.closed_loop.setting import Setting
+    from masticator_dynamics.demo.closed_loop import ClosedLoop
+    from masticator_dynamics.demo.loop_run import run_closed_loop
 
-    return run_closed_loop(output, incisor, setting=Setting(**given))
+    return run_closed_loop(output, incisor, loop=ClosedLoop(**given))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -100,10 +101,10 @@ def run_checks(
             f'{received:.1f} Hz of {published:.1f} Hz published (limit {RATE_TOLERANCE:.0%})',
         ),
         _no_cycle_lost(mechanism, record),
-        _starts_and_ends(script, record),
+        whole_motion(script, record.state),
         _at_rest_at_home(mechanism, record.state),
         _controller_trajectory(mechanism, script, record),
-        Check('no fault reported', not record.faults, '; '.join(record.faults) or 'none'),
+        no_fault(record.faults),
     )
 
 
@@ -161,12 +162,18 @@ def _same_but_for_ends(one: FloatArray, two: FloatArray) -> bool:
     )
 
 
-def _starts_and_ends(script: Script, record: Record) -> Check:
+def whole_motion(script: Script, *series: JointSeries) -> Check:
     """The record covers the motion; without it the other checks would judge a part only."""
-    first, last = record.state.stamps[0], record.state.stamps[-1]
-    covered = bool(first <= 0.0 and last >= script.duration)
+    first = max(float(one.stamps[0]) for one in series)
+    last = min(float(one.stamps[-1]) for one in series)
+    covered = first <= 0.0 and last >= script.duration
     detail = f'{first:.2f} s to {last:.2f} s of a motion of {script.duration:.2f} s'
     return Check('whole motion recorded', covered, detail)
+
+
+def no_fault(faults: Sequence[str]) -> Check:
+    """What diagnostics called an error."""
+    return Check('no fault reported', not faults, '; '.join(faults) or 'none')
 
 
 def _at_rest_at_home(mechanism: Mechanism, state: JointSeries) -> Check:

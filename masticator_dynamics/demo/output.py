@@ -16,7 +16,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from masticator_dynamics.demo.checks import Check
 from masticator_dynamics.demo.processes import RunError, load_in_words
 from masticator_dynamics.demo.progress import Progress
+from masticator_dynamics.demo.script import Script
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.mechanism import Mechanism
 
 
 def check_packages(needed: Mapping[str, Sequence[str]]) -> None:
@@ -63,8 +65,8 @@ def leave_results(
     output: pathlib.Path,
     names: Sequence[str],
     timing: Collection[str],
-    progress: Progress,
-    produce: Callable[[pathlib.Path], tuple[str, Sequence[Check]]],
+    load: Callable[[], tuple[Mechanism, Script]],
+    produce: Callable[[pathlib.Path, Mechanism, Script, Progress], tuple[str, Sequence[Check]]],
 ) -> int:
     """Produce results in a folder, print their summary and where they are.
 
@@ -78,8 +80,8 @@ def leave_results(
         Files that are left.
     timing : collection of str
         Checks that a busy computer fails.
-    progress : Progress
-        Closed at the end.
+    load : callable
+        Gives what moves, and what is played.
     produce : callable
         Writes the files to the folder it is given; returns summary and checks.
 
@@ -88,9 +90,12 @@ def leave_results(
     int
         0 when all checks passed, else 1.
     """
+    progress = Progress()
+    progress.stage('Loading the mechanism (the first time, compiling may take some minutes)')
+    model, script = load()
     try:
         with results_in(output, names) as work:
-            text, checks = produce(work)
+            text, checks = produce(work, model, script, progress)
     except RunError as failure:
         progress.close()
         print(f'demo: {failure}', file=sys.stderr)

@@ -22,7 +22,7 @@ from masticator_dynamics.analysis.plot_style import (
     STYLE,
 )
 from masticator_dynamics.demo.evaluation import Evaluation
-from masticator_dynamics.demo.record import ForceSeries, Record
+from masticator_dynamics.demo.record import ForceSeries, JointSeries, Record
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
@@ -60,7 +60,9 @@ def plot_run(
         _plot_paths(paths, mechanism, evaluation)
         _plot_motion(axes[0], axes[1], mechanism, record)
         plot_bite(axes[2], record.bite, 'Force')
-        _plot_torques(axes[3], mechanism, record)
+        plot_efforts(axes[3], mechanism, record.state)
+        units = ' or '.join(sorted(set(mechanism.effort_units), reverse=True))
+        axes[3].set(title='Motor efforts', ylabel=f'effort\n({units})')
         _plot_contacts(axes[4], mechanism, record, evaluation)
 
 
@@ -98,21 +100,39 @@ def png_of_run(
 
 
 def _plot_paths(axes: Sequence[Axes], mechanism: Mechanism, evaluation: Evaluation) -> None:
-    """Incisor, or else the platform, seen from the front and from the left, mm from its start."""
+    """Incisor, or else the platform, from its start."""
     chews = 'incisor' in evaluation.links.origin
     frame = 'incisor' if chews else mechanism.description.platform
-    start = 'occlusion' if chews else 'home'
-    path = (evaluation.links.origin[frame] - evaluation.links.origin[frame][0]) * 1e3
+    origin = evaluation.links.origin[frame]
     name = frame.replace('_', ' ').capitalize()
-    views = (
-        (axes[0], path[:, 1], f'{name}, seen from the front', 'left (mm)'),
-        (axes[1], path[:, 0], f'{name}, seen from the left', 'forward (mm)'),
-    )
-    for panel, across, title, label in views:
-        panel.plot(across, path[:, 2], color=BLUE)
+    plot_paths(axes, name, [('', origin - origin[0], '-', BLUE)])
+    for panel in axes:
         panel.plot(0.0, 0.0, 'o', color=BLACK, markersize=5)
+        start = 'occlusion' if chews else 'home'
         panel.annotate(start, (0.0, 0.0), (6, 3), textcoords='offset points', fontsize=10)
-        panel.set(title=title, xlabel=label, ylabel='up (mm)', aspect='equal', adjustable='datalim')
+
+
+def plot_paths(
+    axes: Sequence[Axes], name: str, paths: Sequence[tuple[str, FloatArray, str, str]]
+) -> None:
+    """Paths seen from the front and from the left, mm.
+
+    Parameters
+    ----------
+    axes : sequence of Axes
+        Two panels.
+    name : str
+        Of what moves.
+    paths : sequence of tuple
+        Label, points (N, 3) in m, style and colour of each.
+    """
+    for panel, across, side, label in zip(
+        axes, (1, 0), ('front', 'left'), ('left (mm)', 'forward (mm)'), strict=True
+    ):
+        for text, points, style, colour in paths:
+            panel.plot(points[:, across] * 1e3, points[:, 2] * 1e3, style, color=colour, label=text)
+        panel.set(title=f'{name}, seen from the {side}', xlabel=label, ylabel='up (mm)')
+        panel.set(aspect='equal', adjustable='datalim')
 
 
 def _plot_motion(translation: Axes, rotation: Axes, mechanism: Mechanism, record: Record) -> None:
@@ -148,13 +168,11 @@ def plot_bite(panel: Axes, bite: ForceSeries, what: str) -> None:
     panel.set_ylim(bottom=0.0)
 
 
-def _plot_torques(panel: Axes, mechanism: Mechanism, record: Record) -> None:
-    state = record.state
+def plot_efforts(panel: Axes, mechanism: Mechanism, state: JointSeries) -> None:
+    """Efforts of all actuated joints over time."""
     names = [name.replace('_', ' ') for name in mechanism.actuated]
     effort = state.effort[:, state.columns(mechanism.actuated)]
     plot_lines(panel, state.stamps, list(zip(names, effort.T, strict=True)))
-    units = ' or '.join(sorted(set(mechanism.effort_units), reverse=True))
-    panel.set(title='Motor efforts', ylabel=f'effort\n({units})')
 
 
 def _plot_contacts(

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.demo import topics
+from masticator_dynamics.demo.health import Counts, Health
 from masticator_dynamics.demo.mcap_file import Event, read_mcap
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
@@ -80,22 +81,48 @@ class Record:
     faults: tuple[str, ...]
 
 
+@dataclasses.dataclass(frozen=True)
+class ClosedLoopRecord:
+    """A recorded pass; times in s from the start of the motion.
+
+    Attributes
+    ----------
+    start : float
+        Of the motion, s since 1970.
+    feedforward : JointSeries
+        What the dynamics node commands.
+    drives : JointSeries
+        What the drives measure, stamped with SYNC; efforts are those of their motors.
+    truth : JointSeries
+        How the simulated mechanism moves, all joints.
+    bite : ForceSeries
+        Of the food on the mandible.
+    delays : Counts
+        From before the motion to the end of the record.
+    faults : tuple of str
+        What diagnostics called an error from the start of the motion on.
+    """
+
+    start: float
+    feedforward: JointSeries
+    drives: JointSeries
+    truth: JointSeries
+    bite: ForceSeries
+    delays: Counts
+    faults: tuple[str, ...]
+
+
 def read_record(file: pathlib.Path, contacts: Sequence[str]) -> Record:
-    """Read the MCAP file of a run.
+    """Read the MCAP file of a run with the dynamics node alone.
 
     Raises
     ------
     InputError
         When a topic has no message.
     """
-    events = read_mcap(file)
     needed = {**topics.SENT, **topics.received_topics(contacts)}
     needed.pop(topics.ACTUATED_TRAJECTORY)
-    silent = [topic for topic in needed if topic not in events]
-    if silent:
-        raise InputError(f'nothing was received on {", ".join(silent)}')
-    start = stamp_of(events[topics.TRAJECTORY][0])
-    since = since_start(start)
+    events, start, since = _read(file, needed)
     effort = events[topics.EFFORT]
     return Record(
         start=start * 1e-9,
@@ -107,7 +134,45 @@ def read_record(file: pathlib.Path, contacts: Sequence[str]) -> Record:
         bite=force_series(events[topics.BITE_FORCE], since),
         actuated_trajectory=[e.content for e in events.get(topics.ACTUATED_TRAJECTORY, [])],
         faults=faults_in(events[topics.DIAGNOSTICS]),
-    )  # fmt: skip
+    )
+
+
+def read_closed_loop(file: pathlib.Path) -> ClosedLoopRecord:
+    """Read the MCAP file of a pass in closed loop.
+
+    Raises
+    ------
+    InputError
+        When a topic has no message.
+    """
+    events, start, since = _read(file, (topics.TRAJECTORY, *topics.CLOSED_LOOP))
+    sent = events[topics.TRAJECTORY][0].log_time
+    health, before = Health(), Counts()
+    for event in events[topics.DIAGNOSTICS]:
+        health.take(event.content.status)
+        if event.log_time < sent:
+            before = health.counts
+    return ClosedLoopRecord(
+        start=start * 1e-9,
+        feedforward=joint_series(events[topics.STATE], since),
+        drives=joint_series(events[topics.DRIVES], since),
+        truth=joint_series(events[topics.TRUTH], since),
+        bite=force_series(events[topics.BITE_FORCE], since),
+        delays=health.counts.since(before),
+        faults=faults_in([e for e in events[topics.DIAGNOSTICS] if e.log_time >= sent]),
+    )
+
+
+def _read(
+    file: pathlib.Path, needed: Iterable[str]
+) -> tuple[dict[str, list[Event]], int, Callable[[list[int]], FloatArray]]:
+    """Messages by topic, the start of the motion (ns since 1970), and what turns times into s."""
+    events = read_mcap(file)
+    silent = [topic for topic in needed if topic not in events]
+    if silent:
+        raise InputError(f'nothing was received on {", ".join(silent)}')
+    start = stamp_of(events[topics.TRAJECTORY][0])
+    return events, start, since_start(start)
 
 
 def since_start(start: int) -> Callable[[list[int]], FloatArray]:

@@ -4,27 +4,20 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
-import json
-import pathlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import rclpy
 from builtin_interfaces.msg import Duration, Time
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from masticator_dynamics.demo.mcap_file import Event, write_mcap
+from masticator_dynamics.demo.mcap_file import Event
 from masticator_dynamics.demo.script import Script
-from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
-from masticator_dynamics.ros import middleware
 
 LEAD = 0.5  # s, from sending the trajectory to its start, and this part of its duration more:
 LEAD_PART = 0.02  # the node checks all of it first
@@ -129,50 +122,3 @@ def time_message(nanoseconds: int) -> Time:
     """A stamp from ns since 1970."""
     seconds, rest = divmod(nanoseconds, 10**9)
     return Time(sec=seconds, nanosec=rest)
-
-
-def print_report(content: dict[str, Any]) -> None:
-    """Tell the parent."""
-    print(json.dumps(content), flush=True)
-
-
-def parse_arguments(description: str | None) -> argparse.Namespace:
-    """What every playing process is given: ``script``, ``record``, ``contacts``."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument('--script', type=pathlib.Path, required=True, help='written by the parent')
-    parser.add_argument('--record', type=pathlib.Path, required=True, help='MCAP file to write')
-    parser.add_argument('--contacts', nargs='*', default=[], help='contacts whose force to record')
-    return parser.parse_args()
-
-
-def play(make: Callable[[], Recorder], record: pathlib.Path, datatypes: Mapping[str, str]) -> None:
-    """Run a recorder until it is done, then write its record to an MCAP file.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the recorder, once rclpy is ready.
-    record : pathlib.Path
-        The MCAP file.
-    datatypes : mapping
-        Message type of every topic.
-    """
-    middleware.prepare()
-    rclpy.init(args=[])
-    recorder = make()
-    try:
-        # rclpy.spin_once would add and remove the node for every message.
-        executor = SingleThreadedExecutor()
-        executor.add_node(recorder)
-        while not recorder.done:
-            executor.spin_once(timeout_sec=0.1)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        return
-    print_report({'phase': 'writing'})
-    try:
-        write_mcap(record, datatypes, recorder.events)
-    except MasticatorError as error:
-        print_report({'phase': 'failed', 'reason': str(error)})
-    else:
-        print_report({'phase': 'recorded'})
-    rclpy.shutdown()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import pathlib
 from collections.abc import Sequence
@@ -16,8 +17,8 @@ from masticator_dynamics.demo.processes import RunError
 from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.record import read_record
 from masticator_dynamics.demo.run_table import run_table
-from masticator_dynamics.demo.script import Script, built_in_script, recorded_script
-from masticator_dynamics.demo.session import NODE_MODULE, record_session
+from masticator_dynamics.demo.script import Script, script_for
+from masticator_dynamics.demo.session import NODE_MODULE, dynamics_alone, record_session
 from masticator_dynamics.demo.summary import Summary, summarise
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_table, write_text
@@ -76,14 +77,17 @@ def run_demo(
         For unusable input, or when a needed package is not installed.
     """
     check_packages(PACKAGES)
-    progress = Progress()
-    progress.stage('Loading the mechanism (the first time, compiling takes about half a minute)')
-    model = Mechanism.load(mechanism)
-    script = recorded_script(model, incisor) if incisor else built_in_script(model, strokes)
 
-    def produce(work: pathlib.Path) -> tuple[str, Sequence[Check]]:
+    def load() -> tuple[Mechanism, Script]:
+        model = Mechanism.load(mechanism)
+        return model, script_for(model, incisor, strokes)
+
+    def produce(
+        work: pathlib.Path, model: Mechanism, script: Script, progress: Progress
+    ) -> tuple[str, Sequence[Check]]:
         progress.stage('Starting the dynamics node')
-        record_session(work, model, script, rate, progress, node_module)
+        node = functools.partial(dynamics_alone, mechanism=model, rate=rate, module=node_module)
+        record_session(work, 'run', node, script, progress, '--contacts', *model.contacts)
         progress.stage('Checking and plotting')
         summary = _judge(work, model, script, rate)
         if importlib.util.find_spec('viser'):
@@ -91,7 +95,7 @@ def run_demo(
         return summary.as_text(), summary.checks
 
     results = (*RESULTS, PAGE) if importlib.util.find_spec('viser') else RESULTS
-    return leave_results(output, results, TIMING, progress, produce)
+    return leave_results(output, results, TIMING, load, produce)
 
 
 def _judge(work: pathlib.Path, model: Mechanism, script: Script, rate: float) -> Summary:

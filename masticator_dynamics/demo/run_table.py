@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.demo.closed_loop.evaluation import Pass, during
 from masticator_dynamics.demo.evaluation import Evaluation
 from masticator_dynamics.demo.record import JointSeries, Record
 from masticator_dynamics.demo.script import Script
+from masticator_dynamics.demo.tracking import Pass, during
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 

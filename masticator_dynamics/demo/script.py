@@ -97,6 +97,23 @@ class Script:
         return cls(**{**data, **texts, 'coordinates': coordinates})
 
 
+def script_for(mechanism: Mechanism, recording: pathlib.Path | None, strokes: int) -> Script:
+    """A recorded incisor path where there is a file of one, else built-in strokes.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moves.
+    recording : pathlib.Path, optional
+        See :func:`recorded_script`.
+    strokes : int
+        See :func:`built_in_script`.
+    """
+    if recording is not None:
+        return recorded_script(mechanism, recording)
+    return built_in_script(mechanism, strokes)
+
+
 def built_in_script(mechanism: Mechanism, strokes: int) -> Script:
     """Chewing strokes of one second each on food that softens; a swing where nothing can chew."""
     if mechanism.independent != COORDINATES:

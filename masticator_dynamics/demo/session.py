@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from masticator_dynamics.demo.processes import (
@@ -25,30 +26,39 @@ from masticator_dynamics.demo.script import BITE_TIMEOUT, Script
 from masticator_dynamics.mechanism import Mechanism
 
 NODE_MODULE = 'masticator_dynamics.nodes.dynamics_node'
-PLAYER_MODULE = 'masticator_dynamics.demo.player'
+PLAYER_MODULE = 'masticator_dynamics.demo.play'
 VISUAL_RATE = 100.0  # Hz, of joint states and contact forces
 _PATIENCE = {'waiting': 120.0, 'playing': 30.0, 'writing': 60.0}  # s beyond the motion's duration
 _POLL = 0.1  # s
 
+# Runs nodes for a block: folder for logs, environment of processes; the last is stopped first.
+Nodes = Callable[[pathlib.Path, dict[str, str]], contextlib.AbstractContextManager[list[Child]]]
+
 
 def record_session(
     work: pathlib.Path,
-    mechanism: Mechanism,
+    name: str,
+    nodes: Nodes,
     script: Script,
-    rate: float,
     progress: Progress,
-    node_module: str = NODE_MODULE,
+    *options: str,
 ) -> pathlib.Path:
-    """Play a script to a node of its own and record the answers.
+    """Play a script to nodes of its own and record the answers.
 
     Parameters
     ----------
     work : pathlib.Path
         Folder for logs and the record.
-    rate : float
-        Control cycles per second, Hz.
-    node_module : str
-        Module that runs the node.
+    name : str
+        Of the record: its file and that of the player's log begin with it.
+    nodes : callable
+        Runs the nodes.
+    script : Script
+        What is played.
+    progress : Progress
+        Shows how far it is.
+    options : str
+        For the player's process.
 
     Returns
     -------
@@ -58,29 +68,56 @@ def record_session(
     Raises
     ------
     RunError
-        When a process ends early or does not get on.
+        When a process ends early or does not get on, or the drives stop.
     """
-    record, script_file = work / 'run.mcap', work / 'script.npz'
+    record, script_file = work / f'{name}.mcap', work / 'script.npz'
     script.save(script_file)
     environment = ros_environment(work / 'ros_log')
+    arguments = ['-m', PLAYER_MODULE, '--script', str(script_file), '--record', str(record)]
+    with nodes(work, environment) as children:
+        running = list(reversed(children))
+        log = work / f'{name}_player.log'
+        player = Child('player', [*arguments, *options], environment, log, reports=True)
+        children.append(player)
+        supervise(running, player, script.duration, progress)
+    return record
+
+
+@contextlib.contextmanager
+def dynamics_alone(
+    work: pathlib.Path, environment: dict[str, str], mechanism: Mechanism, rate: float, module: str
+) -> Iterator[list[Child]]:
+    """Node dynamics, with no drives.
+
+    Parameters
+    ----------
+    work : pathlib.Path
+        Folder for its log.
+    environment : dict
+        Of the process.
+    mechanism : Mechanism
+        What moves.
+    rate : float
+        Control cycles per second, Hz.
+    module : str
+        That runs the node.
+
+    Yields
+    ------
+    list of Child
+        What is added to it is ended, too.
+    """
     parameters: Parameters = {
         'mechanism': str(mechanism.description.file),
         'rate': float(rate),
         'bite_force.timeout': BITE_TIMEOUT,
         'visual_rate': min(VISUAL_RATE, float(rate)),
     }
-    player_arguments = ['-m', PLAYER_MODULE, '--script', str(script_file), '--record', str(record)]
-    player_arguments += ['--contacts', *mechanism.contacts]
     children: list[Child] = []
     with stopped_at_the_end(children):
-        node = Child(
-            'dynamics node', node_arguments(node_module, parameters), environment, work / 'node.log'
-        )
-        children.append(node)
-        player = Child('player', player_arguments, environment, work / 'player.log', reports=True)
-        children.append(player)
-        supervise([node], player, script.duration, progress)
-    return record
+        arguments = node_arguments(module, parameters)
+        children.append(Child('dynamics node', arguments, environment, work / 'node.log'))
+        yield children
 
 
 def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: Progress) -> None:

@@ -24,8 +24,12 @@ LATENCY = 'from the stamp of a cycle to its reception by the middleware of the p
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Judged:
-    """Numbers of a run that have been judged."""
+    """Numbers of a run that have been judged; every name carries its unit."""
 
+    mechanism: str
+    motion: str
+    started: str
+    duration_s: float
     checks: tuple[Check, ...]
 
     @property
@@ -42,12 +46,8 @@ class Judged:
 
 @dataclasses.dataclass(frozen=True)
 class Summary(Judged):
-    """Numbers of a run; every name carries its unit."""
+    """Numbers of a run with the dynamics node alone."""
 
-    mechanism: str
-    motion: str
-    started: str
-    duration_s: float
     cycles: int
     rate_requested_hz: float
     rate_achieved_hz: float
@@ -143,6 +143,34 @@ def verdicts(checks: Sequence[Check]) -> list[str]:
     return lines
 
 
+def common(
+    mechanism: Mechanism, script: Script, start: float, effort: FloatArray
+) -> dict[str, Any]:
+    """Numbers that are of every run.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    start : float
+        Of the motion, s since 1970.
+    effort : (N, n_u) array
+        During the motion, N m.
+    """
+    peaks, means = np.abs(effort).max(axis=0), np.sqrt((effort**2).mean(axis=0))
+    began = datetime.datetime.fromtimestamp(start, datetime.UTC)
+    return {
+        'mechanism': mechanism.name,
+        'motion': script.source,
+        'started': began.isoformat(' ', 'seconds'),
+        'duration_s': script.duration,
+        'torque_peak_nm': dict(zip(mechanism.actuated, peaks.tolist(), strict=True)),
+        'torque_rms_nm': dict(zip(mechanism.actuated, means.tolist(), strict=True)),
+    }
+
+
 def summarise(
     mechanism: Mechanism,
     script: Script,
@@ -172,7 +200,6 @@ def summarise(
     moving = (state.stamps >= 0.0) & (state.stamps <= script.duration)
     effort = state.effort[moving][:, state.columns(mechanism.actuated)]
     latency = (state.received - state.stamps) * 1e3
-    peaks, means = np.abs(effort).max(axis=0), np.sqrt((effort**2).mean(axis=0))
     lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
     multipliers = np.array(list(evaluation.contacts.values())).reshape(-1, len(state.stamps)).T
     contacts = multipliers[moving] * lengths
@@ -180,12 +207,7 @@ def summarise(
     largest = evaluation.peaks
     biting = np.linalg.norm(evaluation.bite, axis=1) > 0.0
     return Summary(
-        mechanism=mechanism.name,
-        motion=script.source,
-        started=datetime.datetime.fromtimestamp(record.start, datetime.UTC).isoformat(
-            ' ', 'seconds'
-        ),
-        duration_s=script.duration,
+        **common(mechanism, script, record.start, effort),
         cycles=len(state.stamps),
         rate_requested_hz=rate,
         rate_achieved_hz=publish_rate(state),
@@ -195,11 +217,9 @@ def summarise(
         latency_median_ms=float(np.median(latency)),
         latency_p99_ms=float(np.percentile(latency, 99.0)),
         latency_largest_ms=float(latency.max()),
-        torque_peak_nm=dict(zip(mechanism.actuated, peaks.tolist(), strict=True)),
         torque_peak_between_cycles_nm=dict(
             zip(mechanism.actuated, largest.torque.tolist(), strict=True)
         ),
-        torque_rms_nm=dict(zip(mechanism.actuated, means.tolist(), strict=True)),
         bite_frame=record.bite.frame,
         bite_force_peak_n=float(np.linalg.norm(record.bite.force, axis=1).max()),
         contact_force_peak_n={name: max(map(abs, extent)) for name, extent in ranges.items()},

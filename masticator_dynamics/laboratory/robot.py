@@ -29,7 +29,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics.demo import topics
-from masticator_dynamics.demo.closed_loop.health import Health
+from masticator_dynamics.demo.health import Health
 from masticator_dynamics.demo.mcap_file import Event
 from masticator_dynamics.demo.record import force_series, joint_series, since_start
 from masticator_dynamics.demo.recorder import LEAD, LEAD_PART, Recorder, trajectory_message

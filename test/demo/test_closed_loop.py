@@ -13,15 +13,14 @@ import yaml
 from by_the_clock import by_the_clock
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.demo.closed_loop.checks import TIMING, run_checks
-from masticator_dynamics.demo.closed_loop.evaluation import Pass, Tracking
-from masticator_dynamics.demo.closed_loop.health import Counts
-from masticator_dynamics.demo.closed_loop.record import ClosedLoopRecord
-from masticator_dynamics.demo.closed_loop.run import _NEEDED, COMPARISONS, RESULTS, run_closed_loop
-from masticator_dynamics.demo.closed_loop.setting import Setting
+from masticator_dynamics.demo.closed_loop import ClosedLoop
+from masticator_dynamics.demo.health import Counts
+from masticator_dynamics.demo.loop_checks import TIMING, run_checks
+from masticator_dynamics.demo.loop_run import COMPARISONS, NEEDED, RESULTS, run_closed_loop
 from masticator_dynamics.demo.mcap_file import read_mcap
-from masticator_dynamics.demo.record import ForceSeries, JointSeries
+from masticator_dynamics.demo.record import ClosedLoopRecord, ForceSeries, JointSeries
 from masticator_dynamics.demo.script import built_in_script
+from masticator_dynamics.demo.tracking import Pass, Tracking
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
@@ -29,7 +28,7 @@ from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.twin import load_food
 
 MISSING = [
-    name for names in _NEEDED.values() for name in names if importlib.util.find_spec(name) is None
+    name for names in NEEDED.values() for name in names if importlib.util.find_spec(name) is None
 ]
 # What late cycles lead to; a computer that keeps up is held to all of it.
 CONSEQUENCES = {'incisor tracked', 'feedforward pays', 'no fault reported'}
@@ -111,8 +110,8 @@ def test_motor_that_turns_the_wrong_way(tmp_path, capsys):
     drive['motor'] = drive['motor'] | {'direction': -drive['motor']['direction']}
     file = tmp_path / 'robot.yaml'
     file.write_text(yaml.safe_dump(content), encoding='utf-8')
-    setting = Setting(twin_drives=str(file))
-    code, shown = chew(tmp_path / 'results', capsys, setting=setting, strokes=1, compare=False)
+    loop = ClosedLoop(twin_drives=str(file))
+    code, shown = chew(tmp_path / 'results', capsys, loop=loop, strokes=1, compare=False)
     assert code == 1
     assert 'crank_3' in shown.err and 'drives' in shown.err
     assert 'Traceback' not in shown.err
@@ -123,14 +122,14 @@ def test_motor_that_turns_the_wrong_way(tmp_path, capsys):
 def test_rates_and_food_that_cannot_be(tmp_path):
     for rate in (0.0, -250.0, float('nan'), 300.0, 1000.0):
         with pytest.raises(InputError, match='Hz'):
-            Setting(rate=rate)
+            ClosedLoop(rate=rate)
     with pytest.raises(DescriptionError, match='stone'):
-        run_closed_loop(tmp_path / 'results', setting=Setting(food='stone'))
+        run_closed_loop(tmp_path / 'results', loop=ClosedLoop(food='stone'))
     assert not (tmp_path / 'results').exists()
 
 
 def test_both_sides_get_the_same_bus_and_rate(tmp_path):
-    files = Setting(rate=250.0).write_drives(tmp_path)
+    files = ClosedLoop(rate=250.0).write_drives(tmp_path)
     ours, twins = (load_drives(file) for file in files)
     shipped = load_drives('drives.yaml')
     assert ours.bus == twins.bus and ours.bus.interface == 'udp_multicast'

@@ -15,8 +15,7 @@ import yaml
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.demo import processes
-from masticator_dynamics.demo.closed_loop.session import logs, running_nodes
-from masticator_dynamics.demo.closed_loop.setting import Setting
+from masticator_dynamics.demo.closed_loop import ClosedLoop, logs, running_nodes
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.drives.rotors import with_rotors
@@ -50,9 +49,9 @@ def robot(ros_domain, tmp_path, monkeypatch):
     content['heartbeat']['timeout'] = content['command_timeout'] = 0.5  # s
     file = work / 'patient.yaml'
     file.write_text(yaml.safe_dump(content), encoding='utf-8')
-    setting = Setting(rate=50.0, commands=100.0, drives=str(file))
+    loop = ClosedLoop(rate=50.0, commands=100.0, drives=str(file))
     try:
-        with running_nodes(work, 'robot', mechanism, setting, dict(os.environ)):
+        with running_nodes(work, dict(os.environ), 'robot', mechanism, loop):
             yield mechanism
     finally:
         print(logs(work, ('robot',)))

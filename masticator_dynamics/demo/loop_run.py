@@ -4,24 +4,25 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from collections.abc import Sequence
 
 from masticator_dynamics.demo.checks import Check
-from masticator_dynamics.demo.closed_loop.checks import TIMING, run_checks
-from masticator_dynamics.demo.closed_loop.evaluation import Pass, track
-from masticator_dynamics.demo.closed_loop.in_process import STUDY_RESULTS, study_in_process
-from masticator_dynamics.demo.closed_loop.plot import plot_closed_loop
-from masticator_dynamics.demo.closed_loop.record import read_closed_loop
-from masticator_dynamics.demo.closed_loop.session import logs, record_pass
-from masticator_dynamics.demo.closed_loop.setting import Setting
-from masticator_dynamics.demo.closed_loop.summary import Summary, summarise
+from masticator_dynamics.demo.closed_loop import ClosedLoop, logs, running_nodes
+from masticator_dynamics.demo.loop_checks import TIMING, run_checks
+from masticator_dynamics.demo.loop_plot import plot_closed_loop
+from masticator_dynamics.demo.loop_summary import LoopSummary, summarise
 from masticator_dynamics.demo.output import check_packages, leave_results
 from masticator_dynamics.demo.processes import RunError
 from masticator_dynamics.demo.progress import Progress
+from masticator_dynamics.demo.record import read_closed_loop
 from masticator_dynamics.demo.run import PACKAGES
 from masticator_dynamics.demo.run_table import closed_loop_table
-from masticator_dynamics.demo.script import Script, built_in_script, recorded_script
+from masticator_dynamics.demo.script import Script, script_for
+from masticator_dynamics.demo.session import record_session
+from masticator_dynamics.demo.study import STUDY_RESULTS, study_in_process
+from masticator_dynamics.demo.tracking import Pass, track
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import InputError
@@ -35,7 +36,7 @@ RESULTS = (
     'closed_loop.txt', 'closed_loop.log',
 )  # fmt: skip
 COMPARISONS = (f'{ALONE}.mcap', *STUDY_RESULTS)
-_NEEDED = PACKAGES | {'drives': ('can', 'canopen')}
+NEEDED = PACKAGES | {'drives': ('can', 'canopen')}
 _WARM_UP_STEP = 1e-3  # s
 _STUDY = 'the same in one process, in simulated time'
 
@@ -45,7 +46,7 @@ def run_closed_loop(
     incisor: pathlib.Path | None = None,
     mechanism: str = 'masticator',
     *,
-    setting: Setting | None = None,
+    loop: ClosedLoop | None = None,
     strokes: int = 5,
     compare: bool = True,
 ) -> int:
@@ -63,7 +64,7 @@ def run_closed_loop(
     ----------
     output, incisor, mechanism, strokes
         As for :func:`masticator_dynamics.demo.run_demo`; the recorded force is not used.
-    setting : Setting, optional
+    loop : ClosedLoop, optional
         Rate, food and drives.
     compare : bool
         Chew a second time with the drives' position loops alone, and in simulated time with every
@@ -79,33 +80,39 @@ def run_closed_loop(
     MasticatorError
         For unusable input, or when a needed package is not installed.
     """
-    check_packages(_NEEDED)
-    setting = setting or Setting()
-    food = load_food(setting.food)
-    progress = Progress()
-    progress.stage('Loading the mechanism (the first time, compiling takes some minutes)')
-    model = Mechanism(with_rotors(mechanism, load_drives(setting.drives)))
-    script = recorded_script(model, incisor) if incisor else built_in_script(model, strokes)
-    _warm_up(model, food)
+    check_packages(NEEDED)
+    loop = loop or ClosedLoop()
+    food = load_food(loop.food)
     passes = {FORWARD: True} | ({ALONE: False} if compare else {})
-    results = (*RESULTS, *COMPARISONS) if compare else RESULTS
 
-    def produce(work: pathlib.Path) -> tuple[str, Sequence[Check]]:
+    def load() -> tuple[Mechanism, Script]:
+        model = Mechanism(with_rotors(mechanism, load_drives(loop.drives)))
+        script = script_for(model, incisor, strokes)
+        _warm_up(model, food)
+        return model, script
+
+    def produce(
+        work: pathlib.Path, model: Mechanism, script: Script, progress: Progress
+    ) -> tuple[str, Sequence[Check]]:
         for name, forward in passes.items():
             what = 'with feedforward' if forward else 'with PD alone, for comparison'
             progress.stage(f'Starting dynamics, drives and twin: {what}')
-            record_pass(work, name, model, script, setting, progress, forward_effort=forward)
+            nodes = functools.partial(
+                running_nodes, name=name, mechanism=model, loop=loop, forward_effort=forward
+            )
+            record_session(work, name, nodes, script, progress, '--drives')
         progress.stage('Checking and plotting')
         (work / 'closed_loop.log').write_text(logs(work, tuple(passes)), encoding='utf-8')
-        summary = _judge(work, model, script, setting, compare)
+        summary = _judge(work, model, script, loop, compare)
         text = summary.as_text()
         if compare:
             progress.stage('The same in simulated time, with ever more feedforward')
-            text += f'\n{_STUDY}\n{study_in_process(work, script, setting, progress)}\n'
+            text += f'\n{_STUDY}\n{study_in_process(work, script, loop, progress)}\n'
         (work / 'closed_loop.txt').write_text(text, encoding='utf-8')
         return text, summary.checks
 
-    return leave_results(output, results, TIMING, progress, produce)
+    results = (*RESULTS, *COMPARISONS) if compare else RESULTS
+    return leave_results(output, results, TIMING, load, produce)
 
 
 def _warm_up(model: Mechanism, food: Food) -> None:
@@ -116,15 +123,15 @@ def _warm_up(model: Mechanism, food: Food) -> None:
 
 
 def _judge(
-    work: pathlib.Path, model: Mechanism, script: Script, setting: Setting, compare: bool
-) -> Summary:
+    work: pathlib.Path, model: Mechanism, script: Script, loop: ClosedLoop, compare: bool
+) -> LoopSummary:
     """Evaluate the records and write everything derived from them beside them."""
     forward = _pass(work / f'{FORWARD}.mcap', model, script)
     alone = _pass(work / f'{ALONE}.mcap', model, script) if compare else None
-    checks = run_checks(script, load_food(setting.food), forward, alone, setting.rate)
-    summary = summarise(model, script, setting, forward, alone, checks)
+    checks = run_checks(script, load_food(loop.food), forward, alone, loop.rate)
+    summary = summarise(model, script, loop, forward, alone, checks)
     write_table(str(work / 'closed_loop.csv'), *closed_loop_table(model, script, forward, alone))
-    plot_closed_loop(work / 'closed_loop.png', model, script, setting, forward, alone)
+    plot_closed_loop(work / 'closed_loop.png', model, script, loop, forward, alone)
     (work / 'closed_loop.json').write_text(summary.as_json(), encoding='utf-8')
     return summary
 

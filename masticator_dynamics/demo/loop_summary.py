@@ -5,27 +5,22 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 
 import numpy as np
 
 from masticator_dynamics.demo.checks import Check
-from masticator_dynamics.demo.closed_loop.checks import achieved_rate
-from masticator_dynamics.demo.closed_loop.evaluation import Pass, during
-from masticator_dynamics.demo.closed_loop.setting import Setting
+from masticator_dynamics.demo.closed_loop import ClosedLoop
+from masticator_dynamics.demo.loop_checks import achieved_rate
 from masticator_dynamics.demo.script import Script
-from masticator_dynamics.demo.summary import Judged, aligned, torque_table, verdicts
+from masticator_dynamics.demo.summary import Judged, aligned, common, torque_table, verdicts
+from masticator_dynamics.demo.tracking import Pass, during
 from masticator_dynamics.mechanism import Mechanism
 
 
 @dataclasses.dataclass(frozen=True)
-class Summary(Judged):
-    """Numbers of a run; every name carries its unit."""
+class LoopSummary(Judged):
+    """Numbers of a run in closed loop."""
 
-    mechanism: str
-    motion: str
-    started: str
-    duration_s: float
     food: str
     bus: str
     cycle_rate_requested_hz: float
@@ -77,11 +72,11 @@ class Summary(Judged):
 def summarise(
     mechanism: Mechanism,
     script: Script,
-    setting: Setting,
+    loop: ClosedLoop,
     forward: Pass,
     alone: Pass | None,
     checks: tuple[Check, ...],
-) -> Summary:
+) -> LoopSummary:
     """Collect the numbers of a run; torques are those of the motors during the motion.
 
     Parameters
@@ -90,7 +85,7 @@ def summarise(
         What moved.
     script : Script
         What was played.
-    setting : Setting
+    loop : ClosedLoop
         Food, rate and drives.
     forward, alone : Pass
         With feedforward efforts and, where there is such a pass, by PD control alone.
@@ -100,18 +95,12 @@ def summarise(
     record, tracking = forward.record, forward.tracking
     drives = during(script, record.drives)
     effort = drives.effort[:, drives.columns(mechanism.actuated)]
-    late = jitter(drives.stamps, setting.rate) * 1e6
-    peaks, means = np.abs(effort).max(axis=0), np.sqrt((effort**2).mean(axis=0))
-    return Summary(
-        mechanism=mechanism.name,
-        motion=script.source,
-        started=datetime.datetime.fromtimestamp(record.start, datetime.UTC).isoformat(
-            ' ', 'seconds'
-        ),
-        duration_s=script.duration,
-        food=setting.food,
+    late = jitter(drives.stamps, loop.rate) * 1e6
+    return LoopSummary(
+        **common(mechanism, script, record.start, effort),
+        food=loop.food,
         bus='CAN over UDP multicast',
-        cycle_rate_requested_hz=setting.rate,
+        cycle_rate_requested_hz=loop.rate,
         cycle_rate_achieved_hz=achieved_rate(script, record.drives),
         cycle_jitter_median_us=float(np.median(np.abs(late))),
         cycle_jitter_p99_us=float(np.percentile(np.abs(late), 99.0)),
@@ -127,8 +116,6 @@ def summarise(
         feedforward_factor=None if alone is None else alone.tracking.rms / tracking.rms,
         closure_largest_mm=float(tracking.closure.max()) * 1e3,
         bite_force_peak_n=float(np.linalg.norm(record.bite.force, axis=1).max()),
-        torque_peak_nm=dict(zip(mechanism.actuated, peaks.tolist(), strict=True)),
-        torque_rms_nm=dict(zip(mechanism.actuated, means.tolist(), strict=True)),
         checks=checks,
     )
 

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from masticator_dynamics.demo.checks import EFFORT_TOLERANCE, Check, lost
-from masticator_dynamics.demo.closed_loop.evaluation import Pass, Tracking, during
-from masticator_dynamics.demo.closed_loop.record import ClosedLoopRecord
-from masticator_dynamics.demo.record import JointSeries
+from masticator_dynamics.demo.checks import EFFORT_TOLERANCE, Check, lost, no_fault, whole_motion
+from masticator_dynamics.demo.record import ClosedLoopRecord, JointSeries
 from masticator_dynamics.demo.script import Script
+from masticator_dynamics.demo.tracking import Pass, Tracking, during
 from masticator_dynamics.twin.food import Food
 
 TRACKING_RMS, TRACKING_LARGEST = 0.1e-3, 0.5e-3  # m, of the incisor
@@ -43,7 +42,7 @@ def run_checks(
         _cycle_rate(script, records, rate),
         _in_time(records),
         _real_time(records),
-        _whole_motion(script, record),
+        whole_motion(script, record.truth, record.drives, record.feedforward),
         Check(
             'torques as expected',
             tracking.effort_error <= EFFORT_TOLERANCE,
@@ -55,7 +54,7 @@ def run_checks(
         _loops(tracking, record.delays.missed),
         _bitten(food, record),
         _at_home(tracking),
-        _no_fault(records),
+        no_fault([fault for one in records for fault in one.faults]),
     )
 
 
@@ -96,16 +95,6 @@ def _real_time(records: Sequence[ClosedLoopRecord]) -> Check:
         given_up == 0.0 and skipped == 0,
         f'the mechanism stood still for {given_up:g} s, the dynamics node skipped {skipped} cycles',
     )
-
-
-def _whole_motion(script: Script, record: ClosedLoopRecord) -> Check:
-    """The record covers the motion; without it the other checks would judge a part only."""
-    both = record.truth, record.drives, record.feedforward
-    first = max(float(series.stamps[0]) for series in both)
-    last = min(float(series.stamps[-1]) for series in both)
-    covered = first <= 0.0 and last >= script.duration
-    detail = f'{first:.2f} s to {last:.2f} s of a motion of {script.duration:.2f} s'
-    return Check('whole motion recorded', covered, detail)
 
 
 def _tracked(tracking: Tracking) -> Check:
@@ -153,8 +142,3 @@ def _at_home(tracking: Tracking) -> Check:
         away <= REST_TOLERANCE,
         f'incisor {away * 1e3:.3f} mm from where the motion began (limit {REST_TOLERANCE * 1e3:g})',
     )
-
-
-def _no_fault(records: Sequence[ClosedLoopRecord]) -> Check:
-    faults = [fault for record in records for fault in record.faults]
-    return Check('no fault reported', not faults, '; '.join(faults) or 'none')

@@ -1,90 +1,87 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One pass: all processes of the loop, until the record is there, or why it is not."""
+"""What the closed loop is made of: food, drives, and the nodes that it runs."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import pathlib
 from collections.abc import Iterator
 
-from masticator_dynamics.demo.closed_loop.setting import Setting
-from masticator_dynamics.demo.processes import (
-    Child,
-    Parameters,
-    node_arguments,
-    ros_environment,
-    stopped_at_the_end,
-)
-from masticator_dynamics.demo.progress import Progress
-from masticator_dynamics.demo.script import BITE_TIMEOUT, Script
-from masticator_dynamics.demo.session import supervise
+import yaml
+
+from masticator_dynamics.demo.processes import Child, Parameters, node_arguments, stopped_at_the_end
+from masticator_dynamics.demo.script import BITE_TIMEOUT
+from masticator_dynamics.drives.simulated_bus import free_port, on_simulated_bus
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 
-PLAYER_MODULE = 'masticator_dynamics.demo.closed_loop.player'
+DYNAMICS_RATE = 500.0  # Hz, of the dynamics node and of what the twin publishes
+_RATES = (50.0, 500.0)  # Hz
+_STEPS_PER_SECOND = 2000  # of the simulated servos; a cycle must be a whole number of them
 NODES = ('twin', 'servo_drives', 'dynamics')
 # What the nodes log when they are active.
 _READY = {'twin': 'simulating ', 'servo_drives': 'drives of ', 'dynamics': 'efforts of '}
 
 
-def record_pass(
-    work: pathlib.Path,
-    name: str,
-    mechanism: Mechanism,
-    script: Script,
-    setting: Setting,
-    progress: Progress,
-    *,
-    forward_effort: bool = True,
-) -> pathlib.Path:
-    """Chew once with processes of its own, and record.
+@dataclasses.dataclass(frozen=True)
+class ClosedLoop:
+    """Simulated drives and food of all passes of a demo.
 
-    Parameters
+    Attributes
     ----------
-    work : pathlib.Path
-        Folder for logs and the record.
-    name : str
-        Of the pass: its files begin with it.
-    forward_effort : bool
-        Efforts go to the drives; else positions alone.
-
-    Returns
-    -------
-    pathlib.Path
-        The MCAP file.
+    rate : float
+        Hz, cycles of the drives.
+    food : str
+        Name of a shipped food, or path.
+    drives : str
+        Drives file, as for node `servo_drives`; the bus is replaced by one of this machine.
+    twin_drives : str
+        The same for the twin: a robot that is not as its file says. Empty: as ``drives``.
+    commands : float
+        Hz, of node dynamics and of what the twin publishes.
 
     Raises
     ------
-    RunError
-        When a process ends early or does not get on, or the drives stop.
+    InputError
+        For a rate that the drives cannot have.
     """
-    record, script_file = work / f'{name}.mcap', work / 'script.npz'
-    script.save(script_file)
-    environment = ros_environment(work / 'ros_log')
-    with running_nodes(
-        work, name, mechanism, setting, environment, forward_effort=forward_effort
-    ) as children:
-        # While servo_drives stops the drives, dynamics commands and the twin moves them.
-        nodes = list(reversed(children))
-        player = Child(
-            'player',
-            ['-m', PLAYER_MODULE, '--script', str(script_file), '--record', str(record)],
-            environment,
-            work / f'{name}_player.log',
-            reports=True,
-        )
-        children.append(player)
-        supervise(nodes, player, script.duration, progress)
-    return record
+
+    rate: float = 250.0
+    food: str = 'soft'
+    drives: str = 'drives.yaml'
+    twin_drives: str = ''
+    commands: float = DYNAMICS_RATE
+
+    def __post_init__(self) -> None:
+        """Refuse a rate that cannot be."""
+        low, high = _RATES
+        steps = _STEPS_PER_SECOND / self.rate if self.rate > 0.0 else 0.5
+        if not low <= self.rate <= high or abs(steps - round(steps)) > 1e-9:
+            raise InputError(
+                f'the drives cannot run at {self.rate:g} Hz: {low:g} to {high:g} Hz with a period '
+                f'of whole half milliseconds, such as 250 or 500'
+            )
+
+    def write_drives(self, folder: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
+        """Drives files of node `servo_drives` and of the twin, on a bus of their own."""
+        port = free_port()
+        files = folder / 'drives.yaml', folder / 'twin_drives.yaml'
+        for file, source in zip(files, (self.drives, self.twin_drives or self.drives), strict=True):
+            content = yaml.safe_load(on_simulated_bus(source, port))
+            content['cycle_rate'] = self.rate
+            file.write_text(yaml.safe_dump(content, sort_keys=False), encoding='utf-8')
+        return files
 
 
 @contextlib.contextmanager
 def running_nodes(
     work: pathlib.Path,
+    environment: dict[str, str],
     name: str,
     mechanism: Mechanism,
-    setting: Setting,
-    environment: dict[str, str],
+    loop: ClosedLoop,
     *,
     forward_effort: bool = True,
 ) -> Iterator[list[Child]]:
@@ -94,14 +91,14 @@ def running_nodes(
     ----------
     work : pathlib.Path
         Folder of the drives files.
+    environment : dict
+        Of the processes.
     name : str
         Of the pass; the names of its log files begin with it.
     mechanism : Mechanism
         What moves.
-    setting : Setting
+    loop : ClosedLoop
         Food, rate and drives.
-    environment : dict
-        Of the processes.
     forward_effort : bool
         Whether the drives get the feedforward efforts.
 
@@ -115,16 +112,16 @@ def running_nodes(
     RunError
         When one ends early or does not get ready.
     """
-    drives, twin_drives = setting.write_drives(work)
+    drives, twin_drives = loop.write_drives(work)
     file: Parameters = {'mechanism': str(mechanism.description.file)}
     parameters: dict[str, Parameters] = {
         'twin': {
-            'drives': str(twin_drives), 'food': setting.food, 'rate': setting.commands,
+            'drives': str(twin_drives), 'food': loop.food, 'rate': loop.commands,
         },
         'servo_drives': {'drives': str(drives), 'forward_effort': forward_effort},
         'dynamics': {
             'drives': str(drives),
-            'rate': setting.commands, 'bite_force.timeout': BITE_TIMEOUT,
+            'rate': loop.commands, 'bite_force.timeout': BITE_TIMEOUT,
             'publish_joint_states': False, 'visual_rate': 10.0,
         },
     }  # fmt: skip

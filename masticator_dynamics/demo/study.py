@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pathlib
 
-from masticator_dynamics.demo.closed_loop.setting import Setting
+from masticator_dynamics.demo.closed_loop import ClosedLoop
 from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.files.tables import write_table
@@ -18,7 +18,7 @@ STUDY_RESULTS = ('closed_loop_study.csv', 'closed_loop_study.png')
 
 
 def study_in_process(
-    work: pathlib.Path, script: Script, setting: Setting, progress: Progress
+    work: pathlib.Path, script: Script, loop: ClosedLoop, progress: Progress
 ) -> str:
     """Run motion, food and drives of a demo with each kind of feedforward, in simulated time.
 
@@ -30,7 +30,7 @@ def study_in_process(
         Folder of the results.
     script : Script
         The motion.
-    setting : Setting
+    loop : ClosedLoop
         Food, rate and drives.
     progress : Progress
         Shows how far the runs are.
@@ -40,9 +40,7 @@ def study_in_process(
     str
         The table, for people.
     """
-    same = study.Setting.shipped(
-        script.path, setting.food, setting.rate, drives_file=setting.drives
-    )
+    same = study.Setting.shipped(script.path, loop.food, loop.rate, drives_file=loop.drives)
     whole = len(Kind) * script.duration
     result = study.study_feedforward(
         same, progress=lambda share: progress.motion(share * whole, whole)
