@@ -416,12 +416,10 @@ class Mechanism(Evaluator):
         InputError
             For an unknown frame or a wrong shape.
         """
-        rotation = self.frame_pose(motion, axes or self.description.base).rotation
-        origin = self.frame_pose(motion, self.description.platform).position
-        arm = self.frame_pose(motion, point or self.description.platform).position - origin
-        force_in_base = rotation @ three_numbers(force, 'force')
-        torque_in_base = rotation @ three_numbers(torque, 'torque')
-        return np.concatenate([force_in_base, torque_in_base + np.cross(arm, force_in_base)])
+        from masticator_dynamics.frames import wrenches_on_platform
+
+        given = np.concatenate([three_numbers(force, 'force'), three_numbers(torque, 'torque')])
+        return wrenches_on_platform(self, motion.q, given, axes, point)
 
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
         """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.

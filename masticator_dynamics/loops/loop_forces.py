@@ -12,6 +12,7 @@ from masticator_dynamics.engine.constraint import Constraint, points, wrenches
 from masticator_dynamics.engine.descent import Loops
 from masticator_dynamics.engine.redundancy import ROUNDING
 from masticator_dynamics.engine.tree import TreePoses
+from masticator_dynamics.frames import shifted
 from masticator_dynamics.model import Model
 
 
@@ -113,8 +114,7 @@ class LoopForces:
             return np.zeros(6)
         sign = 1.0 if frame.body == constraint.body_b else -1.0
         arm = points(poses, constraint)[1] - poses.point(frame.body, frame.position)
-        force = sign * wrench[:3]
-        return np.concatenate([force, sign * wrench[3:] + np.cross(arm, force)])
+        return shifted(sign * wrench, arm)
 
     def _shares(
         self, q: FloatArray, multipliers: FloatArray

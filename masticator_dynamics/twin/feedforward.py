@@ -9,7 +9,7 @@ import enum
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.frames import frame_poses
+from masticator_dynamics.frames import wrenches_on_platform
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.twin.chain import Feedforward, Reference
 
@@ -42,12 +42,11 @@ def feedforward(kind: Kind, mechanism: Mechanism, reference: Reference, bitten: 
     if kind is Kind.GRAVITY:
         gravity = mechanism.feedforward_batch(reference.y).actuated
         return lambda cycle, force: gravity[cycle]
-    tooth, _ = frame_poses(mechanism, reference.q, bitten)
-    origin, _ = frame_poses(mechanism, reference.q, mechanism.description.platform)
     friction = kind is Kind.FRICTION
 
     def full(cycle: int, force: FloatArray) -> FloatArray:
-        wrench = np.concatenate([force, np.cross(tooth[cycle] - origin[cycle], force)])
+        given = np.concatenate([force, np.zeros(3)])
+        wrench = wrenches_on_platform(mechanism, reference.q[cycle], given, point=bitten)
         y, y_dot, y_ddot = reference.y[cycle], reference.y_dot[cycle], reference.y_ddot[cycle]
         return mechanism.feedforward(y, y_dot, y_ddot, wrench, friction=friction).actuated
 

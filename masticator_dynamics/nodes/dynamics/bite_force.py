@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.frames import turned, wrenches_on_platform
 
 COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 LARGEST = 1e6  # N and N m; more is no measurement and would drown all else in rounding
@@ -18,12 +17,11 @@ LARGEST = 1e6  # N and N m; more is no measurement and would drown all else in r
 
 @dataclasses.dataclass(frozen=True)
 class MeasuredWrench:
-    """Force and torque (3,) each, of the environment, in the axes of ``frame``."""
+    """Force and torque (6,) of the environment, in the axes of ``frame``, N and N m."""
 
     frame: str
     time: int  # ns, when it was measured
-    force: FloatArray
-    torque: FloatArray
+    wrench: FloatArray
 
 
 class MeasuredWrenches:
@@ -75,7 +73,7 @@ class MeasuredWrenches:
                 raise InputError(f'{name} is {value} {unit}, not a number up to {LARGEST:g}')
         # A stamp from the future (unsynchronised clocks) must not keep a force alive.
         time = min(stamp, received) if stamp else received
-        self._newest[self._place(frame)] = MeasuredWrench(frame, time, wrench[:3], wrench[3:])
+        self._newest[self._place(frame)] = MeasuredWrench(frame, time, wrench)
 
     def _place(self, frame: str) -> str:
         """Measurements of one place replace one another."""
@@ -105,11 +103,8 @@ class MeasuredWrenches:
 
     def on_links(self, measured: list[MeasuredWrench], q: FloatArray) -> dict[str, FloatArray]:
         """Wrenches (6,) in base axes about the links' origins, at tree positions (n_q,)."""
-        rotated = {}
-        for one in measured:
-            _, rotation = self._mechanism.frame_chain(one.frame).poses(q)
-            rotated[one.frame] = np.concatenate([rotation @ one.force, rotation @ one.torque])
-        return rotated
+        chain = self._mechanism.frame_chain
+        return {m.frame: turned(m.wrench, chain(m.frame).poses(q)[1]) for m in measured}
 
 
 class BiteForce(MeasuredWrenches):
@@ -128,18 +123,5 @@ class BiteForce(MeasuredWrenches):
 
     def on_platform(self, measured: MeasuredWrench, q: FloatArray) -> FloatArray:
         """Wrench (6,) in base axes about the platform's origin, at tree positions (n_q,)."""
-        point_frame = self.point_frame or measured.frame
-        platform = self._mechanism.description.platform
-        chain = self._mechanism.frame_chain
-        point, rotation = chain(measured.frame).poses(q)
-        if point_frame != measured.frame:
-            point, _ = chain(point_frame).poses(q)
-        arm = point - chain(platform).poses(q)[0]
-        force = rotation @ measured.force
-        wrench = np.empty(6)
-        wrench[:3] = force
-        wrench[3:] = rotation @ measured.torque
-        wrench[3] += arm[1] * force[2] - arm[2] * force[1]
-        wrench[4] += arm[2] * force[0] - arm[0] * force[2]
-        wrench[5] += arm[0] * force[1] - arm[1] * force[0]
-        return wrench
+        point = self.point_frame or measured.frame
+        return wrenches_on_platform(self._mechanism, q, measured.wrench, measured.frame, point)
