@@ -9,7 +9,6 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.analysis.actuated_kernels import fit
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.errors import (
     ClosureError,
@@ -19,6 +18,7 @@ from masticator_dynamics.errors import (
     SingularityError,
 )
 from masticator_dynamics.results import Evaluator, Motion
+from masticator_dynamics.traced.small_functions import least_squares
 
 ITERATIONS = 100
 LARGEST_CHANGE = 0.3  # of an actuated joint in one step, rad; of its home travel when sliding
@@ -158,7 +158,7 @@ class ActuatedFit:
     Parameters
     ----------
     mechanism : Mechanism
-        Holds scratch memory, as this does: for one thread alone.
+        Holds scratch memory: for one thread alone.
     used : (n_u,) array of bool, optional
         The actuated joints that count; all of them unless told.
     """
@@ -168,11 +168,13 @@ class ActuatedFit:
         self._used = np.ones(len(mechanism.actuated), bool) if used is None else used
         self._actuated = mechanism.actuated_rows[self._used]
         self._scale = _scales(mechanism)[self._used]
-        self._position, self._tangent = (mechanism.slices[f] for f in ('position', 'tangent'))
+        self._position = mechanism.slices['position']
         at_home = mechanism.jacobian_actuated_from_independent(mechanism.home)[self._used]
         self._usual = np.linalg.norm(at_home / self._scale[:, None], axis=0)
-        count, freedoms = len(self._actuated), len(mechanism.independent)
-        self._scratch = np.zeros((2 * count + freedoms, freedoms))
+        freedoms = np.arange(len(mechanism.independent))
+        first = mechanism.slices['tangent'].start + len(freedoms) * self._actuated
+        self._places = (first[:, None] + freedoms).ravel()  # of the Jacobian in a row
+        self._fitted = least_squares(self._scale, self._usual)
         self._home = mechanism.home.given(), mechanism.home.row()
         self._left = 0  # poses that may still be solved
 
@@ -203,8 +205,8 @@ class ActuatedFit:
 
     def independent(self, motion: Motion, u_dot: FloatArray) -> FloatArray | None:
         """Independent velocities (n_y,); None where the actuated ones do not determine them."""
-        answer = np.empty(len(self._mechanism.independent))
-        return None if self._fit(motion.row(), u_dot, answer) < 0.0 else answer
+        step, change = self._fit(motion.row(), u_dot)
+        return None if change < 0.0 else step
 
     def linear(self, row: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Step (n_y,) from a row of the engine towards a target (n_u,), and what it leaves (n_u,).
@@ -223,22 +225,21 @@ class ActuatedFit:
         return np.asarray(left * self._scale[:, None] / self._scale)
 
     def _jacobian(self, row: FloatArray) -> FloatArray:
-        tangent = row[self._tangent]
-        return tangent.reshape(-1, len(self._usual))[self._actuated]
+        return row[self._places].reshape(-1, len(self._usual))
 
     def _step(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
         """Step (n_y,) towards an error (n_u,) of positions, and how far it moves the actuators."""
-        step = np.empty(len(self._mechanism.independent))
-        change = self._fit(row, error, step)
+        step, change = self._fit(row, error)
         if change < 0.0:  # the least of all that fit
             jacobian = self._jacobian(row) / self._scale[:, None]
             step[:] = np.linalg.lstsq(jacobian, error / self._scale, rcond=None)[0]
             change = float(np.abs(jacobian @ step).max())
         return step, change
 
-    def _fit(self, row: FloatArray, error: FloatArray, answer: FloatArray) -> float:
-        tangent = row[self._tangent]
-        return fit(tangent, self._actuated, self._scale, self._usual, error, answer, self._scratch)
+    def _fit(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
+        """Step (n_y,), and how far it moves the actuators; negative: none is determined."""
+        told = self._fitted(np.concatenate([row[self._places], error]))
+        return told[1:], told.item(0)
 
     def _reachable(
         self, given: FloatArray, row: FloatArray, step: FloatArray

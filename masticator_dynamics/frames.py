@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
-from masticator_dynamics.engine.chain import walk
 from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.model import Model
+from masticator_dynamics.traced.small_functions import SmallFunction, poses
 
 
 class FrameChain:
@@ -36,12 +36,9 @@ class FrameChain:
 
     def __init__(self, mechanism: Model, frame: str):
         end, tree = check_frame(mechanism, frame), mechanism.structure.tree
-        joints = sorted(tree.supports(end.body))  # parents stand before children
-        placements = [*(tree.placements[j] for j in joints), end]
-        self._joints = np.array(joints, dtype=np.int64)
-        self._slides = np.array([tree.joints[j].type == 'prismatic' for j in joints], dtype=bool)
-        self._offsets = np.array([placement.position for placement in placements])
-        self._turns = np.array([placement.rotation for placement in placements])
+        self._end, self._joints = end, sorted(tree.supports(end.body))
+        self._slides = np.array([tree.joints[j].type == 'prismatic' for j in self._joints], bool)
+        self._poses = mechanism.made(_body_poses)
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Poses of the frame in the base.
@@ -58,9 +55,7 @@ class FrameChain:
         rotations : array, shape (..., 3, 3)
             From the frame's axes to the base's.
         """
-        position, rotation, _, _ = self._walk(q)
-        shape = q.shape[:-1]
-        return position.reshape(*shape, 3), rotation.reshape(*shape, 3, 3)
+        return self._frame(self._bodies(q))
 
     def jacobians(self, q: FloatArray, tangent: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Positions (N, 3) of the frame's origin and its velocity per independent velocity.
@@ -90,22 +85,30 @@ class FrameChain:
 
         The velocities are by tree index, for the joints between base and frame, in base axes.
         """
-        position, _, origins, axes = self._walk(q)
+        bodies = self._bodies(q)
+        position, _ = self._frame(bodies)
+        carriers = bodies[:, self._joints]
+        axes, origins = carriers[:, :, :3, 2], carriers[:, :, 3]
         arms = position[:, None] - origins
         rates = np.where(self._slides[:, None], axes, np.cross(axes, arms))
-        return position, {int(j): rates[:, k] for k, j in enumerate(self._joints)}
+        return position, {j: rates[:, k] for k, j in enumerate(self._joints)}
 
-    def _walk(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Positions and rotations of the frame; origins and axes of the joints on the way."""
-        # A copy: one type of array, whatever is given, is compiled for.
-        rows = np.array(q, dtype=float, order='C').reshape(-1, q.shape[-1])
-        position, rotation = np.empty((len(rows), 3)), np.empty((len(rows), 3, 3))
-        origins, axes = np.empty((2, len(rows), len(self._joints), 3))
-        walk(
-            self._joints, self._slides, self._offsets, self._turns, rows,
-            position, rotation, origins, axes,
-        )  # fmt: skip
-        return position, rotation, origins, axes
+    def _bodies(self, q: FloatArray) -> FloatArray:
+        """Axes of all bodies, by rows, and below them their origins (..., n_q, 4, 3), base axes."""
+        return self._poses(q).reshape(*q.shape, 4, 3)
+
+    def _frame(self, bodies: FloatArray) -> tuple[FloatArray, FloatArray]:
+        end, rows = self._end, bodies.shape[:-3]
+        if end.body < 0:
+            turns = np.broadcast_to(end.rotation, (*rows, 3, 3))
+            return np.broadcast_to(end.position, (*rows, 3)).copy(), turns.copy()
+        body = bodies[..., end.body, :, :]
+        turns = body[..., :3, :]
+        return turns @ end.position + body[..., 3, :], turns @ end.rotation
+
+
+def _body_poses(mechanism: Model) -> SmallFunction:
+    return poses(mechanism.structure.tree)
 
 
 class _Chains(dict[str, FrameChain]):

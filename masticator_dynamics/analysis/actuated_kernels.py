@@ -43,54 +43,6 @@ _ON_THE_LINE = 1e-6  # of a rod's length
 
 
 @entry_point
-def fit(tangent, actuated, scale, usual, error, answer, scratch):
-    """Solve for independent velocities (k,) that fit actuated ones (u,) best.
-
-    Parameters
-    ----------
-    tangent : array, shape (n * k,)
-        Tree velocities per independent velocity.
-    actuated : array of int, shape (u,)
-    scale : array, shape (u,)
-        Unit of each actuated velocity.
-    usual : array, shape (k,)
-        Norms of the columns of the actuated Jacobian, in these units, at home: the yardstick.
-    error : array, shape (u,)
-        Wanted actuated velocities.
-    answer : array, shape (k,)
-    scratch : array, shape (2 u + k, k)
-
-    Returns
-    -------
-    float
-        Largest actuated velocity of the answer in its unit; -1 where none is determined.
-    """
-    count, columns = len(actuated), len(answer)
-    basis, triangle = scratch[:count], scratch[count : count + columns]
-    jacobian = scratch[count + columns :]
-    for a in range(count):
-        for c in range(columns):
-            jacobian[a, c] = tangent[actuated[a] * columns + c] / scale[a]
-            basis[a, c] = jacobian[a, c]
-    if not _orthonormalise(basis, triangle, usual, count, columns):
-        return -1.0
-    for c in range(columns - 1, -1, -1):
-        value = 0.0
-        for a in range(count):
-            value += basis[a, c] * error[a] / scale[a]
-        for d in range(c + 1, columns):
-            value -= triangle[c, d] * answer[d]
-        answer[c] = value / triangle[c, c]
-    largest = 0.0
-    for a in range(count):
-        value = 0.0
-        for c in range(columns):
-            value += jacobian[a, c] * answer[c]
-        largest = max(largest, abs(value))
-    return largest
-
-
-@entry_point
 def actuated_inertia(links, rods, actuated, motors, usual, scratch, q, tangent, inertia):
     """Inertia matrices (N, u, u) of positions (N, n) and tangents (N, n, k).
 

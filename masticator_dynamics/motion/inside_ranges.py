@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.ndimage
-from scipy.optimize import minimize
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
@@ -52,6 +50,7 @@ def _nearest_inside(
     follower: LeastContactMotion, pose: FloatArray, target: FloatArray
 ) -> FloatArray:
     """Pose (n,) inside all ranges whose frame is nearest to a target (3,); else the one given."""
+    from scipy.optimize import minimize  # only here: it takes long to import
 
     def at(moved: FloatArray) -> FloatArray:
         return np.asarray(pose + moved / (_MM * follower.scale))
@@ -80,12 +79,14 @@ def _nearest_inside(
 
 def _spread(corrections: FloatArray, times: FloatArray) -> FloatArray:
     """Smooth curves (N, n) that are no smaller than corrections (N, n), and nothing far away."""
+    from scipy import ndimage  # only here: it takes long to import
+
     reach = max(1, round(_SPREAD / (2.0 * float(np.median(np.diff(times))))))
     window = np.hanning(2 * reach + 3)[1:-1]
     window /= window.sum()
 
     def envelope(sizes: FloatArray) -> FloatArray:
-        raised = scipy.ndimage.maximum_filter1d(sizes, 2 * reach + 1, axis=0, mode='nearest')
-        return np.asarray(scipy.ndimage.convolve1d(raised, window, axis=0, mode='nearest'))
+        raised = ndimage.maximum_filter1d(sizes, 2 * reach + 1, axis=0, mode='nearest')
+        return np.asarray(ndimage.convolve1d(raised, window, axis=0, mode='nearest'))
 
     return envelope(np.maximum(corrections, 0.0)) - envelope(np.maximum(-corrections, 0.0))

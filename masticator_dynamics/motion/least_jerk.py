@@ -4,7 +4,6 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solveh_banded
 
 from masticator_dynamics.engine.arrays import FloatArray
 
@@ -55,20 +54,24 @@ def least_jerk_derivatives(
     derivatives = np.where(known[:, :, None], derivatives, 0.0)
     if known.all():
         return derivatives
-    band, load = _normal_equations(np.diff(times), positions, derivatives)
-    _keep_known(band, load, known.ravel())
+    diagonal, upper, load = _normal_equations(np.diff(times), positions, derivatives)
+    # Known unknowns are taken out of the system: their equation becomes increment = 0.
+    free = (~known).astype(float)
+    diagonal *= free[:, :, None] * free[:, None, :]
+    diagonal[:, [0, 1], [0, 1]] += known
     # Rows differ by powers of the segment length: bring the diagonal to one first.
-    scale = 1.0 / np.sqrt(band[0])
-    for offset in range(4):
-        band[offset, : len(scale) - offset] *= scale[: len(scale) - offset] * scale[offset:]
-    free = scale[:, None] * solveh_banded(band, scale[:, None] * load, lower=True)
-    return np.where(known[:, :, None], derivatives, free.reshape(derivatives.shape))
+    scale = 1.0 / np.sqrt(diagonal[:, [0, 1], [0, 1]])
+    diagonal *= scale[:, :, None] * scale[:, None, :]
+    scale *= free
+    upper *= scale[:-1, :, None] * scale[1:, None, :]
+    found = scale[:, :, None] * _solve_blocks(diagonal, upper, scale[:, :, None] * load)
+    return np.where(known[:, :, None], derivatives, found)
 
 
 def _normal_equations(
     steps: FloatArray, positions: FloatArray, derivatives: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Lower band (4, 2N) and right side (2N, n) of the stationarity of the jerk integral."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Stationarity of the jerk integral: blocks (N, 2, 2), (N - 1, 2, 2), right side (N, 2, n)."""
     ones = np.ones_like(steps)
     scale = np.stack([ones, steps, steps**2, ones, steps, steps**2], axis=1)
     energy = _JERK_ENERGY * scale[:, :, None] * scale[:, None, :] / steps[:, None, None] ** 5
@@ -76,22 +79,43 @@ def _normal_equations(
     moved = np.diff(positions, axis=0)[:, None]
     ends = np.concatenate([0.0 * moved, derivatives[:-1], moved, derivatives[1:]], axis=1)
     gradient = energy @ ends
-    unknowns = [1, 2, 4, 5]
-    hessian = energy[:, unknowns][:, :, unknowns]
-    size = 2 * len(positions)
-    band = np.zeros((4, size))
-    load = np.zeros((size, positions.shape[1]))
-    for i in range(4):
-        load[i : i + 2 * len(steps) : 2] -= gradient[:, unknowns[i]]
-        for j in range(i + 1):
-            band[i - j, j : j + 2 * len(steps) : 2] += hessian[:, i, j]
-    return band, load
+    diagonal, load = np.zeros((len(positions), 2, 2)), np.zeros_like(derivatives)
+    diagonal[:-1] += energy[:, 1:3, 1:3]
+    diagonal[1:] += energy[:, 4:6, 4:6]
+    load[:-1] -= gradient[:, 1:3]
+    load[1:] -= gradient[:, 4:6]
+    return diagonal, energy[:, 1:3, 4:6], load
 
 
-def _keep_known(band: FloatArray, load: FloatArray, known: BoolArray) -> None:
-    """Take known unknowns out of the system: their equation becomes increment = 0."""
-    for offset in range(1, 4):
-        either = known[offset:] | known[: len(known) - offset]
-        band[offset, : len(known) - offset][either] = 0.0
-    band[0, known] = 1.0
-    load[known] = 0.0
+def _solve_blocks(diagonal: FloatArray, upper: FloatArray, load: FloatArray) -> FloatArray:
+    """Solution (N, k, n) of a symmetric, positive definite, block tridiagonal system.
+
+    By cyclic reduction: every other unknown is eliminated at once, again and again.
+
+    Parameters
+    ----------
+    diagonal : (N, k, k) array
+    upper : (N - 1, k, k) array
+        Right of the diagonal; below it stand the transposed blocks.
+    load : (N, k, n) array
+    """
+    count = len(diagonal)
+    if count == 1:
+        return np.asarray(np.linalg.solve(diagonal, load))
+    if count % 2 == 0:  # another one, on which nothing depends
+        diagonal = np.concatenate([diagonal, np.eye(diagonal.shape[1])[None]])
+        upper, load = (np.concatenate([x, np.zeros_like(x[:1])]) for x in (upper, load))
+    left, right = upper[::2], upper[1::2]  # of those eliminated
+    each = np.concatenate([left.transpose(0, 2, 1), right, load[1::2]], axis=2)
+    size = diagonal.shape[1]
+    by_left, by_right, alone = np.split(np.linalg.solve(diagonal[1::2], each), [size, 2 * size], 2)
+    less, rest, below = diagonal[::2].copy(), load[::2].copy(), right.transpose(0, 2, 1)
+    less[:-1] -= left @ by_left
+    less[1:] -= below @ by_right
+    rest[:-1] -= left @ alone
+    rest[1:] -= below @ alone
+    solution, half = np.zeros_like(load), (count + 1) // 2
+    kept = solution[::2]
+    kept[:half] = _solve_blocks(less[:half], -(left @ by_right)[: half - 1], rest[:half])
+    solution[1::2] = alone - by_left @ kept[:-1] - by_right @ kept[1:]
+    return solution[:count]

@@ -8,7 +8,6 @@ from math import factorial
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import KroghInterpolator, make_interp_spline
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
@@ -121,6 +120,9 @@ class MotionPath:
         InputError
             For wrong shapes, NaN or infinity, times that do not increase.
         """
+        # Only here: these take a third of a second to import, and 50 MB.
+        from scipy.interpolate import KroghInterpolator, make_interp_spline
+
         t = checked_times(times)
         p = checked_rows(positions, 'position', t, names)
         if len(t) == 1:

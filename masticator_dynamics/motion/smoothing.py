@@ -10,7 +10,6 @@ both: wide where the motion is slow, tight where it is sudden.
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solveh_banded
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
@@ -76,6 +75,8 @@ def smooth_within(
 def _smooth_column(
     penalty: FloatArray, values: FloatArray, inner: slice, tolerance: FloatArray
 ) -> FloatArray:
+    from scipy.linalg import solveh_banded  # only here: it takes long to import
+
     weights = np.full(len(values), 1e-4)
     pinned = np.ones(len(values), dtype=bool)
     pinned[inner] = False

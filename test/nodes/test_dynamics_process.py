@@ -141,6 +141,27 @@ def test_lifecycle_without_autostart_and_the_end_by_sigterm(ros_domain, mechanis
     assert not process.log('Traceback')
 
 
+HEAVY = ('llvmlite', 'numba', 'pydantic_core', 'scipy')
+
+
+def test_a_node_that_finds_its_code_loads_little(ros_domain, mechanism):
+    """Of the first one, which may have to compile, nothing is said."""
+    for _ in range(2):
+        process = NodeProcess(namespace='small')
+        client = Client(mechanism.contacts, namespace='small')
+        try:
+            client.connect()
+            client.follow(mechanism.independent, [0.2], [OPEN])
+            with client.biting('incisor', (0.0, 0.0, -20.0)):
+                client.collect(200)
+            maps = pathlib.Path(f'/proc/{process.process.pid}/maps').read_text()
+        finally:
+            client.close()
+            assert process.end() == 0
+    assert 'numpy' in maps
+    assert not [name for name in HEAVY if f'/{name}' in maps]
+
+
 def test_singular_configuration_is_refused(ros_domain):
     """Rods in line: the motors cannot push the pin; any mechanism file will do as an example."""
     process = NodeProcess(mechanism=str(FIVE_BAR), namespace='example')

@@ -7,9 +7,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.status import LOST_AFTER
+
+if TYPE_CHECKING:
+    from masticator_dynamics.drives.configuration import Drives
 
 _REMEDY = (
     'this computer does not keep up: end what else computes, allow real-time priorities '

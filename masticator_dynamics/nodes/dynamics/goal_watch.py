@@ -8,7 +8,6 @@ import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
@@ -97,15 +96,18 @@ class Wanted:
     """
 
     def __init__(self, prepared: PreparedTrajectory):
-        samples = prepared.samples
-        self._times = samples.times - samples.times[0]
-        self._ends = samples.q[0], samples.q[-1]
-        self._course = None
-        if len(self._times) > 1:
-            self._course = CubicHermiteSpline(self._times, samples.q, samples.v)
+        self._samples = prepared.samples
+        self._times = self._samples.times - self._samples.times[0]
 
     def __call__(self, seconds: float) -> tuple[FloatArray, FloatArray]:
         """Positions and velocities (n_q,), some s after the motion's start."""
-        if self._course is None or not 0.0 < seconds < self._times[-1]:
-            return self._ends[seconds > 0.0], np.zeros_like(self._ends[0])
-        return self._course(seconds), self._course(seconds, 1)
+        q, v, times = self._samples.q, self._samples.v, self._times
+        if not 0.0 < seconds < times[-1]:
+            return q[-1 if seconds > 0.0 else 0], np.zeros_like(q[0])
+        k = int(np.searchsorted(times, seconds, side='right')) - 1
+        step = times[k + 1] - times[k]
+        s, way = (seconds - times[k]) / step, q[k + 1] - q[k]
+        begin, end = step * v[k], step * v[k + 1]  # per length of the interval
+        square, cube = 3.0 * way - 2.0 * begin - end, begin + end - 2.0 * way
+        position = q[k] + s * (begin + s * (square + s * cube))
+        return position, (begin + s * (2.0 * square + 3.0 * s * cube)) / step

@@ -13,8 +13,6 @@ import numpy as np
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.nodes.common.trajectory_cdr import Point, Trajectory
 from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWrenches
@@ -271,4 +269,8 @@ def _load(settings: DynamicsSettings) -> Mechanism:
     """The mechanism, with the rotors of its drives where there are any."""
     if not settings.drives:
         return Mechanism.load(settings.mechanism)
+    # Only here: pydantic, which reads drives files, takes 20 MB.
+    from masticator_dynamics.drives.configuration import load_drives
+    from masticator_dynamics.drives.rotors import with_rotors
+
     return Mechanism(with_rotors(settings.mechanism, load_drives(settings.drives)))
