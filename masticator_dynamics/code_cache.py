@@ -87,13 +87,14 @@ def alone(file: pathlib.Path) -> Iterator[None]:
     """Make a file of compiled code while no other process makes the same; wait where one does.
 
     The lock beside it ends with the process that holds it. Where there cannot be one, each process
-    makes its own.
+    makes its own. Nothing is made at real-time priority.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         lock = os.open(file.with_name(f'{file.name}.lock'), flags, 0o600)
     except OSError:
-        yield
+        with ordinary_priority():
+            yield
         return
     try:
         try:
@@ -103,9 +104,33 @@ def alone(file: pathlib.Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX)
         except OSError:  # a file system without locks
             pass
-        yield
+        with ordinary_priority():
+            yield
     finally:
         os.close(lock)
+
+
+@contextlib.contextmanager
+def ordinary_priority() -> Iterator[None]:
+    """Take the calling thread from the real-time scheduler for a while.
+
+    To compile takes seconds, for which no other thread could run, and after which the kernel would
+    hold back all that are real-time.
+    """
+    try:
+        before = os.sched_getscheduler(0), os.sched_getparam(0)
+        urgent = before[0] in (os.SCHED_FIFO, os.SCHED_RR)
+    except (OSError, AttributeError):  # not Linux
+        urgent = False
+    if not urgent:
+        yield
+        return
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, *before)
 
 
 class CompiledOnce:

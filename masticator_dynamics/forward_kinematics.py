@@ -174,7 +174,8 @@ class ActuatedFit:
         freedoms = np.arange(len(mechanism.independent))
         first = mechanism.slices['tangent'].start + len(freedoms) * self._actuated
         self._places = (first[:, None] + freedoms).ravel()  # of the Jacobian in a row
-        self._fitted = least_squares(self._scale, self._usual)
+        self._units = np.concatenate([self._scale, self._usual])
+        self._fitted = least_squares(len(self._actuated), len(freedoms))
         self._home = mechanism.home.given(), mechanism.home.row()
         self._left = 0  # poses that may still be solved
 
@@ -238,7 +239,7 @@ class ActuatedFit:
 
     def _fit(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
         """Step (n_y,), and how far it moves the actuators; negative: none is determined."""
-        told = self._fitted(np.concatenate([row[self._places], error]))
+        told = self._fitted(np.concatenate([row[self._places], error, self._units]))
         return told[1:], told.item(0)
 
     def _reachable(

@@ -67,7 +67,7 @@ class CyclicExchange:
     ):
         drives = network.drives
         self.failure: Exception | None = None
-        self.real_time = False
+        self.real_time, self.held_back = False, real_time.HeldBack()
         self.late = Longest()
         self._network = network
         self._cycle, self._failed = cycle, failed
@@ -122,6 +122,8 @@ class CyclicExchange:
 
     def _run(self) -> None:
         self.real_time = real_time.request(real_time.EXCHANGE)
+        if self.real_time:
+            self.held_back.begin()
         with self._network.receiving_by_caller() as network:
             assert network.bus is not None
             self._canopen, self._bus = network, network.bus

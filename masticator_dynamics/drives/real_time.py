@@ -7,11 +7,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import pathlib
+import threading
 from collections.abc import Iterator
 
 # Of the real-time scheduler (1 to 99). A thread that holds Python's lock while others wait for it
 # must not be kept from running by the rest of the machine, so the lesser ones have one, too.
-EXCHANGE, SIMULATOR, SERVICE = 40, 30, 10
+EXCHANGE, DYNAMICS, SIMULATOR, SERVICE = 40, 35, 30, 10
 _CURRENT, _FUTURE, _WHEN_TOUCHED = 1, 2, 4  # of mlockall(2)
 
 
@@ -26,6 +28,44 @@ def request(priority: int) -> bool:
     except (OSError, AttributeError):  # not permitted, or not Linux
         return False
     return True
+
+
+def release() -> None:
+    """Put the calling thread, and what it starts afterwards, under the ordinary scheduler again."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+class HeldBack:
+    """How long a thread could have run and was not let, by the kernel's own count.
+
+    Only what is more urgent keeps a real-time thread from running, and the kernel itself, when all
+    of them together want more of a processor than it grants them (``kernel.sched_rt_runtime_us``).
+    """
+
+    def __init__(self) -> None:
+        self._file: pathlib.Path | None = None
+        self._before = 0
+
+    def begin(self) -> None:
+        """Watch the calling thread."""
+        file = pathlib.Path(f'/proc/self/task/{threading.get_native_id()}/schedstat')
+        self._before, self._file = _waited(file), file
+
+    def take(self) -> float:
+        """Time since the last call, s; 0 where nobody counts."""
+        if self._file is None:
+            return 0.0
+        before, self._before = self._before, _waited(self._file)
+        return max(self._before - before, 0) * 1e-9
+
+
+def _waited(file: pathlib.Path) -> int:
+    """Time that a thread has waited for a processor in its life, ns."""
+    try:
+        return int(file.read_text(encoding='ascii').split()[1])
+    except (OSError, ValueError, IndexError):  # not Linux, or the thread has ended
+        return 0
 
 
 def lock_memory() -> bool:
@@ -48,16 +88,16 @@ def lock_memory() -> bool:
 
 
 @contextlib.contextmanager
-def requested(priority: int) -> Iterator[None]:
+def requested(priority: int) -> Iterator[bool]:
     """The same for a while: what the calling thread starts later must not inherit it."""
     try:
         before = os.sched_getscheduler(0), os.sched_getparam(0)
     except (OSError, AttributeError):  # not Linux
-        yield
+        yield False
         return
-    request(priority)
+    granted = request(priority)
     try:
-        yield
+        yield granted
     finally:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, *before)

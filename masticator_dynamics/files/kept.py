@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.code_cache import alone, code_folder
+from masticator_dynamics.code_cache import alone, code_folder, ordinary_priority
 
 _MAGIC = b'masticator kept 1\n'
 _DIGEST = hashlib.sha256
@@ -49,7 +49,8 @@ def kept(
     """
     place = code_folder(folder)
     if place is None:
-        return make()
+        with ordinary_priority():
+            return make()
     file = place / name
     if (contents := _read(file)) is not None and holds(contents):
         return contents

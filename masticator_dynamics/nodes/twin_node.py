@@ -168,7 +168,10 @@ class Twin:
     def collect(self) -> list[DiagnosticStatus]:
         """Whether the simulation goes on, and as fast as the clock; what the drives are in."""
         simulation = self._simulation
-        self._keeping_up.look('the twin stood still', simulation.behind(), *self._answers_late)
+        self._keeping_up.look(
+            'the twin stood still', simulation.behind(), *self._answers_late,
+            simulation.held_back(),
+        )  # fmt: skip
         level, text = OK, 'running' if simulation.running else 'off'
         if simulation.error:
             level, text = ERROR, simulation.error

@@ -123,6 +123,10 @@ class TwinSimulation:
         """The longest (s) by which the drives came late since the last call."""
         return self._simulator.real_time.behind.take()
 
+    def held_back(self) -> float:
+        """For how long (s) the kernel kept the drives from running since the last call."""
+        return self._simulator.real_time.held_back.take()
+
     def age(self, now: float) -> float:
         """How old (s) the plant's state is at a time of the monotonic clock; for ``report``."""
         return self._simulator.age(now)

@@ -101,31 +101,29 @@ def poses(tree: SpanningTree) -> SmallFunction:
     return SmallFunction('poses', len(tree.joints), 12 * len(tree.joints), function, [tree])
 
 
-def least_squares(scale: FloatArray, usual: FloatArray) -> SmallFunction:
-    """Of a matrix (u, k), row by row, and errors (u,): the step (k,) that fits them best.
+@functools.cache
+def least_squares(rows: int, columns: int) -> SmallFunction:
+    """The step (columns,) that fits errors best.
 
-    Told is first the largest change of a row of the matrix times the step, in its unit; -1 where
-    the matrix does not determine the step, which then means nothing.
-
-    Parameters
-    ----------
-    scale : (u,) array
-        Unit of each row.
-    usual : (k,) array
-        Norms of the columns, in these units, where all is well: the yardstick.
+    Asked are a matrix (rows, columns), row by row, the errors (rows,), the units of the rows, and
+    the yardstick: norms of the columns, in these units, where all is well. Told is first the
+    largest change of a row of the matrix times the step, in its unit; -1 where the matrix does not
+    determine the step, which then means nothing.
     """
-    rows, columns = len(scale), len(usual)
-    known = scale.tolist(), usual.tolist()
 
     def function(given: Sequence[Any]) -> list[Any]:
-        return _fitted(given[: rows * columns], given[rows * columns :], *known)
+        ends = np.cumsum([rows * columns, rows, rows, columns]).tolist()
+        matrix, error, scale, usual = (
+            given[start:end] for start, end in zip([0, *ends], ends, strict=False)
+        )
+        return _fitted(matrix, error, scale, usual)
 
-    asked = rows * (columns + 1)
-    return SmallFunction('least squares', asked, 1 + columns, function, [known])
+    asked, sizes = rows * (columns + 2) + columns, [rows, columns]
+    return SmallFunction('least squares', asked, 1 + columns, function, sizes)
 
 
 def _fitted(
-    matrix: Sequence[Any], error: Sequence[Any], scale: list[float], usual: list[float]
+    matrix: Sequence[Any], error: Sequence[Any], scale: Sequence[Any], usual: Sequence[Any]
 ) -> list[Any]:
     from masticator_dynamics.traced.numbers import absolute, greater, select, square_root, total
 

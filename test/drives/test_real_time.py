@@ -69,3 +69,63 @@ with real_time.requested(50):
 def test_priority_that_is_not_permitted_is_told_and_all_goes_on():
     answer = subprocess.run([sys.executable, '-c', DENIED], capture_output=True, text=True)
     assert answer.stdout.split() == ['False', 'True', 'begun'], answer.stderr
+
+
+THROTTLED = """
+import os, threading, time
+from masticator_dynamics.drives import real_time
+held_back = real_time.HeldBack()
+print(held_back.take() == 0.0)
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+def spin():
+    global granted, longest
+    granted, longest = real_time.request(1), 0.0
+    held_back.begin()
+    end, last = time.monotonic() + 1.5, time.monotonic()
+    while last < end:
+        now = time.monotonic()
+        longest, last = max(longest, now - last), now
+thread = threading.Thread(target=spin)
+thread.start()
+thread.join()
+print(granted, longest, held_back.take(), held_back.take())
+"""
+
+
+@pytest.mark.skipif(not os.path.exists('/proc/self/schedstat'), reason='Linux only')
+def test_what_the_kernel_takes_from_a_real_time_thread_is_counted():
+    """One that never sleeps is made to wait, as sched_rt_runtime_us says."""
+    answer = subprocess.run([sys.executable, '-c', THROTTLED], capture_output=True, text=True)
+    first, granted, *numbers = answer.stdout.split()
+    assert first == 'True', answer.stderr
+    longest, held_back, again = map(float, numbers)
+    if granted != 'True' or longest < 0.02:
+        pytest.skip('real-time priority is not permitted here, or nothing is taken from it')
+    assert held_back > 0.9 * longest
+    assert again < 0.02
+
+
+COMPILING = """
+import os, pathlib, sys
+from masticator_dynamics import code_cache
+from masticator_dynamics.drives import real_time
+granted = real_time.request(1)
+def urgent():
+    return os.sched_getscheduler(0) == os.SCHED_FIFO
+for file in (pathlib.Path(sys.argv[1], 'code'), pathlib.Path('/proc/none/code')):
+    with code_cache.alone(file):
+        print(granted, urgent())
+    print(granted, urgent())
+real_time.release()
+print(granted, urgent())
+"""
+
+
+def test_nothing_is_compiled_at_real_time_priority(tmp_path):
+    """Where the lock can be had, and where it cannot."""
+    command = [sys.executable, '-c', COMPILING, str(tmp_path)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    granted, urgent = zip(*(line.split() for line in answer.stdout.splitlines()), strict=True)
+    if 'False' in granted:
+        pytest.skip('real-time priority is not permitted here')
+    assert urgent == ('False', 'True', 'False', 'True', 'False')

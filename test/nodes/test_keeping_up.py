@@ -42,6 +42,17 @@ def test_it_is_told_once_of_each_and_again_after_a_quiet_minute(monkeypatch):
     assert lines[-1].startswith('A stood still for 40 ms')
 
 
+def test_a_thread_that_the_kernel_held_back_is_told_as_such():
+    lines = []
+    watch = keeping_up.KeepingUp(lines.append)
+    watch.look('A stood still', 0.03, 0.05, 'drives stop', 0.01)
+    assert not lines
+    watch.look('A stood still', 0.048, 0.05, 'drives stop', 0.046)
+    (line,) = lines
+    assert line.startswith('A stood still for 48 ms (drives stop); the kernel held its thread back')
+    assert 'for 46 ms' in line and 'sched_rt_runtime_us' in line
+
+
 def stand_still(node, seconds):
     """What a computer does that is busy with something else."""
     node.process.send_signal(signal.SIGSTOP)

@@ -53,12 +53,15 @@ class RealTime:
         s that the plant stood still because the machine was too slow.
     behind : Longest
         s by which steps came late.
+    held_back : HeldBack
+        s for which the kernel kept them waiting, though they were urgent.
     """
 
     steps: int = 0
     late: int = 0
     given_up: float = 0.0
     behind: Longest = dataclasses.field(default_factory=Longest)
+    held_back: real_time.HeldBack = dataclasses.field(default_factory=real_time.HeldBack)
 
 
 class DriveSimulator:
@@ -191,7 +194,9 @@ class DriveSimulator:
             The bus cannot be read or written any more.
         """
         try:
-            with real_time.requested(real_time.SIMULATOR):
+            with real_time.requested(real_time.SIMULATOR) as granted:
+                if granted:
+                    self.real_time.held_back.begin()
                 self._run(go_on)
         except can.CanError as error:
             raise DriveError(self._title, ' '.join(str(error).split())) from error

@@ -18,6 +18,12 @@ _REMEDY = (
     'this computer does not keep up: end what else computes, allow real-time priorities '
     '(masticator check-robot says what is missing), or choose a lower rate'
 )
+_THROTTLED = (
+    'real-time threads together wanted more of a processor than kernel.sched_rt_runtime_us grants '
+    '(masticator check-robot tells how much), or a more urgent one ran; end what else is '
+    'real-time, or choose a lower rate'
+)
+_HELD_BACK = 0.02  # s; for less, what is more urgent may have run
 _QUIET = 60.0  # s without trouble, after which it is news again
 
 
@@ -40,7 +46,9 @@ class KeepingUp:
         self._warn = warn
         self._last: dict[str, float] = {}
 
-    def look(self, who: str, stood: float, limit: float, consequence: str) -> None:
+    def look(
+        self, who: str, stood: float, limit: float, consequence: str, held_back: float = 0.0
+    ) -> None:
         """Take the longest time for which somebody stood still since the last look.
 
         Parameters
@@ -51,10 +59,16 @@ class KeepingUp:
             s; up to the limit it is not worth a word.
         consequence : str
             What it leads to.
+        held_back : float
+            s for which the kernel kept its thread from running, though it is a real-time one.
         """
-        if stood <= limit:
+        throttled = held_back > _HELD_BACK
+        if stood <= limit and not throttled:
             return
         now = time.monotonic()
         if now - self._last.get(who, -math.inf) > _QUIET:
-            self._warn(f'{who} for {1e3 * stood:.0f} ms ({consequence}); {_REMEDY}')
+            why = _REMEDY
+            if throttled:
+                why = f'the kernel held its thread back for {1e3 * held_back:.0f} ms: {_THROTTLED}'
+            self._warn(f'{who} for {1e3 * max(stood, held_back):.0f} ms ({consequence}); {why}')
         self._last[who] = now

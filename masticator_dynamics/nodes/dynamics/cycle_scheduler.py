@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.timing import Longest
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.nodes.dynamics.clock_steps import SMALLEST, ClockSteps, steady_ns
@@ -91,6 +92,7 @@ class CycleScheduler:
         self._jumped, self._stalled, self._steady = jumped, stalled, steady
         self.counts = CycleCounts()
         self.late = Longest()  # s by which cycles began late
+        self.real_time, self.held_back = False, real_time.HeldBack()
         self._durations = np.zeros(_WINDOW)
         self._lateness = np.zeros(_WINDOW)
         self._stopped = threading.Event()
@@ -118,6 +120,9 @@ class CycleScheduler:
         return self._lateness[: min(self.counts.run, _WINDOW)].copy()
 
     def _run(self) -> None:
+        self.real_time = real_time.request(real_time.DYNAMICS)
+        if self.real_time:
+            self.held_back.begin()
         steps = ClockSteps(self._now, self._steady)
         due = 0
         while not self._stopped.is_set():

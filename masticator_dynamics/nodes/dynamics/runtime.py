@@ -13,6 +13,7 @@ import numpy as np
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.nodes.common.trajectory_cdr import Point, Trajectory
 from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWrenches
@@ -110,6 +111,9 @@ class Runtime:
 
     def activate(self) -> str:
         """Start the control cycle."""
+        # This thread may hold Python's lock when the cycle needs it; the worker, which is there
+        # already, computes for seconds and stays behind.
+        real_time.request(real_time.SERVICE)
         self.scheduler.simulated = self._node.get_parameter('use_sim_time').value
         self.scheduler.start()
         self.trajectory_input.active = True
@@ -120,6 +124,7 @@ class Runtime:
         """Stop the control cycle; the motion stays where it is."""
         self.trajectory_input.active = False
         self.scheduler.stop()
+        real_time.release()
         self.motion.hold(self.now())
         if self.action is not None:
             self.action.deactivate()

@@ -54,7 +54,7 @@ class Supervision:
         runtime = self._runtime
         self._keeping_up.look(
             'the control cycle stood still', runtime.scheduler.late.take(), _STOOD_STILL,
-            'servo_drives adds no bite force meanwhile',
+            'servo_drives adds no bite force meanwhile', runtime.scheduler.held_back.take(),
         )  # fmt: skip
         self._log_stale('bite_force', runtime.bite)
         self._log_stale('external_wrench', runtime.external)
@@ -189,6 +189,7 @@ def _cycle_values(scheduler: CycleScheduler, answer: Answer | None) -> dict[str,
     """Timing of the cycles and the residuals of the latest one."""
     counts = scheduler.counts
     values: dict[str, object] = {}
+    values['real-time scheduling'] = scheduler.real_time
     values['cycles'] = counts.run
     values['late cycles'] = counts.late
     values['skipped cycles'] = counts.skipped

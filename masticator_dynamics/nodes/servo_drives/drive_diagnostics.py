@@ -115,7 +115,10 @@ class DriveDiagnostics:
     def _look_who_stands_still(self, report: Report) -> None:
         """What cannot be helped later: drives stop soon after."""
         drives, late = self._drives, self._exchange.late.take()
-        self._keeping_up.look('the cycle of the drives stood still', late, *late_answers(drives))
+        held_back = self._exchange.held_back.take()
+        self._keeping_up.look(
+            'the cycle of the drives stood still', late, *late_answers(drives), held_back
+        )
         if report.phase is Phase.FOLLOWING:
             stop = f'drives stop after {1e3 * drives.command_timeout:.0f} ms'
             who = 'whoever commands, the controller manager with ros2_control, has been silent'
