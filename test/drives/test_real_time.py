@@ -78,17 +78,18 @@ held_back = real_time.HeldBack()
 print(held_back.take() == 0.0)
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 def spin():
-    global granted, longest
+    global granted, longest, taken
     granted, longest = real_time.request(1), 0.0
     held_back.begin()
     end, last = time.monotonic() + 1.5, time.monotonic()
     while last < end:
         now = time.monotonic()
         longest, last = max(longest, now - last), now
+    taken = held_back.take(), held_back.take()
 thread = threading.Thread(target=spin)
 thread.start()
 thread.join()
-print(granted, longest, held_back.take(), held_back.take())
+print(granted, longest, *taken)
 """
 
 
