@@ -72,8 +72,9 @@ class SmallFunction:
 
     def _text(self, width: int) -> str:
         # Only here: most find everything compiled.
-        from masticator_dynamics.traced.llvm_ir import row_function, rows_function
+        from masticator_dynamics.traced.llvm_ir import row_function
         from masticator_dynamics.traced.numbers import Graph
+        from masticator_dynamics.traced.rows_ir import rows_function
 
         graph = Graph()
         told = self._function(graph.inputs(self._asked))
