@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint, jacobian
 from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.tree import SpanningTree
@@ -118,6 +119,7 @@ class Stage:
     constraints: list[tuple[Constraint, ...]]  # per constraint, per lane
     formula: list[dict[str, Any]]  # per lane, as universal_limb.limb_of; empty dictionaries: none
     home_jacobian: Any  # per lane (rows, unknowns)
+    home_axes: list[FloatArray]  # of the unknown joints, per lane (unknowns, 3), base axes
 
     @property
     def lanes(self) -> int:
@@ -222,7 +224,8 @@ class Plan:
             for i in range(len(blocks[0].constraints) if blocks else 0)
         ]
         formula = [limb_of(self.structure, block, self._home) for block in blocks]
-        stage = Stage(tuple(blocks), [], [], constraints, formula, self._jacobian(blocks))
+        axes = [np.array([self._home.axis(j) for j in block.joints]) for block in blocks]
+        stage = Stage(tuple(blocks), [], [], constraints, formula, self._jacobian(blocks), axes)
         for position in range(len(bodies[0])):
             stage.joints.append(self._joint(stage, tuple(lane[position] for lane in bodies)))
         order = {joint.joints[0]: joint for joint in stage.joints}

@@ -27,6 +27,7 @@ from masticator_dynamics.traced.numbers import (
     greater,
     is_known,
     reciprocal,
+    sign_of,
     square_root,
     stacked,
     total,
@@ -40,7 +41,10 @@ CLOSED_GAP = 1e-13  # m or rad
 STEP_TOLERANCE = 3e-7  # of the largest step, for the last one; what is left is about its square
 REGULAR = 1e-4  # determinant over the lengths of its columns
 SMALLEST_SINE = 1e-6  # of the angle between a column and the others; below it is singular
+PARALLEL = 1e-12  # of the cosine between axes
 CERTAIN_COSINE = 0.0  # of the turn from home, which Newton steps may not have exceeded
+# Likewise of two turns, 1 rad: beyond 1.18 rad a five-bar's straight way there may leave its reach.
+CERTAIN_TURNS = 0.5403023058681398
 
 Turn = tuple[Any, Any]  # sine and cosine
 
@@ -94,7 +98,7 @@ class Closing:
             return
         if all(stage.formula):
             self._universal_limb()
-        elif not self._slide_and_turn():
+        elif not (self._slide_and_turn() or self._two_turns()):
             self._newton()
         determinant = self._measure()
         self._check(determinant)
@@ -226,7 +230,12 @@ class Closing:
 
         With (0, 0), which is no turn, the part that does not depend on it.
         """
-        self.turns[id(turn)], self.positions[id(slide)] = at, 0.0
+        self.positions[id(slide)] = 0.0
+        return self._gaps_at({id(turn): at})
+
+    def _gaps_at(self, turns: dict[int, Turn]) -> list[Any]:
+        """Gaps of all equations for sines and cosines of joints."""
+        self.turns.update(turns)
         self._place()
         self.equations = stage_equations(self.stage, self._body, self._joint_position)
         return [equation.gap for equation in self.equations]
@@ -250,16 +259,73 @@ class Closing:
         inverted = reciprocal(square)
         return -((b * c + a * height) * inverted), (b * height - a * c) * inverted
 
-    def _certain(self, turn: Joint) -> None:
-        """A condition that a joint is within a quarter turn of home, as Newton steps must be."""
+    def _certain(self, turn: Joint, least: float = CERTAIN_COSINE) -> None:
+        """A condition that a joint is near home: within a quarter turn, as Newton steps must be."""
         sine, cosine = self.turns[id(turn)]
         home = [self._home_turn(h) for h in _per_lane(turn.home, self.stage.lanes)]
         at_sine, at_cosine = stacked(home)
-        self.conditions.append(cosine * at_cosine + sine * at_sine - CERTAIN_COSINE)
+        self.conditions.append(cosine * at_cosine + sine * at_sine - least)
 
     @staticmethod
     def _home_turn(home: float) -> list[float]:
         return [float(np.sin(home)), float(np.cos(home))]
+
+    # Two equations for two turns about parallel axes, as of a crank and a rod in a plane
+
+    def _two_turns(self) -> bool:
+        """Close by a formula, if all moves in a plane; whether it applies.
+
+        The gaps are ``k + U e1 + V e2`` with e1 and e2 = (cosine, sine) of the joints' turns, of a
+        joint that is carried by the other one: of both turns together. That ``e2`` has length 1
+        leaves one equation for e1, since V^-1 U turns and scales.
+        """
+        unknowns, alike = self.stage.unknowns, self._axes_alike()
+        if not alike or any(joint.slides for joint in unknowns) or not in_base_axes(self.stage):
+            return False
+        first, second = unknowns
+        if second.body in chain(first.body, self.stage):
+            first, second = second, first
+        carried = first.body in chain(second.body, self.stage)
+        gone, zero = (0.0, 0.0), (0.0, 1.0)
+        v = self._columns(second, {id(first): zero})
+        u = self._columns(first, {id(second): gone})
+        k = self._gaps_at({id(first): gone, id(second): gone})
+        back, orientation = inverse([*zip(*v, strict=True)], self.stage.home_jacobian[0])
+        w, m_cosine, m_sine = ([vec.dot_2(row, x) for row in back] for x in (k, *u))
+        order = [unknowns.index(joint) for joint in (first, second)]
+        signs = [[-np.sign(np.linalg.det(j[:, order]))] for j in self.stage.home_jacobian]
+        sine, cosine = self._root(
+            2.0 * vec.dot_2(w, m_cosine),
+            2.0 * vec.dot_2(w, m_sine),
+            vec.dot_2(w, w) + vec.dot_2(m_cosine, m_cosine) - 1.0,
+            sign_of(orientation) * stacked(signs)[0],
+        )
+        self.turns[id(first)] = sine, cosine
+        along, across = (
+            -(rest + x * cosine + y * sine) for rest, x, y in zip(w, m_cosine, m_sine, strict=True)
+        )
+        if carried:
+            turned = sine * stacked([[x] for x in alike])[0]
+            across, along = across * cosine - along * turned, along * cosine + across * turned
+        self.turns[id(second)] = across, along
+        self._certain(first, CERTAIN_TURNS)
+        self._certain(second, CERTAIN_TURNS)
+        return True
+
+    def _axes_alike(self) -> list[float]:
+        """Per lane 1 or -1 for two axes that are parallel at home; empty where there are others."""
+        cosines = [float(axes[0] @ axes[-1]) for axes in self.stage.home_axes]
+        pairs = all(len(axes) == 2 for axes in self.stage.home_axes)
+        parallel = pairs and all(abs(abs(x) - 1.0) < PARALLEL for x in cosines)
+        return [float(np.sign(x)) for x in cosines] if parallel else []
+
+    def _columns(self, joint: Joint, others: dict[int, Turn]) -> tuple[list[Any], list[Any]]:
+        """What cosine and sine of a joint's turn are multiplied with in the gaps."""
+        found = []
+        for turn, sign in (((1.0, 0.0), -1.0), ((0.0, 1.0), 1.0)):
+            self._gaps_at({id(joint): turn, **others})
+            found.append([e.entry(joint) * sign for e in self.equations])
+        return found[0], found[1]
 
     # Limbs on a universal joint
 

@@ -16,6 +16,11 @@ def dot(a: Vector, b: Vector) -> Any:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
+def dot_2(a: Vector, b: Vector) -> Any:
+    """Scalar product in a plane."""
+    return a[0] * b[0] + a[1] * b[1]
+
+
 def cross(a: Vector, b: Vector) -> Vector:
     """Vector product."""
     return [
