@@ -63,6 +63,27 @@ def test_a_killed_node_leaves_drives_that_stop_by_themselves(ros_domain, mechani
         robot.close()
 
 
+def test_nothing_is_compiled_when_drives_may_be_enabled(
+    ros_domain, mechanism, tmp_path, monkeypatch
+):
+    """All that is, is when the node is configured; with nothing kept from before."""
+    cache = tmp_path / 'cache'
+    cache.mkdir(mode=0o700)
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(cache))
+    robot = Robot(mechanism, tmp_path, 'cold')
+    try:
+        before = {str(file) for file in cache.rglob('*')}
+        peer = robot.enabled()
+        with peer.chew():
+            time.sleep(2.0)
+        peer.command(position=peer.chewing(0.0) + 0.02)  # far off, and the loops stay open
+        time.sleep(1.0)
+        robot.ask('disable')
+        assert before and {str(file) for file in cache.rglob('*')} == before
+    finally:
+        robot.close()
+
+
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_in_good_order(ros_domain, mechanism, tmp_path, number):
     robot = Robot(mechanism, tmp_path, 'ended', auto_enable=True)

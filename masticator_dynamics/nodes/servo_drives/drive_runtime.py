@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Any
 
+import numpy as np
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
+from masticator_dynamics.drives.approach import plan_approach
+from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
@@ -20,13 +24,14 @@ from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.safety import Finding, in_order
 from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
-from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError
+from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError, MasticatorError
 from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffortInput
 from masticator_dynamics.nodes.servo_drives.drive_diagnostics import DriveDiagnostics
 from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests, log_outcome
 from masticator_dynamics.nodes.servo_drives.drive_topics import CommandInput, StateOutput
 
 _AGAIN = 0.2  # s between two looks for drives that are not there
+_OFF = 0.05  # rad or m, for which loops do not close
 _HEARD = 5.0  # s to wait for the first feedback before drives are enabled by themselves
 
 
@@ -59,8 +64,7 @@ class DriveRuntime:
         self._name = mechanism.name
         self._active = False
         self._supervisor = Supervisor(drives, Mechanism(mechanism.description))
-        check_reference(mechanism, mechanism.home.position, drives.closure_tolerance)
-        self._supervisor.check_reference()
+        _warm_up(mechanism, drives, settings.approach_velocity)
         self._loops = LoopCheck(
             self._supervisor, mechanism, drives.closure_tolerance, settings.loop_check_rate
         )
@@ -235,3 +239,20 @@ def with_bus(drives: Drives, settings: Any) -> Drives:
         reason = ' '.join(str(error).split())
         raise DescriptionError('parameters', 'bus', reason) from None
     return changed(drives, bus=bus)
+
+
+def _warm_up(mechanism: Mechanism, drives: Drives, velocity: float) -> None:
+    """Do once what looks at the loops, also where they stay open: drives must not wait for it.
+
+    What has to be compiled is, before there is a drive that could be enabled.
+    """
+    home, period = mechanism.home.position, 1.0 / drives.cycle_rate
+    off = home + _OFF * np.eye(len(home))[0]
+    for position in (home, off):
+        check_reference(mechanism, position, drives.closure_tolerance)
+    closure = CommandedClosure(mechanism)
+    with contextlib.suppress(MasticatorError):
+        closure.begin(home)
+        closure.error(off)
+        closure.off()
+        plan_approach(mechanism, home, off, period, velocity)
