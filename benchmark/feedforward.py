@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from masticator_dynamics.drives.configuration import Gains
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.twin.study import Setting, Study, study_feedforward
+from masticator_dynamics.twin.study import Study, StudySetting, study_feedforward
 
 # Best of PD alone that keeps 6 dB and 30 degrees: `masticator study-feedforward --tune`.
 GAINS = Gains(position=16.0, velocity=0.08)
@@ -14,7 +14,7 @@ GAINS = Gains(position=16.0, velocity=0.08)
 
 def tracking() -> Study:
     """One stroke against soft food at 500 Hz, the same gains in all runs."""
-    return study_feedforward(Setting.shipped(chewing_stroke(strokes=1), 'soft', 500.0), GAINS)
+    return study_feedforward(StudySetting.shipped(chewing_stroke(strokes=1), 'soft', 500.0), GAINS)
 
 
 if __name__ == '__main__':

@@ -15,7 +15,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
-from masticator_dynamics.limits.joint_limits import Limits
+from masticator_dynamics.limits.joint_limits import JointLimits
 
 if TYPE_CHECKING:
     from masticator_dynamics.engine import packing
@@ -59,7 +59,7 @@ class Model:
         self.contacts = tuple(contact.name for contact in description.contacts)
         self.frames = tuple(self._structure.tree.frames)
         self.contact_rows: IntArray = np.array(self._rows_of(self.contacts), dtype=np.int64)
-        self.limits = Limits.of(self._structure.tree.joints)
+        self.limits = JointLimits.of(self._structure.tree.joints)
         ratios = [description.actuators[name].ratio for name in description.actuated]
         self.transmission_ratios: FloatArray = np.array(ratios)  # of each motor to its joint
         self._made: dict[object, Any] = {}

@@ -19,7 +19,7 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.papers.comparison.claims import as_section
 from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs
 from masticator_dynamics.papers.comparison.render import FORMATS, as_text
-from masticator_dynamics.papers.comparison.run import run_sections
+from masticator_dynamics.papers.comparison.run_sections import run_sections
 from masticator_dynamics.papers.comparison.sections import SECTIONS
 
 

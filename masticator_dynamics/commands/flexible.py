@@ -94,7 +94,7 @@ def flexible(
     description = _overridden(load_description(mechanism), boundary, shapes)
     path = _path(description, motion_file)
     # Only here: scipy takes longer to import than help to show.
-    from masticator_dynamics.flexible.run import run_flexible
+    from masticator_dynamics.flexible.flexible_run import run_flexible
 
     runs = {}
     for one in dict.fromkeys((mode, *(against or ()))):
@@ -106,7 +106,7 @@ def flexible(
     write_table(output_file, *runs[mode].table())
     if plot_file is not None:
         check_matplotlib()
-        from masticator_dynamics.flexible.plot import plot_runs
+        from masticator_dynamics.flexible.flexible_plot import plot_runs
 
         picture = io.BytesIO()
         plot_runs(picture, runs)

@@ -80,7 +80,7 @@ def study_feedforward(
     from masticator_dynamics.twin import study, tuning
     from masticator_dynamics.twin.study_plot import plot_study
 
-    setting = study.Setting.shipped(_path(incisor, strokes), food, rate, known_friction)
+    setting = study.StudySetting.shipped(_path(incisor, strokes), food, rate, known_friction)
     chosen = None if gains is None else Gains(position=gains[0], velocity=gains[1])
     if tune:
         with share_done(0.0, 1.0, 'gains') as progress:

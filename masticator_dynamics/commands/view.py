@@ -52,8 +52,8 @@ def view(
 
 def _write(files: list[pathlib.Path], mechanism: str | None, html: str) -> None:
     from masticator_dynamics.files.tables import write_text
-    from masticator_dynamics.view.player import page_of
-    from masticator_dynamics.view.run import load_run
+    from masticator_dynamics.view.played_run import load_run
+    from masticator_dynamics.view.scene_player import page_of
 
     page, missing = page_of([load_run(file, mechanism) for file in files])
     for sentence in missing:
@@ -62,10 +62,10 @@ def _write(files: list[pathlib.Path], mechanism: str | None, html: str) -> None:
 
 
 def _play(server: viser.ViserServer, files: list[pathlib.Path], mechanism: str | None) -> None:
-    from masticator_dynamics.view.player import Player
-    from masticator_dynamics.view.run import load_run
+    from masticator_dynamics.view.played_run import load_run
+    from masticator_dynamics.view.scene_player import ScenePlayer
 
-    player = Player(server, [load_run(file, mechanism) for file in files])
+    player = ScenePlayer(server, [load_run(file, mechanism) for file in files])
     player.controls()
     _tell(server, player.missing)
     player.play()
@@ -83,7 +83,7 @@ def _show(server: viser.ViserServer, name: str, ros: bool) -> None:
         _tell(server, scene.missing)
         show_topics(scene)
     else:
-        from masticator_dynamics.view.player import sliders
+        from masticator_dynamics.view.scene_player import sliders
 
         _tell(server, sliders(server, shown).missing)
         while True:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from masticator_dynamics.demo import topics
-from masticator_dynamics.demo.evaluation import Evaluation
 from masticator_dynamics.demo.record import JointSeries, Record
+from masticator_dynamics.demo.run_evaluation import RunEvaluation
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
@@ -39,7 +39,7 @@ class Check:
 
 
 def run_checks(
-    mechanism: Mechanism, script: Script, record: Record, evaluation: Evaluation, rate: float
+    mechanism: Mechanism, script: Script, record: Record, evaluation: RunEvaluation, rate: float
 ) -> tuple[Check, ...]:
     """Judge a run at the requested rate (Hz).
 
@@ -51,7 +51,7 @@ def run_checks(
         What was played.
     record : Record
         What was received.
-    evaluation : Evaluation
+    evaluation : RunEvaluation
         The two compared.
     rate : float
         Of node `dynamics`, as asked for, Hz.

@@ -15,13 +15,13 @@ from masticator_dynamics.demo.loop_plot import plot_closed_loop
 from masticator_dynamics.demo.loop_summary import LoopSummary, summarise
 from masticator_dynamics.demo.output import check_packages, leave_results
 from masticator_dynamics.demo.processes import RunError
-from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.record import read_closed_loop
 from masticator_dynamics.demo.run import PACKAGES
 from masticator_dynamics.demo.run_table import closed_loop_table
 from masticator_dynamics.demo.script import Script, script_for
 from masticator_dynamics.demo.session import record_session
-from masticator_dynamics.demo.study import STUDY_RESULTS, study_in_process
+from masticator_dynamics.demo.simulated_study import STUDY_RESULTS, study_in_process
+from masticator_dynamics.demo.stages import Progress
 from masticator_dynamics.demo.tracking import Pass, track
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.rotors import with_rotors

@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from masticator_dynamics.demo.checks import Check
 from masticator_dynamics.demo.processes import RunError, load_in_words
-from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.script import Script
+from masticator_dynamics.demo.stages import Progress
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.mechanism import Mechanism
 

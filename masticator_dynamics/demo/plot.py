@@ -21,8 +21,8 @@ from masticator_dynamics.analysis.plot_style import (
     SKY,
     STYLE,
 )
-from masticator_dynamics.demo.evaluation import Evaluation
 from masticator_dynamics.demo.record import ForceSeries, JointSeries, Record
+from masticator_dynamics.demo.run_evaluation import RunEvaluation
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
@@ -38,7 +38,7 @@ def plot_run(
     mechanism: Mechanism,
     script: Script,
     record: Record,
-    evaluation: Evaluation,
+    evaluation: RunEvaluation,
 ) -> None:
     """Write the figure of a run as PNG.
 
@@ -52,7 +52,7 @@ def plot_run(
         What was played.
     record : Record
         What was received.
-    evaluation : Evaluation
+    evaluation : RunEvaluation
         The two compared.
     """
     title = f'{mechanism.name}, {script.source}: received over ROS 2'
@@ -99,7 +99,7 @@ def png_of_run(
         figure.savefig(file, dpi=RESOLUTION, format='png', pil_kwargs={'optimize': True})
 
 
-def _plot_paths(axes: Sequence[Axes], mechanism: Mechanism, evaluation: Evaluation) -> None:
+def _plot_paths(axes: Sequence[Axes], mechanism: Mechanism, evaluation: RunEvaluation) -> None:
     """Incisor, or else the platform, from its start."""
     chews = 'incisor' in evaluation.links.origin
     frame = 'incisor' if chews else mechanism.description.platform
@@ -176,7 +176,7 @@ def plot_efforts(panel: Axes, mechanism: Mechanism, state: JointSeries) -> None:
 
 
 def _plot_contacts(
-    panel: Axes, mechanism: Mechanism, record: Record, evaluation: Evaluation
+    panel: Axes, mechanism: Mechanism, record: Record, evaluation: RunEvaluation
 ) -> None:
     lines = []
     for contact in mechanism.description.contacts:

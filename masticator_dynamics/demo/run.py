@@ -10,21 +10,21 @@ import pathlib
 from collections.abc import Sequence
 
 from masticator_dynamics.demo.checks import TIMING, Check, run_checks
-from masticator_dynamics.demo.evaluation import evaluate
 from masticator_dynamics.demo.output import check_packages, leave_results
 from masticator_dynamics.demo.plot import plot_run
 from masticator_dynamics.demo.processes import RunError
-from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.record import read_record
+from masticator_dynamics.demo.run_evaluation import evaluate
 from masticator_dynamics.demo.run_table import run_table
 from masticator_dynamics.demo.script import Script, script_for
 from masticator_dynamics.demo.session import NODE_MODULE, dynamics_alone, record_session
+from masticator_dynamics.demo.stages import Progress
 from masticator_dynamics.demo.summary import Summary, summarise
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.view.player import page_of
-from masticator_dynamics.view.run import load_run
+from masticator_dynamics.view.played_run import load_run
+from masticator_dynamics.view.scene_player import page_of
 
 RESULTS = ('run.mcap', 'run.csv', 'run.png', 'summary.json', 'summary.txt', 'node.log')
 PAGE = 'run.html'  # where the packages for it are installed

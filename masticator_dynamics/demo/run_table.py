@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.demo.evaluation import Evaluation
 from masticator_dynamics.demo.record import JointSeries, Record
+from masticator_dynamics.demo.run_evaluation import RunEvaluation
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.demo.tracking import Pass, during
 from masticator_dynamics.engine.arrays import FloatArray
@@ -15,7 +15,7 @@ from masticator_dynamics.mechanism import Mechanism
 
 
 def run_table(
-    mechanism: Mechanism, record: Record, evaluation: Evaluation
+    mechanism: Mechanism, record: Record, evaluation: RunEvaluation
 ) -> tuple[list[str], FloatArray]:
     """Columns and rows (N, columns) of run.csv.
 
@@ -31,7 +31,7 @@ def run_table(
         What moved.
     record : Record
         What was received, N rows of states.
-    evaluation : Evaluation
+    evaluation : RunEvaluation
         For contact forces and gaps.
     """
     state = record.state

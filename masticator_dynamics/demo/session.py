@@ -21,8 +21,8 @@ from masticator_dynamics.demo.processes import (
     ros_environment,
     stopped_at_the_end,
 )
-from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.script import BITE_TIMEOUT, Script
+from masticator_dynamics.demo.stages import Progress
 from masticator_dynamics.mechanism import Mechanism
 
 NODE_MODULE = 'masticator_dynamics.nodes.dynamics_node'

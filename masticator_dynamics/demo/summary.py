@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.demo.checks import Check, publish_rate, reception_rate
-from masticator_dynamics.demo.evaluation import Evaluation
 from masticator_dynamics.demo.record import Record
+from masticator_dynamics.demo.run_evaluation import RunEvaluation
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
@@ -175,7 +175,7 @@ def summarise(
     mechanism: Mechanism,
     script: Script,
     record: Record,
-    evaluation: Evaluation,
+    evaluation: RunEvaluation,
     checks: tuple[Check, ...],
     rate: float,
 ) -> Summary:
@@ -189,7 +189,7 @@ def summarise(
         What was played.
     record : Record
         What was received.
-    evaluation : Evaluation
+    evaluation : RunEvaluation
         The two compared.
     checks : tuple of Check
         What they were judged by.

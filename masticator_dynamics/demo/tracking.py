@@ -8,8 +8,8 @@ import dataclasses
 
 import numpy as np
 
-from masticator_dynamics.demo.evaluation import fit_bite
 from masticator_dynamics.demo.record import ClosedLoopRecord, JointSeries
+from masticator_dynamics.demo.run_evaluation import fit_bite
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import FrameChain

@@ -8,7 +8,7 @@ import pathlib
 import warnings
 from collections.abc import Mapping
 
-from masticator_dynamics.description import kept
+from masticator_dynamics.description import kept_description as kept
 from masticator_dynamics.description.data import MechanismDescription
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning
 from masticator_dynamics.files.share import share_directory

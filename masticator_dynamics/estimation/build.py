@@ -16,7 +16,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.estimation.estimator import FITTED, FittedEstimator, MeasuredError
 from masticator_dynamics.estimation.fingerprint import fingerprint
 from masticator_dynamics.estimation.fit import fit_circles, fit_ellipses
-from masticator_dynamics.estimation.grid import GridMap
+from masticator_dynamics.estimation.inertia_grid import GridMap
 from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import (
     InertiaSamples,

@@ -24,8 +24,8 @@ import functools
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.estimation import kernels
-from masticator_dynamics.estimation.kernels import NEAR
+from masticator_dynamics.estimation import membership_kernels as kernels
+from masticator_dynamics.estimation.membership_kernels import NEAR
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.errors import InputError, LimitError, MasticatorError
 from masticator_dynamics.estimation.circle import CircleMap
 from masticator_dynamics.estimation.ellipse import EllipseMap
-from masticator_dynamics.estimation.grid import GridMap
+from masticator_dynamics.estimation.inertia_grid import GridMap
 from masticator_dynamics.estimation.region import SLACK, Region
 from masticator_dynamics.estimation.sampling import element_indices, inertia_at
 from masticator_dynamics.mechanism import Mechanism

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.estimation import kernels
+from masticator_dynamics.estimation import membership_kernels as kernels
 
 _PROBES, _FACES = 20000, 2000
 SLACK = 1e-9  # in half widths: a pose on the border must not be refused for its last digit

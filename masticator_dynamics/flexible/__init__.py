@@ -3,10 +3,10 @@
 """Mechanisms with flexible links: assumed modes in floating frames, loops by null space (S3)."""
 
 from masticator_dynamics.flexible.drive import MODES
-from masticator_dynamics.flexible.model import Energies, FlexibleModel, FlexibleState
-from masticator_dynamics.flexible.run import FlexibleRun, run_flexible
+from masticator_dynamics.flexible.flexible_model import Energies, FlexibleModel, FlexibleState
+from masticator_dynamics.flexible.flexible_run import FlexibleRun, run_flexible
+from masticator_dynamics.flexible.flexible_simulation import METHODS, FlexibleTrajectory, simulate
 from masticator_dynamics.flexible.segments import Segments, segmented
-from masticator_dynamics.flexible.simulation import METHODS, Trajectory, simulate
 
 __all__ = [
     'METHODS',
@@ -16,7 +16,7 @@ __all__ = [
     'FlexibleRun',
     'FlexibleState',
     'Segments',
-    'Trajectory',
+    'FlexibleTrajectory',
     'run_flexible',
     'segmented',
     'simulate',

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other people's files to a description: URDF with loops, Gepetto YAML, MJCF, SDF."""
 
-from masticator_dynamics.importing.run import (
+from masticator_dynamics.importing.robot_import import (
     Imported,
     import_description,
     import_robot,

@@ -15,8 +15,8 @@ import scipy.linalg
 from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing.freedoms import freedoms
-from masticator_dynamics.importing.kinematics import Kinematics, close
-from masticator_dynamics.importing.model import Model, Motor
+from masticator_dynamics.importing.kinematics import LoopKinematics, close
+from masticator_dynamics.importing.robot_model import ImportedMotor, RobotModel
 
 _LIGHT = 1e-6  # kg; placeholders and frames have at most this mass
 _AT_STOP = 1e-3  # rad or m
@@ -28,12 +28,12 @@ _TOOL = re.compile(
 )
 
 
-def require_moving(model: Model, key: str, names: Sequence[str]) -> None:
+def require_moving(model: RobotModel, key: str, names: Sequence[str]) -> None:
     """Refuse names of joints that there are none of.
 
     Parameters
     ----------
-    model : Model
+    model : RobotModel
         What was read.
     key : str
         Key or option that names them, for the message.
@@ -48,14 +48,14 @@ def require_moving(model: Model, key: str, names: Sequence[str]) -> None:
             raise DescriptionError(model.file, key, f'moving joint {name!r} does not exist{meant}')
 
 
-def choose_motors(model: Model, names: Sequence[str]) -> None:
+def choose_motors(model: RobotModel, names: Sequence[str]) -> None:
     """Put motors on joints by name, if any are named."""
     require_moving(model, 'actuated', names)
     if names:
-        model.motors = {name: model.motors.get(name, Motor()) for name in names}
+        model.motors = {name: model.motors.get(name, ImportedMotor()) for name in names}
 
 
-def hold_stiff_springs(model: Model) -> None:
+def hold_stiff_springs(model: RobotModel) -> None:
     """Hold joints without motors whose springs rest near the pose that the search begins at.
 
     One whose spring alone lets another joint move stays free.
@@ -75,10 +75,10 @@ def hold_stiff_springs(model: Model) -> None:
             lock(model, name, {name: spring.reference}, 'it has a spring and no motor')
 
 
-def hold_pressed_joints(model: Model, positions: Mapping[str, float]) -> None:
+def hold_pressed_joints(model: RobotModel, positions: Mapping[str, float]) -> None:
     """Hold joints without motors that stand at a stop which springs press them against."""
     while True:
-        kinematics = Kinematics(model)
+        kinematics = LoopKinematics(model)
         q = np.array([positions[name] for name in kinematics.names])
         driven = [kinematics.names.index(name) for name in model.motors]
         if not driven or not model.springs:
@@ -100,21 +100,21 @@ def hold_pressed_joints(model: Model, positions: Mapping[str, float]) -> None:
         lock(model, name, positions, 'a spring presses it against its stop')
 
 
-def _immobile(model: Model) -> set[str]:
+def _immobile(model: RobotModel) -> set[str]:
     """Joints that the loops do not let move."""
-    kinematics = Kinematics(model)
+    kinematics = LoopKinematics(model)
     q, _ = close(kinematics, kinematics.guess())
     motions, _ = freedoms(kinematics, q)
     rows = np.linalg.norm(motions, axis=1)
     return {name for name, row in zip(kinematics.names, rows, strict=True) if row < 1e-5}
 
 
-def lock(model: Model, name: str, positions: Mapping[str, float], reason: str) -> None:
+def lock(model: RobotModel, name: str, positions: Mapping[str, float], reason: str) -> None:
     """Make a joint a fixed one, with a note.
 
     Parameters
     ----------
-    model : Model
+    model : RobotModel
         Is changed.
     name : str
         The joint.
@@ -128,12 +128,12 @@ def lock(model: Model, name: str, positions: Mapping[str, float], reason: str) -
     model.lock(name, positions[name])
 
 
-def farthest_link(model: Model, positions: Mapping[str, float]) -> str:
+def farthest_link(model: RobotModel, positions: Mapping[str, float]) -> str:
     """The link that looks most like a tool: by name, else the farthest from the base.
 
     Pieces that a loop ends on are rods more often than tools, and come last.
     """
-    kinematics = Kinematics(model)
+    kinematics = LoopKinematics(model)
     q = np.array([positions[name] for name in kinematics.names])
     carriers = model.tree().carriers()
     ends = {carriers[frame.link] for loop in model.loops for frame in (loop.first, loop.second)}

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from masticator_dynamics.description.urdf import Array
-from masticator_dynamics.importing.kinematics import Kinematics, close
+from masticator_dynamics.importing.kinematics import LoopKinematics, close
 
 _RANK = 1e-4  # relative; what CAD rounding leaves of a redundant equation is below
 _STILL = 1e-6  # relative; of a motion that a motor or the platform takes part in
@@ -17,7 +17,7 @@ _NEIGHBOURS = 6
 _LIGHT = 1e-6  # kg; placeholders have at most this mass
 
 
-def freedoms(kinematics: Kinematics, q: Array) -> tuple[Array, Array]:
+def freedoms(kinematics: LoopKinematics, q: Array) -> tuple[Array, Array]:
     """Motions (joints, k) that keep the loops closed, and the pose where they were taken.
 
     Poses near ``q`` are compared: where ``q`` itself is singular, the best of them is taken.
@@ -34,7 +34,7 @@ def freedoms(kinematics: Kinematics, q: Array) -> tuple[Array, Array]:
     return best[1], best[0]
 
 
-def _null_space(kinematics: Kinematics, q: Array) -> tuple[Array, float]:
+def _null_space(kinematics: LoopKinematics, q: Array) -> tuple[Array, float]:
     """Orthonormal motions (joints, k) that leave the gaps as they are; the weakest strength."""
     rates = kinematics.gaps(q).rates
     if not rates.size:
@@ -44,14 +44,14 @@ def _null_space(kinematics: Kinematics, q: Array) -> tuple[Array, float]:
     return directions[rank:].T, float(strengths[rank - 1] / strengths[0])
 
 
-def idle_joints(kinematics: Kinematics, q: Array, motions: Array, platform: str) -> list[str]:
+def idle_joints(kinematics: LoopKinematics, q: Array, motions: Array, platform: str) -> list[str]:
     """Joints to lock so that pieces that would spin by themselves stand still.
 
     A rod between two balls spins about itself: nothing drives that motion and nothing needs it.
 
     Parameters
     ----------
-    kinematics : Kinematics
+    kinematics : LoopKinematics
         The mechanism with its closed loops.
     q : (n_q,) array
         A closed pose, m and rad.
@@ -71,7 +71,7 @@ def idle_joints(kinematics: Kinematics, q: Array, motions: Array, platform: str)
     return [kinematics.names[j] for j, spin in zip(joints, spins, strict=True) if spin]
 
 
-def _is_spin(kinematics: Kinematics, q: Array, motion: Array) -> bool:
+def _is_spin(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
     """Whether one piece alone moves."""
     poses, twists = kinematics.tree.poses(q), []
     for body, inertia in enumerate(kinematics.tree.inertias):
@@ -82,7 +82,7 @@ def _is_spin(kinematics: Kinematics, q: Array, motion: Array) -> bool:
     return all(np.abs(twist - moving[0]).max() < 1e-4 for twist in moving)
 
 
-def coordinates(kinematics: Kinematics, motions: Array) -> list[str]:
+def coordinates(kinematics: LoopKinematics, motions: Array) -> list[str]:
     """As many joints as freedoms that determine all others.
 
     Motors go before others; where the file names none, joints near the base do.
@@ -96,7 +96,7 @@ def coordinates(kinematics: Kinematics, motions: Array) -> list[str]:
     return [kinematics.names[j] for j in chosen]
 
 
-def _near_base(kinematics: Kinematics, motions: Array) -> list[int]:
+def _near_base(kinematics: LoopKinematics, motions: Array) -> list[int]:
     """Joints in order from the base, each if the ones before leave it free to move."""
     order = sorted(range(len(motions)), key=lambda j: len(kinematics.tree.supports(j)))
     chosen: list[int] = []

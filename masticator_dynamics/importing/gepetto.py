@@ -18,14 +18,20 @@ import numpy as np
 from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.yaml_file import read_mapping
-from masticator_dynamics.importing.model import Frame, Loop, Model, Motor, turning_joints
+from masticator_dynamics.importing.robot_model import (
+    Frame,
+    ImportedMotor,
+    Loop,
+    RobotModel,
+    turning_joints,
+)
 from masticator_dynamics.importing.urdf_file import read_urdf
 
 _LOOPS = {'3d': 'point', '6d': 'weld'}
 _KEYS = ('closed_loop', 'type', 'name_mot', 'joint_name', 'joint_type')
 
 
-def read_gepetto(file: pathlib.Path) -> Model:
+def read_gepetto(file: pathlib.Path) -> RobotModel:
     """Model of a folder's YAML file and the one URDF file beside it.
 
     Raises
@@ -42,7 +48,7 @@ def read_gepetto(file: pathlib.Path) -> Model:
     model = read_urdf(_urdf_beside(file))
     model.file, model.name = file, file.parent.name
     motors = [_known(model, name, file, 'name_mot') for name in _list(content, 'name_mot', file)]
-    model.motors = {name: Motor() for name in motors}
+    model.motors = {name: ImportedMotor() for name in motors}
     for coupling in [c for c in model.couplings if c.joint in motors]:
         model.couplings.remove(coupling)
         model.notes.append(f'joint {coupling.joint} has a motor: its <mimic> is left out')
@@ -80,7 +86,7 @@ def _list(content: dict[str, Any], key: str, file: pathlib.Path) -> list[Any]:
     return value
 
 
-def _known(model: Model, name: object, file: pathlib.Path, key: str) -> str:
+def _known(model: RobotModel, name: object, file: pathlib.Path, key: str) -> str:
     """A moving joint of the URDF by the name that the YAML gives it.
 
     One with a letter that is not ASCII is taken for the nearest spelling, with a note.
@@ -97,7 +103,7 @@ def _known(model: Model, name: object, file: pathlib.Path, key: str) -> str:
     raise DescriptionError(file, key, f'moving joint {name!r} does not exist in the URDF{meant}')
 
 
-def _frame(model: Model, name: object, file: pathlib.Path, key: str) -> Frame:
+def _frame(model: RobotModel, name: object, file: pathlib.Path, key: str) -> Frame:
     if name in model.links:
         return Frame.of(str(name))
     for joint in model.joints:
@@ -108,7 +114,7 @@ def _frame(model: Model, name: object, file: pathlib.Path, key: str) -> Frame:
     raise DescriptionError(file, key, f'frame {name!r} does not exist in the URDF{meant}')
 
 
-def _replace_placeholders(model: Model, content: dict[str, Any], file: pathlib.Path) -> None:
+def _replace_placeholders(model: RobotModel, content: dict[str, Any], file: pathlib.Path) -> None:
     names, kinds = _list(content, 'joint_name', file), _list(content, 'joint_type', file)
     if len(names) != len(kinds):
         raise DescriptionError(file, 'joint_type', f'{len(kinds)} types for {len(names)} names')

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses, spanning_tree
-from masticator_dynamics.importing.model import Coupling, Frame, Loop, Model
+from masticator_dynamics.importing.robot_model import Frame, JointCoupling, Loop, RobotModel
 
 CLOSED = 1e-10  # m and rad
 ROUNDING = 2e-5  # m and rad: what drawings and their export leave open across a planar loop
@@ -28,10 +28,10 @@ class Gaps:
     rates: Array
 
 
-class Kinematics:
+class LoopKinematics:
     """A model's tree in numbers."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: RobotModel):
         self.model = model
         self.tree: SpanningTree = spanning_tree(model.tree())
         self.names = [joint.name for joint in self.tree.joints]
@@ -111,7 +111,7 @@ class Kinematics:
             rates = (linear[keep], np.cross(turned[:, 2], np.eye(3)[:2]) @ rotated)
         return Gaps(values, np.vstack(rates))
 
-    def _coupling(self, q: Array, coupling: Coupling) -> Gaps:
+    def _coupling(self, q: Array, coupling: JointCoupling) -> Gaps:
         joint, other = self.names.index(coupling.joint), self.names.index(coupling.other)
         polynomial = np.polynomial.Polynomial(coupling.coefficients)
         rates = np.zeros((1, len(q)))
@@ -120,7 +120,7 @@ class Kinematics:
         return Gaps(np.array([q[joint] - polynomial(q[other])]), rates)
 
 
-def close(kinematics: Kinematics, start: Array) -> tuple[Array, float]:
+def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:
     """Nearest closed pose to a start, or the least open one; and its largest gap, m or rad.
 
     Levenberg and Marquardt's method; near a solution its steps are Newton's of least norm.
@@ -147,7 +147,7 @@ def close(kinematics: Kinematics, start: Array) -> tuple[Array, float]:
     return q, float(np.abs(gaps.values).max(initial=0.0))
 
 
-def closed_pose(kinematics: Kinematics) -> tuple[Array, float]:
+def closed_pose(kinematics: LoopKinematics) -> tuple[Array, float]:
     """A closed pose (joints,), the first found from the guess and then from random starts.
 
     Poses within the joints' ranges are preferred. Where none closes: the least open one.
@@ -169,7 +169,7 @@ def closed_pose(kinematics: Kinematics) -> tuple[Array, float]:
     return best, least
 
 
-def wrapped(q: Array, kinematics: Kinematics) -> Array:
+def wrapped(q: Array, kinematics: LoopKinematics) -> Array:
     """Angles by whole turns nearest to 0, or inside their range where a turn brings them there."""
     near = (q + np.pi) % (2.0 * np.pi) - np.pi
     for turns in (-1.0, 1.0):

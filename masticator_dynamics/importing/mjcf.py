@@ -16,20 +16,20 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.importing.model import (
+from masticator_dynamics.importing.robot_model import (
     NO_MASS,
-    Coupling,
     Frame,
+    ImportedMotor,
+    JointCoupling,
     Loop,
-    Model,
-    Motor,
+    RobotModel,
     Spring,
     free_joint,
     turning_joints,
 )
 
 
-def read_mjcf(file: pathlib.Path) -> Model:
+def read_mjcf(file: pathlib.Path) -> RobotModel:
     """Model of an MJCF file.
 
     Raises
@@ -44,7 +44,7 @@ def read_mjcf(file: pathlib.Path) -> Model:
         raise DescriptionError(file, '', reason) from error
     notes: list[str] = []
     compiled = _compiled(mujoco, file, notes)
-    return _Reader(mujoco, compiled, file, notes).model
+    return _MjcfReader(mujoco, compiled, file, notes).model
 
 
 def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str]) -> Any:
@@ -76,13 +76,13 @@ def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str]) -> Any:
         raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
 
 
-class _Reader:
+class _MjcfReader:
     """Takes a compiled model apart."""
 
     def __init__(self, mujoco: Any, compiled: Any, file: pathlib.Path, notes: list[str]):
         self.mujoco, self.compiled = mujoco, compiled
         x, y, z = (float(value) for value in compiled.opt.gravity)
-        self.model = Model(
+        self.model = RobotModel(
             file, file.stem, 'world', {'world': NO_MASS}, [], notes=notes, gravity=(x, y, z)
         )
         self.bodies = [self._name('BODY', b, f'body_{b}') for b in range(compiled.nbody)]
@@ -212,7 +212,7 @@ class _Reader:
         while len(coefficients) > 2 and not coefficients[-1]:
             coefficients.pop()
         joints = (self.joints[first], self.joints[second])
-        self.model.couplings.append(Coupling(name, *joints, tuple(coefficients)))
+        self.model.couplings.append(JointCoupling(name, *joints, tuple(coefficients)))
 
     def _actuator(self, index: int) -> None:
         m, kinds = self.compiled, self.mujoco.mjtTrn
@@ -235,7 +235,7 @@ class _Reader:
             return
         number = self.joints.index(joint)
         armature = float(m.dof_armature[m.jnt_dofadr[number]])
-        self.model.motors[joint] = Motor(gear, armature)
+        self.model.motors[joint] = ImportedMotor(gear, armature)
         bounds = []
         if m.actuator_forcelimited[index]:
             bounds.append(np.sort(m.actuator_forcerange[index]))

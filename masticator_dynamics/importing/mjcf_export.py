@@ -42,10 +42,10 @@ def export_mjcf(description: MechanismDescription) -> Exported:
     motors', as in :class:`masticator_dynamics.results.Effort`. A contact is a ball between two
     plates: two-sided, as in the engine.
     """
-    return _Writer(description).exported()
+    return _MjcfWriter(description).exported()
 
 
-class _Writer:
+class _MjcfWriter:
     def __init__(self, description: MechanismDescription):
         self.description, self.left_out = description, list[str]()
         self.root = ElementTree.Element('mujoco', model=description.name)

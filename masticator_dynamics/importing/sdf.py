@@ -17,12 +17,12 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.importing.model import (
+from masticator_dynamics.importing.robot_model import (
     NO_MASS,
-    Coupling,
     Frame,
+    JointCoupling,
     Loop,
-    Model,
+    RobotModel,
     Spring,
     free_joint,
     turning_joints,
@@ -54,7 +54,7 @@ class _Edge:
     element: ElementTree.Element
 
 
-def read_sdf(file: pathlib.Path) -> Model:
+def read_sdf(file: pathlib.Path) -> RobotModel:
     """Model of the first ``<model>`` of an SDF file.
 
     Raises
@@ -67,7 +67,7 @@ def read_sdf(file: pathlib.Path) -> Model:
     element = root.find('world/model') if element is None else element
     if element is None:
         raise DescriptionError(file, '', 'SDF: it has no <model>')
-    return _Reader(element, root, file).model
+    return _SdfReader(element, root, file).model
 
 
 def _root(file: pathlib.Path) -> ElementTree.Element:
@@ -88,13 +88,13 @@ def _root(file: pathlib.Path) -> ElementTree.Element:
     return root
 
 
-class _Reader:
+class _SdfReader:
     """Takes a ``<model>`` apart."""
 
     def __init__(self, element: ElementTree.Element, root: ElementTree.Element, file: pathlib.Path):
         self.element, self.file, self.straightened = element, file, 0.0
         name = str(element.get('name') or file.stem)
-        self.model = Model(file, name, '', {}, [])
+        self.model = RobotModel(file, name, '', {}, [])
         gravity = root.findtext('world/gravity')
         if gravity is not None:
             x, y, z = self._floats(gravity, 3, 'gravity')
@@ -351,7 +351,7 @@ class _Reader:
             reference = self._number(mimic, 'reference', 0.0, place)
             other = str(mimic.get('joint'))
             self.model.couplings.append(
-                Coupling(
+                JointCoupling(
                     f'{edge.name}_mimic', edge.name, other, (offset - ratio * reference, ratio)
                 )
             )

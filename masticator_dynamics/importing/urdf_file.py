@@ -18,7 +18,13 @@ from scipy.spatial.transform import Rotation
 from masticator_dynamics.description import urdf
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.importing.model import Coupling, Frame, Loop, Model, Motor
+from masticator_dynamics.importing.robot_model import (
+    Frame,
+    ImportedMotor,
+    JointCoupling,
+    Loop,
+    RobotModel,
+)
 from masticator_dynamics.importing.welds import axis_frame
 
 _TYPES = {
@@ -29,7 +35,7 @@ _TYPES = {
 _DRAKE = '{http://drake.mit.edu}'
 
 
-def read_urdf(file: pathlib.Path) -> Model:
+def read_urdf(file: pathlib.Path) -> RobotModel:
     """Model of a URDF or xacro file.
 
     Raises
@@ -44,12 +50,12 @@ def read_urdf(file: pathlib.Path) -> Model:
         raise DescriptionError(file, '', f'URDF: not XML: {error}') from error
     loops = list(_loops(root, file))
     tree = urdf.parse(ElementTree.tostring(root, encoding='unicode'), file)
-    model = Model(
+    model = RobotModel(
         file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints)
     )
     model.notes += tree.warnings
     model.couplings = [
-        Coupling(f'{m.joint}_mimic', m.joint, m.other, (m.offset, m.multiplier))
+        JointCoupling(f'{m.joint}_mimic', m.joint, m.other, (m.offset, m.multiplier))
         for m in tree.mimics
     ]
     model.loops = loops or list(_closing_frames(tree))
@@ -64,7 +70,7 @@ def read_urdf(file: pathlib.Path) -> Model:
                 raise DescriptionError(file, loop.name, reason)
     model.damping = {joint.name: joint.damping for joint in tree.joints if joint.damping}
     model.dry = {joint.name: joint.friction for joint in tree.joints if joint.friction}
-    model.motors = {name: Motor() for name in _driven(root) if model.has_moving(name)}
+    model.motors = {name: ImportedMotor() for name in _driven(root) if model.has_moving(name)}
     return model
 
 

@@ -13,13 +13,13 @@ import dataclasses
 import numpy as np
 
 from masticator_dynamics.description.urdf import MOVING_TYPES, Joint
-from masticator_dynamics.importing.model import Frame, Loop, Model, free_joint
+from masticator_dynamics.importing.robot_model import Frame, Loop, RobotModel, free_joint
 
 _CONCURRENT = 1e-6  # m between axes that meet in a ball
 _LIGHT = 1e-8  # kg; placeholders have at most this mass
 
 
-def join_rods(model: Model) -> None:
+def join_rods(model: RobotModel) -> None:
     """Move the cut of every weld to a ball at one end of the piece, else to a hinge."""
     for loop in list(model.loops):
         if loop.type != 'weld':
@@ -34,7 +34,7 @@ def join_rods(model: Model) -> None:
                 break
 
 
-def _holding(model: Model, loop: Loop, near: Frame) -> list[Joint]:
+def _holding(model: RobotModel, loop: Loop, near: Frame) -> list[Joint]:
     """Joints without motors that hold the body of a frame, the last first; none if it branches."""
     body = model.body(near.link)
     if any(joint.type in MOVING_TYPES for joint in model.below(body)):
@@ -53,11 +53,11 @@ def _holding(model: Model, loop: Loop, near: Frame) -> list[Joint]:
             return chain
 
 
-def _moving_below(model: Model, body: set[str]) -> list[Joint]:
+def _moving_below(model: RobotModel, body: set[str]) -> list[Joint]:
     return [j for j in model.below(body) if j.child not in body and j.type in MOVING_TYPES]
 
 
-def _kind(model: Model, chain: list[Joint]) -> str:
+def _kind(model: RobotModel, chain: list[Joint]) -> str:
     """What the joints that hold a body make together."""
     turning = all(joint.type != 'prismatic' for joint in chain)
     if len(chain) == 1 and turning:
@@ -72,7 +72,7 @@ def _kind(model: Model, chain: list[Joint]) -> str:
 
 
 def _move_cut(
-    model: Model, loop: Loop, near: Frame, far: Frame, chain: list[Joint], kind: str
+    model: RobotModel, loop: Loop, near: Frame, far: Frame, chain: list[Joint], kind: str
 ) -> None:
     """Hang the near body on the far one and cut at the joints that held it."""
     outer, first = chain[-1], chain[0]
@@ -96,7 +96,7 @@ def _move_cut(
     model.loops[at] = dataclasses.replace(loop, type=kind, first=held, second=inner)
 
 
-def _near_to_carrier(model: Model, near: Frame, carrier: str) -> tuple[np.ndarray, np.ndarray]:
+def _near_to_carrier(model: RobotModel, near: Frame, carrier: str) -> tuple[np.ndarray, np.ndarray]:
     """Placement of a frame in the link that its body starts with."""
     position, rotation = near.position, near.rotation
     link = near.link

@@ -13,12 +13,19 @@ import numpy as np
 import yaml
 
 from masticator_dynamics.description.urdf import UNLIMITED, Array, Inertia, Joint
-from masticator_dynamics.importing.model import NO_MASS, Frame, Loop, Model, free_joint, turn
+from masticator_dynamics.importing.robot_model import (
+    NO_MASS,
+    Frame,
+    Loop,
+    RobotModel,
+    free_joint,
+    turn,
+)
 
 _WIDTH = 96
 
 
-def with_loop_frames(model: Model) -> list[tuple[str, str, tuple[str, str]]]:
+def with_loop_frames(model: RobotModel) -> list[tuple[str, str, tuple[str, str]]]:
     """Give every end of a loop a link of its own; name, type and the two links of each loop."""
     return [
         (loop.name, loop.type, (_end(model, loop, 'a'), _end(model, loop, 'b')))
@@ -26,7 +33,7 @@ def with_loop_frames(model: Model) -> list[tuple[str, str, tuple[str, str]]]:
     ]
 
 
-def _end(model: Model, loop: Loop, letter: str) -> str:
+def _end(model: RobotModel, loop: Loop, letter: str) -> str:
     frame: Frame = loop.first if letter == 'a' else loop.second
     turned = loop.type != 'point' and not np.array_equal(frame.rotation, np.eye(3))
     if not frame.position.any() and not turned:
@@ -44,7 +51,7 @@ def _end(model: Model, loop: Loop, letter: str) -> str:
     return name
 
 
-def urdf_text(model: Model) -> str:
+def urdf_text(model: RobotModel) -> str:
     """The tree as URDF."""
     robot = ElementTree.Element('robot', name=model.name)
     for name, inertia in model.links.items():
@@ -99,7 +106,7 @@ def roll_pitch_yaw(rotation: Array) -> Array:
     return np.array([roll, pitch, yaw])
 
 
-def yaml_text(model: Model, content: dict[str, Any]) -> str:
+def yaml_text(model: RobotModel, content: dict[str, Any]) -> str:
     """A mechanism file with the model's notes on top as a comment."""
     lines = [f'Made by `masticator import` from {model.file.name}.', *model.notes]
     comment = '\n'.join(

@@ -34,7 +34,7 @@ from masticator_dynamics.laboratory.protocol import (
 from masticator_dynamics.laboratory.tables import Result
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.twin.study import Setting
+from masticator_dynamics.twin.study import StudySetting
 
 PROTOCOL, RECORDINGS = 'protocol.yaml', 'mouthfuls'
 TWIN, ROBOT = 'the simulated robot', 'the robot'  # where mouthfuls are chewed
@@ -280,9 +280,9 @@ def _kept(
 
 
 @functools.cache
-def _setting(sockets: str) -> Setting:
+def _setting(sockets: str) -> StudySetting:
     """Drives, simulation and model that all mouthfuls of this process share."""
-    shipped = Setting.shipped(chewing_stroke(strokes=1))
+    shipped = StudySetting.shipped(chewing_stroke(strokes=1))
     if sockets == 'slot':
         return shipped
     description = shipped.model.description

@@ -22,7 +22,7 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import MotionPath, chewing_stroke
 from masticator_dynamics.twin.feedforward import Kind
 from masticator_dynamics.twin.plant import MechanismPlant
-from masticator_dynamics.twin.study import Setting
+from masticator_dynamics.twin.study import StudySetting
 
 APPROACH = 0.3  # s, from home to the closed mouth of a motion with an occlusal gap
 
@@ -101,12 +101,12 @@ class _Watch:
         return Series(time, gap, force, q, position, velocity, effort, contact, lifts, end)
 
 
-def chew(mouthful: Mouthful, setting: Setting, stop: Stop) -> Series:
+def chew(mouthful: Mouthful, setting: StudySetting, stop: Stop) -> Series:
     """Chew a mouthful on the twin with full feedforward, by the gains of the drives file.
 
     Parameters
     ----------
-    setting : Setting
+    setting : StudySetting
         Drives and model; its path and food are replaced by the mouthful's.
 
     Raises

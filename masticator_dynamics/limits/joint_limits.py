@@ -14,7 +14,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 
 
 @dataclasses.dataclass(frozen=True)
-class Limits:
+class JointLimits:
     """Ranges of the tree joints (n_q,): rad or m, their rates, N m or N; infinite where none."""
 
     lower: FloatArray
@@ -23,7 +23,7 @@ class Limits:
     effort: FloatArray
 
     @classmethod
-    def of(cls, joints: Sequence[Joint]) -> Limits:
+    def of(cls, joints: Sequence[Joint]) -> JointLimits:
         """From the URDF's ``<limit>`` elements."""
         columns = ('lower', 'upper', 'velocity', 'effort')
         return cls(*(np.array([getattr(j, c) for j in joints], dtype=float) for c in columns))

@@ -90,7 +90,7 @@ def chewing_stroke(
 
 
 @dataclasses.dataclass(frozen=True)
-class BiteForce:
+class BiteForceProfile:
     """Force of the food on the mandible as a function of time, C2.
 
     Attributes
@@ -136,7 +136,7 @@ def bite_force(
     period: float = 1.0,
     first: float = 100.0,
     last: float = 60.0,
-) -> BiteForce:
+) -> BiteForceProfile:
     """Food that softens while it is chewed, in step with `chewing_stroke`.
 
     Parameters
@@ -156,7 +156,7 @@ def bite_force(
     _check(strokes, period)
     if not (first > 0.0 and last > 0.0 and np.isfinite(first + last)):
         raise InputError(f'forces are {first} N and {last} N, expected positive numbers')
-    return BiteForce(side, period, tuple(np.geomspace(first, last, strokes).tolist()))
+    return BiteForceProfile(side, period, tuple(np.geomspace(first, last, strokes).tolist()))
 
 
 def _smooth_step(s: FloatArray) -> FloatArray:

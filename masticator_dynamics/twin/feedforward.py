@@ -11,7 +11,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import wrenches_on_platform
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.twin.chain import Feedforward, Reference
+from masticator_dynamics.twin.control_chain import CommandedMotion, Feedforward
 
 
 class Kind(enum.Enum):
@@ -24,7 +24,9 @@ class Kind(enum.Enum):
     FRICTION = 'PD + full feedforward with friction'
 
 
-def feedforward(kind: Kind, mechanism: Mechanism, reference: Reference, bitten: str) -> Feedforward:
+def feedforward(
+    kind: Kind, mechanism: Mechanism, reference: CommandedMotion, bitten: str
+) -> Feedforward:
     """Efforts (n_u,) at the joints, N m, for a cycle and the food's force (3,), N, base axes.
 
     Gravity is that of the commanded pose at rest. Full are the efforts of the dynamics node:

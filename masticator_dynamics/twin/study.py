@@ -24,7 +24,13 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.twin.chain import Delays, Record, Reference, Watch, follow
+from masticator_dynamics.twin.control_chain import (
+    ChainRecord,
+    CommandedMotion,
+    Delays,
+    Watch,
+    follow,
+)
 from masticator_dynamics.twin.feedforward import Kind, feedforward
 from masticator_dynamics.twin.food import Food, load_food
 from masticator_dynamics.twin.plant import MechanismPlant
@@ -35,7 +41,7 @@ Progress = Callable[[float], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class StudySetting:
     """What all runs have in common.
 
     Attributes
@@ -71,7 +77,7 @@ class Setting:
         rate: float | None = None,
         known_friction: float = 1.0,
         drives_file: str = 'drives.yaml',
-    ) -> Setting:
+    ) -> StudySetting:
         """The masticator with drives of ``config/``; the rate (Hz) is theirs unless told.
 
         Parameters
@@ -110,7 +116,7 @@ class Setting:
         assert gains is not None
         return gains
 
-    def run(self, kind: Kind, gains: Gains, watch: Watch | None = None) -> Record:
+    def run(self, kind: Kind, gains: Gains, watch: Watch | None = None) -> ChainRecord:
         """One run with a kind of feedforward; `watch` looks on, see :func:`follow`.
 
         Parameters
@@ -122,7 +128,7 @@ class Setting:
         watch : callable, optional
             Looks on, see :func:`follow`.
         """
-        reference = Reference.of(self.model, self.path, self.drives.cycle_rate)
+        reference = CommandedMotion.of(self.model, self.path, self.drives.cycle_rate)
         bitten = self.model.description.platform if self.food is None else self.food.frame
         sent = feedforward(kind, self.model, reference, bitten)
         plant = MechanismPlant(
@@ -142,13 +148,13 @@ class Setting:
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
+class StudyRun:
     """What became of the motion with one kind of feedforward.
 
     Attributes
     ----------
     kind : Kind
-    record : Record
+    record : ChainRecord
     incisor_rms, incisor_max : float
         m, distance of the incisor from where it is commanded to be at that time.
     joint_rms : float
@@ -160,7 +166,7 @@ class Run:
     """
 
     kind: Kind
-    record: Record
+    record: ChainRecord
     incisor_rms: float
     incisor_max: float
     joint_rms: float
@@ -169,18 +175,20 @@ class Run:
     closure: float
 
     @classmethod
-    def of(cls, kind: Kind, record: Record, setting: Setting, reference: Reference) -> Run:
+    def of(
+        cls, kind: Kind, record: ChainRecord, setting: StudySetting, reference: CommandedMotion
+    ) -> StudyRun:
         """Figures of a record.
 
         Parameters
         ----------
         kind : Kind
             Of feedforward.
-        record : Record
+        record : ChainRecord
             What happened.
-        setting : Setting
+        setting : StudySetting
             Mechanism and drives of the run.
-        reference : Reference
+        reference : CommandedMotion
             What was to happen.
         """
         distance = np.linalg.norm(record.error, axis=1)
@@ -204,19 +212,19 @@ class Study:
 
     Attributes
     ----------
-    setting : Setting
+    setting : StudySetting
     gains : Gains
         Of all drives in all runs.
     time : array, shape (N,)
         s, of the cycles.
-    runs : tuple of Run
+    runs : tuple of StudyRun
         From no feedforward to all.
     """
 
-    setting: Setting
+    setting: StudySetting
     gains: Gains
     time: FloatArray
-    runs: tuple[Run, ...]
+    runs: tuple[StudyRun, ...]
 
     def times_better(self, kind: Kind) -> float:
         """RMS incisor error of PD alone over that of a kind."""
@@ -264,7 +272,7 @@ class Study:
 
 
 def study_feedforward(
-    setting: Setting,
+    setting: StudySetting,
     gains: Gains | None = None,
     kinds: Sequence[Kind] = tuple(Kind),
     progress: Progress | None = None,
@@ -279,10 +287,10 @@ def study_feedforward(
         Is told the share that is done.
     """
     chosen = gains or setting.gains
-    reference = Reference.of(setting.model, setting.path, setting.drives.cycle_rate)
+    reference = CommandedMotion.of(setting.model, setting.path, setting.drives.cycle_rate)
     runs = []
     for kind in kinds:
-        runs.append(Run.of(kind, setting.run(kind, chosen), setting, reference))
+        runs.append(StudyRun.of(kind, setting.run(kind, chosen), setting, reference))
         if progress is not None:
             progress(len(runs) / len(kinds))
     return Study(setting, chosen, reference.time, tuple(runs))

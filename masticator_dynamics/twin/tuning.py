@@ -14,7 +14,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, SimulationError
 from masticator_dynamics.twin.feedforward import Kind
 from masticator_dynamics.twin.margins import Margins, least_margins, modal_inertias
-from masticator_dynamics.twin.study import Progress, Setting, rms
+from masticator_dynamics.twin.study import Progress, StudySetting, rms
 
 # The least that textbooks on servo loops ask for: 6 dB and 30 degrees.
 NEEDED = Margins(2.0, math.radians(30.0))
@@ -91,7 +91,7 @@ class Tuning:
 
 
 def tune(
-    setting: Setting,
+    setting: StudySetting,
     position_gains: FloatArray = POSITION_GAINS,
     velocity_gains: FloatArray = VELOCITY_GAINS,
     progress: Progress | None = None,
@@ -100,7 +100,7 @@ def tune(
 
     Parameters
     ----------
-    setting : Setting
+    setting : StudySetting
         Mechanism, motion and drives.
     position_gains, velocity_gains : array
         What to try, N m/rad and N m s/rad.
@@ -132,7 +132,7 @@ def tune(
     return Tuning(tuple(trials))
 
 
-def _try(setting: Setting, gains: Gains, found: Margins) -> Trial:
+def _try(setting: StudySetting, gains: Gains, found: Margins) -> Trial:
     try:
         record = setting.run(Kind.NONE, gains)
     except SimulationError:

@@ -10,7 +10,7 @@ import numpy as np
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import frame_poses
-from masticator_dynamics.view.run import FRAME_RATE
+from masticator_dynamics.view.played_run import FRAME_RATE
 from masticator_dynamics.view.scene import LENGTH, Scene
 
 FULL_ARROW = 100.0  # N, for a third of the robot's size

@@ -15,7 +15,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import frame_poses
-from masticator_dynamics.view.run import Run
+from masticator_dynamics.view.played_run import PlayedRun
 
 _POINTS = 500  # of a curve
 _DIGITS = 4
@@ -82,7 +82,7 @@ addEventListener('load', () => {
 """
 
 
-def with_curves(page: str, runs: Sequence[Run]) -> str:
+def with_curves(page: str, runs: Sequence[PlayedRun]) -> str:
     """Add curves of efforts and forces, and a still picture, to a page that viser has made."""
     charts = [chart for run in runs for chart in _charts(run)]
     text = json.dumps(charts, separators=(',', ':')).replace('</', '<\\/')
@@ -97,7 +97,7 @@ def with_curves(page: str, runs: Sequence[Run]) -> str:
     return page[:end] + added + page[end:]
 
 
-def _charts(run: Run) -> list[dict[str, Any]]:
+def _charts(run: PlayedRun) -> list[dict[str, Any]]:
     found = []
     if run.efforts.shape[1]:
         unit = '/'.join(dict.fromkeys(run.mechanism.effort_units))
@@ -124,7 +124,7 @@ def _chart(time: FloatArray, title: str, values: FloatArray, names: Sequence[str
     return {'title': title, 'time': np.round(time[::every], 4).tolist(), 'curves': curves}
 
 
-def _still(run: Run) -> bytes:
+def _still(run: PlayedRun) -> bytes:
     """The mechanism as lines from joint to joint, half way through the run, from the front; PNG."""
     from matplotlib.figure import Figure
 

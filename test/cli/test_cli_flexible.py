@@ -124,7 +124,7 @@ def test_names_of_tests_and_shapes_agree() -> None:
     from masticator_dynamics.commands import flexible as command
     from masticator_dynamics.description.data import FlexibleLink
     from masticator_dynamics.flexible import METHODS, MODES
-    from masticator_dynamics.flexible.simulation import RTOL
+    from masticator_dynamics.flexible.flexible_simulation import RTOL
 
     hints = typing.get_type_hints(FlexibleLink)
     assert command.BOUNDARIES == typing.get_args(hints['boundary'])

@@ -7,7 +7,7 @@ import pytest
 
 from masticator_dynamics.estimation.circle import CircleMap, weights
 from masticator_dynamics.estimation.ellipse import EllipseMap, crossed
-from masticator_dynamics.estimation.grid import GridMap
+from masticator_dynamics.estimation.inertia_grid import GridMap
 
 ALL = slice(None)
 

@@ -17,7 +17,7 @@ from masticator_dynamics.errors import (
 )
 from masticator_dynamics.flexible import FlexibleModel, run_flexible, simulate
 from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
-from masticator_dynamics.flexible.simulation import RTOL
+from masticator_dynamics.flexible.flexible_simulation import RTOL
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.spiral import Spiral
 

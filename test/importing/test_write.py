@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from masticator_dynamics.importing.model import turn
+from masticator_dynamics.importing.robot_model import turn
 from masticator_dynamics.importing.write import roll_pitch_yaw
 
 

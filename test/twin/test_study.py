@@ -17,19 +17,20 @@ from masticator_dynamics.drives.simulator.plant import FreeMotors
 from masticator_dynamics.drives.simulator.servo import Control
 from masticator_dynamics.drives.simulator.simulation import Simulation
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.twin import chain, margins, study
+from masticator_dynamics.twin import control_chain as chain
+from masticator_dynamics.twin import margins, study
 from masticator_dynamics.twin.feedforward import Kind
 
 GAINS = Gains(position=16.0, velocity=0.08)
 
 
 @pytest.fixture(scope='module')
-def setting() -> study.Setting:
-    return study.Setting.shipped(chewing_stroke(strokes=1), 'soft', 500.0)
+def setting() -> study.StudySetting:
+    return study.StudySetting.shipped(chewing_stroke(strokes=1), 'soft', 500.0)
 
 
 @pytest.fixture(scope='module')
-def result(setting: study.Setting) -> study.Study:
+def result(setting: study.StudySetting) -> study.Study:
     return study.study_feedforward(setting, GAINS)
 
 
@@ -52,14 +53,14 @@ def ideal_drives(drives: Drives, **values: Any) -> Drives:
     return Drives(schema=1, drives=found, **values)
 
 
-def simulated(setting: study.Setting, step: float, **values: Any) -> Simulation:
+def simulated(setting: study.StudySetting, step: float, **values: Any) -> Simulation:
     """Motors without friction."""
     drives = setting.simulation.drives
     found = {k: changed(d, friction=MotorFriction(), **values) for k, d in drives.items()}
     return Simulation(schema=1, step=step, drives=found)
 
 
-def test_ideal_drives_leave_what_holding_efforts_costs(setting: study.Setting) -> None:
+def test_ideal_drives_leave_what_holding_efforts_costs(setting: study.StudySetting) -> None:
     """Efforts held for h are wrong by h |d effort/dt| at most, rounded by half a unit at most.
 
     What they are wrong by, the position gain turns into joint errors. With equal gains K the
@@ -77,7 +78,7 @@ def test_ideal_drives_leave_what_holding_efforts_costs(setting: study.Setting) -
         simulation=simulated(setting, step, current_bandwidth=1e6, velocity_filter=1e6),
         delays=chain.Delays(command=0, bite=0.0),
     )
-    reference = chain.Reference.of(perfect.model, perfect.path, perfect.drives.cycle_rate)
+    reference = chain.CommandedMotion.of(perfect.model, perfect.path, perfect.drives.cycle_rate)
     sent = perfect.model.feedforward_batch(reference.y, reference.y_dot, reference.y_ddot).actuated
     change = np.linalg.norm(np.diff(sent, axis=0), axis=1).max()
     motor = perfect.drives.drives['crank_1'].motor
@@ -113,7 +114,7 @@ def test_food_was_bitten_and_no_torque_clipped(result: study.Study) -> None:
 
 
 def test_all_runs_have_the_same_gains(
-    setting: study.Setting, monkeypatch: pytest.MonkeyPatch
+    setting: study.StudySetting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
     servos_of = chain._servos
@@ -129,13 +130,15 @@ def test_all_runs_have_the_same_gains(
     assert seen == [{(16.0, 0.08)}] * len(Kind)
 
 
-def test_a_run_can_be_repeated_bit_for_bit(setting: study.Setting, result: study.Study) -> None:
+def test_a_run_can_be_repeated_bit_for_bit(
+    setting: study.StudySetting, result: study.Study
+) -> None:
     again = setting.run(Kind.FRICTION, GAINS)
     np.testing.assert_array_equal(again.error, result.runs[-1].record.error)
 
 
 def test_friction_of_drives_counts_as_far_as_it_is_known(
-    setting: study.Setting, result: study.Study
+    setting: study.StudySetting, result: study.Study
 ) -> None:
     errors = {run.kind: run.record.error for run in result.runs}
     half = dataclasses.replace(setting, known_friction=0.5).run(Kind.FULL, GAINS)
@@ -147,7 +150,7 @@ def test_friction_of_drives_counts_as_far_as_it_is_known(
 @pytest.mark.parametrize('gains', [(16.0, 0.08), (5.0, 0.03)])
 @pytest.mark.parametrize('inertia', [9e-5, 1.7e-4])
 def test_gain_margin_is_where_a_servo_begins_to_swing(
-    setting: study.Setting, gains: tuple[float, float], inertia: float
+    setting: study.StudySetting, gains: tuple[float, float], inertia: float
 ) -> None:
     position, velocity = gains
     drive, step = setting.simulation.drives['crank_1'], setting.simulation.step
@@ -158,7 +161,7 @@ def test_gain_margin_is_where_a_servo_begins_to_swing(
         assert swings(setting, raised * position, raised * velocity, inertia) is grows
 
 
-def swings(setting: study.Setting, position: float, velocity: float, inertia: float) -> bool:
+def swings(setting: study.StudySetting, position: float, velocity: float, inertia: float) -> bool:
     """Whether a motor that turns an inertia swings ever more after a small step."""
     drives, simulation = ideal_drives(setting.drives), simulated(setting, setting.simulation.step)
     joints = tuple(drives.drives)

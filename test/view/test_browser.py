@@ -10,7 +10,7 @@ import pytest
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.view.run import FRAME_RATE, Forces, Run
+from masticator_dynamics.view.played_run import FRAME_RATE, PlayedRun, PointForces
 
 pin = pytest.importorskip('pinocchio')
 viser = pytest.importorskip('viser', reason='viser is not installed (pip extra "view")')
@@ -68,8 +68,8 @@ def run():
     from masticator_dynamics.frames import frame_poses
 
     tooth, _ = frame_poses(jaw, effort.q, 'molar_left')
-    force = Forces(tooth, np.tile([0.0, 0.0, -30.0], (len(time), 1)))
-    return Run('chewing', jaw, time, effort.q, {'food': force}, effort.actuated)
+    force = PointForces(tooth, np.tile([0.0, 0.0, -30.0], (len(time), 1)))
+    return PlayedRun('chewing', jaw, time, effort.q, {'food': force}, effort.actuated)
 
 
 def origins(mechanism, q):
@@ -183,9 +183,9 @@ def canvas_of(page):
 
 
 def test_html_file_shows_links_arrows_and_curves_in_time(page, server, run, tmp_path) -> None:
-    from masticator_dynamics.view.player import Player
+    from masticator_dynamics.view.scene_player import ScenePlayer
 
-    player = Player(server, [run])
+    player = ScenePlayer(server, [run])
     (scene,) = player._scenes
     colours = marked(server, scene)
     hide_shapes(server)
@@ -230,10 +230,10 @@ def test_html_file_shows_links_arrows_and_curves_in_time(page, server, run, tmp_
 
 
 def test_html_file_without_webgl_says_so_and_shows_a_still(page, server, run, tmp_path) -> None:
-    from masticator_dynamics.view.player import Player
+    from masticator_dynamics.view.scene_player import ScenePlayer
 
     file = tmp_path / 'run.html'
-    file.write_text(Player(server, [run]).html(), encoding='utf-8')
+    file.write_text(ScenePlayer(server, [run]).html(), encoding='utf-8')
     page.add_init_script(
         """const make = HTMLCanvasElement.prototype.getContext;
         HTMLCanvasElement.prototype.getContext = function(kind, ...more) {
@@ -247,8 +247,8 @@ def test_html_file_without_webgl_says_so_and_shows_a_still(page, server, run, tm
 
 
 def test_live_view_shows_links_where_they_are(page, server, run) -> None:
-    from masticator_dynamics.view.player import look_at
     from masticator_dynamics.view.scene import Scene
+    from masticator_dynamics.view.scene_player import look_at
 
     scene = Scene(server.scene, run.mechanism)
     look_at(server, run.mechanism)

@@ -16,7 +16,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.laboratory.mouthful import Series
 from masticator_dynamics.laboratory.recording import write_recording
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.view.run import load_run
+from masticator_dynamics.view.played_run import load_run
 from masticator_dynamics.view.shapes import shapes
 
 pytest.importorskip('viser', reason='viser is not installed (pip extra "view")')

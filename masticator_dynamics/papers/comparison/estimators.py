@@ -15,7 +15,7 @@ from masticator_dynamics.estimation.ellipse import EllipseMap
 from masticator_dynamics.estimation.estimator import FITTED as FITTED_KINDS
 from masticator_dynamics.estimation.estimator import MODEL, Estimator, ModelEstimator
 from masticator_dynamics.estimation.fit import fit_circles, fit_ellipses
-from masticator_dynamics.estimation.grid import GridMap
+from masticator_dynamics.estimation.inertia_grid import GridMap
 from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import inertia_at
 from masticator_dynamics.estimation.storage import read_estimator, shipped_file

@@ -13,7 +13,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible import FlexibleModel, segmented, simulate
 from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
-from masticator_dynamics.flexible.run import rigid_coordinates
+from masticator_dynamics.flexible.flexible_run import rigid_coordinates
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 

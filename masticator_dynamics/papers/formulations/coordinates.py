@@ -14,7 +14,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
-from masticator_dynamics.papers.formulations.geometry import Sockets
+from masticator_dynamics.papers.formulations.geometry import SocketPlanes
 from masticator_dynamics.papers.formulations.rotations import rotation_derivatives
 
 INDEPENDENT = [0, 1, 3, 4]  # of X_EE, with the contacts
@@ -30,7 +30,7 @@ class EndEffector:
     M_Jq: FloatArray
 
 
-def end_effector(sockets: Sockets | None, q_EE: FloatArray) -> EndEffector:
+def end_effector(sockets: SocketPlanes | None, q_EE: FloatArray) -> EndEffector:
     """Pose and its first and second derivatives by the degrees of freedom.
 
     Raises

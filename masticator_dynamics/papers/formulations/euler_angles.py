@@ -9,7 +9,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.papers.formulations.coordinates import end_effector
 from masticator_dynamics.papers.formulations.formulation import RssFormulation, Solution
-from masticator_dynamics.papers.formulations.geometry import Sockets
+from masticator_dynamics.papers.formulations.geometry import SocketPlanes
 from masticator_dynamics.papers.formulations.newton_euler import EndEffectorMotion, newton_euler
 from masticator_dynamics.papers.formulations.rotations import rotation
 
@@ -36,13 +36,13 @@ def angular_map_rate(angles: FloatArray, rates: FloatArray) -> FloatArray:
 
 
 def motion_by_angles(
-    sockets: Sockets | None, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray
+    sockets: SocketPlanes | None, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray
 ) -> EndEffectorMotion:
     """Twist and its rate from q_EE^A = (X, Y, alpha, beta) or Y_EE^A (S1 Eqs. 63-68, 76-83).
 
     Parameters
     ----------
-    sockets : Sockets or None
+    sockets : SocketPlanes or None
         None without contacts.
     q, q_dot, q_ddot : (n,) array
         q_EE and its time derivatives, m, rad and s; n is 4 with contacts and 6 without.

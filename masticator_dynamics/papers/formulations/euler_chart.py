@@ -16,7 +16,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
 from masticator_dynamics.papers.formulations.coordinates import parasitic_angle
-from masticator_dynamics.papers.formulations.geometry import Sockets
+from masticator_dynamics.papers.formulations.geometry import SocketPlanes
 from masticator_dynamics.papers.formulations.quaternions import quadratic_form
 
 _SINGULAR = 1e-9
@@ -24,13 +24,13 @@ _X, _Y, _Z = np.eye(3)
 
 
 def parameters_from_angles(
-    sockets: Sockets | None, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray
+    sockets: SocketPlanes | None, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Euler parameters (4,) and their first and second time derivatives from q_EE.
 
     Parameters
     ----------
-    sockets : Sockets or None
+    sockets : SocketPlanes or None
         None without contacts.
     q, q_dot, q_ddot : (n,) array
         q_EE and its time derivatives, m, rad and s; n is 4 with contacts and 6 without.
@@ -64,7 +64,7 @@ _FIXED = (np.zeros((4, 4)), np.zeros((4, 4)))
 
 
 def _conditions(
-    sockets: Sockets | None, angles: FloatArray, rates: FloatArray, accelerations: FloatArray
+    sockets: SocketPlanes | None, angles: FloatArray, rates: FloatArray, accelerations: FloatArray
 ) -> list[_Form]:
     """Four forms (Q, c), each with its first and second time derivative."""
     norm: _Form = ((np.eye(4), *_FIXED), (1.0, 0.0, 0.0))

@@ -15,7 +15,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
 from masticator_dynamics.papers.formulations.euler_chart import parameters_from_angles
 from masticator_dynamics.papers.formulations.formulation import RssFormulation, Solution
-from masticator_dynamics.papers.formulations.geometry import Sockets
+from masticator_dynamics.papers.formulations.geometry import SocketPlanes
 from masticator_dynamics.papers.formulations.newton_euler import EndEffectorMotion, newton_euler
 from masticator_dynamics.papers.formulations.quaternions import (
     angular_map,
@@ -77,13 +77,13 @@ class NewtonEulerParameters(RssFormulation):
 
 
 def motion_by_parameters(
-    sockets: Sockets | None, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray
+    sockets: SocketPlanes | None, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray
 ) -> EndEffectorMotion:
     """Twist and its rate from q_EE^P (5,) or Y_EE^P (7,), S1 Eqs. 8-14 and 76-82.
 
     Parameters
     ----------
-    sockets : Sockets or None
+    sockets : SocketPlanes or None
         None without contacts.
     q, q_dot, q_ddot : (5,) or (7,) array
         Coordinates with Euler parameters, and their time derivatives.
@@ -99,7 +99,7 @@ def motion_by_parameters(
 
 
 def _all_coordinates(
-    sockets: Sockets | None, q: FloatArray, q_dot: FloatArray
+    sockets: SocketPlanes | None, q: FloatArray, q_dot: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """X_EE^P (7,), M_J = dX_EE^P/dq (S1 Eq. 10) and its time derivative (Eq. 11)."""
     if sockets is None:

@@ -15,7 +15,7 @@ _SINGULAR = 1e-9  # of an angle, rad
 
 
 @dataclasses.dataclass(frozen=True)
-class Sockets:
+class SocketPlanes:
     """The two point contacts of the end effector with the base, p1 x + z + p2 = 0 (S0 Eq. 1).
 
     Attributes
@@ -68,7 +68,7 @@ class Geometry:
         Mass of the end effector, and inertia about O_M in {M}; O_M is the centre of mass.
     g : array, shape (3,)
         Acceleration of free fall in {S}.
-    sockets : Sockets or None
+    sockets : SocketPlanes or None
         None for 6RSS.
     """
 
@@ -89,7 +89,7 @@ class Geometry:
     m_EE: float
     I_EE: FloatArray
     g: FloatArray
-    sockets: Sockets | None
+    sockets: SocketPlanes | None
     names: tuple[str, ...]
 
     @property

@@ -22,7 +22,7 @@ from masticator_dynamics.papers.formulations.coordinates import (
     parasitic_angle,
 )
 from masticator_dynamics.papers.formulations.formulation import RssFormulation, Solution
-from masticator_dynamics.papers.formulations.geometry import Sockets
+from masticator_dynamics.papers.formulations.geometry import SocketPlanes
 from masticator_dynamics.papers.formulations.rotations import rotation, rotation_derivatives
 from masticator_dynamics.papers.formulations.velocities import (
     Velocities,
@@ -94,7 +94,7 @@ class LagrangeMultipliers(RssFormulation):
 
 
 def constraints(
-    sockets: Sockets | None, at: Velocities, X: FloatArray
+    sockets: SocketPlanes | None, at: Velocities, X: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Jacobian (8, 12) and Hessians (8, 12, 12) by (theta, X_EE); 6 rows without contacts.
 
@@ -102,7 +102,7 @@ def constraints(
 
     Parameters
     ----------
-    sockets : Sockets or None
+    sockets : SocketPlanes or None
         None without contacts.
     at : Velocities
         Jacobians by (theta, X_EE).

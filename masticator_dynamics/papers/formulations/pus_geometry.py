@@ -62,10 +62,10 @@ def read_pus_geometry(description: MechanismDescription) -> PusGeometry:
     DescriptionError
         Naming joint or link, when the mechanism is not one that S2 treats.
     """
-    return _Reader(description).geometry()
+    return _PusReader(description).geometry()
 
 
-class _Reader(TreeReader):
+class _PusReader(TreeReader):
     """Reads a 6-PUS mechanism."""
 
     mechanism = '6-PUS'

@@ -10,7 +10,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.papers.formulations.geometry import Geometry, Sockets
+from masticator_dynamics.papers.formulations.geometry import Geometry, SocketPlanes
 from masticator_dynamics.papers.formulations.rotations import rotation
 from masticator_dynamics.papers.formulations.tree_reading import LENGTH, RATIO, TURNING, TreeReader
 
@@ -23,10 +23,10 @@ def read_geometry(description: MechanismDescription) -> Geometry:
     DescriptionError
         Naming joint, link or contact, when the mechanism is not one that S0 and S1 treat.
     """
-    return _Reader(description).geometry()
+    return _MechanismReader(description).geometry()
 
 
-class _Reader(TreeReader):
+class _MechanismReader(TreeReader):
     """Reads a 6-RSS mechanism, with two contacts or without."""
 
     mechanism = '6-RSS'
@@ -55,7 +55,7 @@ class _Reader(TreeReader):
         GM = pose[:3] + geometry.M @ rotation(pose[3:]).T - geometry.G
         return dataclasses.replace(geometry, branch=-np.sign(np.sum(GM * lever, axis=1)))
 
-    def _sockets(self) -> Sockets | None:
+    def _sockets(self) -> SocketPlanes | None:
         contacts = self.description.contacts
         if not contacts:
             return None
@@ -80,7 +80,7 @@ class _Reader(TreeReader):
             self.refuse('contacts', f'condyles differ by {asymmetry * 1e3:.6g} mm from symmetry')
         if abs(T[0, 1]) < 1e-6:
             self.refuse('contacts', 'the condyles coincide')
-        return Sockets(float(p1[0]), float(p2[0]), T, normal)
+        return SocketPlanes(float(p1[0]), float(p2[0]), T, normal)
 
     def _limb(self, name: str) -> dict[str, FloatArray | float]:
         """Crank and coupler that an actuated joint drives, as fields of :class:`Geometry`."""

@@ -13,7 +13,7 @@ import numpy as np
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.view.page import PALETTE, with_curves
-from masticator_dynamics.view.run import FRAME_RATE, Run
+from masticator_dynamics.view.played_run import FRAME_RATE, PlayedRun
 from masticator_dynamics.view.scene import LENGTH, TORQUE, Scene
 from masticator_dynamics.view.server import serving
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 _STEPS = 400  # of a slider over its range
 
 
-class Player:
+class ScenePlayer:
     """Runs side by side in one scene, moved together.
 
     Parameters
     ----------
     server : viser.ViserServer
-    runs : sequence of Run
+    runs : sequence of PlayedRun
     """
 
-    def __init__(self, server: viser.ViserServer, runs: Sequence[Run]):
+    def __init__(self, server: viser.ViserServer, runs: Sequence[PlayedRun]):
         self.runs = tuple(runs)
         self._server = server
         widest = max(run.mechanism.structure.extent() for run in runs)
@@ -153,10 +153,10 @@ def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
     return scene
 
 
-def page_of(runs: Sequence[Run]) -> tuple[str, list[str]]:
+def page_of(runs: Sequence[PlayedRun]) -> tuple[str, list[str]]:
     """One page of runs side by side, and a sentence for each thing that is missing in it."""
     with serving('127.0.0.1', 0) as server:
-        player = Player(server, runs)
+        player = ScenePlayer(server, runs)
         return player.html(), player.missing
 
 
@@ -172,7 +172,7 @@ def look_at(server: viser.ViserServer, mechanism: Mechanism) -> None:
     server.initial_camera.look_at = tuple(middle)
 
 
-def _newton_per_length(run: Run, scene: Scene) -> tuple[float, float]:
+def _newton_per_length(run: PlayedRun, scene: Scene) -> tuple[float, float]:
     """N and N m for a metre of arrow: the largest of the run has a third of the robot's size."""
     largest = max((np.abs(f.vectors).max(initial=0.0) for f in run.forces.values()), default=0.0)
     efforts = np.abs(run.efforts).max(initial=0.0)
@@ -180,7 +180,7 @@ def _newton_per_length(run: Run, scene: Scene) -> tuple[float, float]:
     return max(largest, 1e-9) / length, max(efforts, 1e-9) / length
 
 
-def _show_efforts(run: Run, scene: Scene, k: int, scale: float) -> None:
+def _show_efforts(run: PlayedRun, scene: Scene, k: int, scale: float) -> None:
     """Efforts as arrows along the axes of their joints."""
     poses = run.mechanism.structure.tree.poses(run.q[k])
     for name, joint, effort in zip(

@@ -7,8 +7,8 @@ from __future__ import annotations
 import pathlib
 
 from masticator_dynamics.demo.closed_loop import ClosedLoop
-from masticator_dynamics.demo.progress import Progress
 from masticator_dynamics.demo.script import Script
+from masticator_dynamics.demo.stages import Progress
 from masticator_dynamics.files.tables import write_table
 from masticator_dynamics.twin import study
 from masticator_dynamics.twin.feedforward import Kind
@@ -40,7 +40,7 @@ def study_in_process(
     str
         The table, for people.
     """
-    same = study.Setting.shipped(script.path, loop.food, loop.rate, drives_file=loop.drives)
+    same = study.StudySetting.shipped(script.path, loop.food, loop.rate, drives_file=loop.drives)
     whole = len(Kind) * script.duration
     result = study.study_feedforward(
         same, progress=lambda share: progress.motion(share * whole, whole)

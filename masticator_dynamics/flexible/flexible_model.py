@@ -21,10 +21,10 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.errors import DescriptionError, InputError, ReachError, SingularityError
-from masticator_dynamics.flexible import kernels
+from masticator_dynamics.flexible import flexible_kernels as kernels
+from masticator_dynamics.flexible.flexible_packing import pack, structure_joints
 from masticator_dynamics.flexible.links import beams
 from masticator_dynamics.flexible.nodes import node_tree
-from masticator_dynamics.flexible.packing import pack, structure_joints
 
 _NULL = 1e-9  # relative; a direction in which a closure never moves
 _SINGULAR = 1e8  # condition number of the loops over the dependent joints

@@ -26,15 +26,15 @@ from masticator_dynamics.importing.choices import (
 )
 from masticator_dynamics.importing.freedoms import coordinates, freedoms, idle_joints
 from masticator_dynamics.importing.gepetto import read_gepetto
-from masticator_dynamics.importing.kinematics import ROUNDING, Kinematics, closed_pose
+from masticator_dynamics.importing.kinematics import ROUNDING, LoopKinematics, closed_pose
 from masticator_dynamics.importing.mjcf import read_mjcf
-from masticator_dynamics.importing.model import Coupling, Model
+from masticator_dynamics.importing.robot_model import JointCoupling, RobotModel
 from masticator_dynamics.importing.sdf import read_sdf
 from masticator_dynamics.importing.urdf_file import read_urdf
 from masticator_dynamics.importing.welds import join_rods
 from masticator_dynamics.importing.write import urdf_text, with_loop_frames, yaml_text
 
-_READERS: dict[str, Callable[[pathlib.Path], Model]] = {
+_READERS: dict[str, Callable[[pathlib.Path], RobotModel]] = {
     'robot': read_urdf,
     'mujoco': read_mjcf,
     'sdf': read_sdf,
@@ -123,7 +123,7 @@ def import_description(path: pathlib.Path) -> MechanismDescription:
     return description_from_text(path.with_name(f'{name}.yaml'), made.yaml, made.urdf)
 
 
-def read(path: pathlib.Path) -> Model:
+def read(path: pathlib.Path) -> RobotModel:
     """Model of a file in any of the formats, told by its name and content.
 
     Raises
@@ -154,9 +154,9 @@ def _root_element(path: pathlib.Path) -> str:
     raise DescriptionError(path, '', 'is empty')
 
 
-def _closed(model: Model) -> dict[str, float]:
+def _closed(model: RobotModel) -> dict[str, float]:
     """Positions of all joints in a closed pose."""
-    kinematics = Kinematics(model)
+    kinematics = LoopKinematics(model)
     q, gap = closed_pose(kinematics)
     if gap > ROUNDING:
         gaps = {loop.name: np.abs(kinematics.gaps(q, loop).values).max() for loop in model.loops}
@@ -167,16 +167,16 @@ def _closed(model: Model) -> dict[str, float]:
     return dict(zip(kinematics.names, q.tolist(), strict=True))
 
 
-def _motions(model: Model, positions: dict[str, float]) -> tuple[Kinematics, Array, Array]:
+def _motions(model: RobotModel, positions: dict[str, float]) -> tuple[LoopKinematics, Array, Array]:
     """The model in numbers, its freedoms, and the pose where they are what they are elsewhere."""
-    kinematics = Kinematics(model)
+    kinematics = LoopKinematics(model)
     q = np.array([positions[name] for name in kinematics.names])
     motions, q = freedoms(kinematics, q)
     return kinematics, motions, q
 
 
 def _without_idle_spins(
-    model: Model, positions: dict[str, float], platform: str
+    model: RobotModel, positions: dict[str, float], platform: str
 ) -> dict[str, float]:
     kinematics, motions, q = _motions(model, positions)
     moved = dict(zip(kinematics.names, q.tolist(), strict=True))
@@ -185,7 +185,7 @@ def _without_idle_spins(
     return moved
 
 
-def _hinges_to_points(model: Model, positions: dict[str, float]) -> None:
+def _hinges_to_points(model: RobotModel, positions: dict[str, float]) -> None:
     """A hinge of a planar loop needs its point only: the other equations follow from the rest."""
     for index, loop in enumerate(model.loops):
         if loop.type == 'hinge':
@@ -195,7 +195,7 @@ def _hinges_to_points(model: Model, positions: dict[str, float]) -> None:
                 model.loops[index] = loop
 
 
-def _independent(model: Model, positions: dict[str, float]) -> list[str]:
+def _independent(model: RobotModel, positions: dict[str, float]) -> list[str]:
     """As many joints as freedoms; a note where motors do not drive all of them."""
     kinematics, motions, _ = _motions(model, positions)
     names = coordinates(kinematics, motions)
@@ -213,7 +213,7 @@ def _independent(model: Model, positions: dict[str, float]) -> list[str]:
 
 
 def _described(
-    model: Model, positions: dict[str, float], independent: list[str], platform: str
+    model: RobotModel, positions: dict[str, float], independent: list[str], platform: str
 ) -> Imported:
     """The two texts."""
     loops = with_loop_frames(model)
@@ -244,13 +244,13 @@ def _described(
     return Imported(urdf_text(model), yaml_text(model, content), tuple(model.notes))
 
 
-def _coupling(coupling: Coupling) -> dict[str, Any]:
+def _coupling(coupling: JointCoupling) -> dict[str, Any]:
     offset, *powers = coupling.coefficients
     made = {'name': coupling.name, 'type': 'coupling', 'joint': coupling.joint}
     return {**made, 'of': {coupling.other: powers}, 'offset': offset}
 
 
-def _joints(model: Model) -> dict[str, dict[str, float]]:
+def _joints(model: RobotModel) -> dict[str, dict[str, float]]:
     """Springs and losses of joints."""
     found: dict[str, dict[str, float]] = {}
     for name, spring in model.springs.items():
@@ -261,7 +261,7 @@ def _joints(model: Model) -> dict[str, dict[str, float]]:
     return found
 
 
-def _actuator(model: Model, name: str) -> dict[str, Any]:
+def _actuator(model: RobotModel, name: str) -> dict[str, Any]:
     motor = model.motors[name]
     actuator: dict[str, Any] = {}
     if motor.ratio != 1.0:

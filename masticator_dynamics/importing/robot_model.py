@@ -52,7 +52,7 @@ class Loop:
 
 
 @dataclasses.dataclass(frozen=True)
-class Coupling:
+class JointCoupling:
     """A joint's position as a polynomial of another's: coefficients from the constant up."""
 
     name: str
@@ -62,7 +62,7 @@ class Coupling:
 
 
 @dataclasses.dataclass(frozen=True)
-class Motor:
+class ImportedMotor:
     """What drives a joint."""
 
     ratio: float = 1.0  # motion of the motor per motion of the joint
@@ -79,7 +79,7 @@ class Spring:
 
 
 @dataclasses.dataclass
-class Model:
+class RobotModel:
     """A robot as read; ``notes`` say what was left out or decided, a sentence each.
 
     ``damping`` is by joint, N m s/rad or N s/m, ``dry`` friction, N m or N. ``guess`` is where the
@@ -93,8 +93,8 @@ class Model:
     links: dict[str, Inertia]
     joints: list[Joint]
     loops: list[Loop] = dataclasses.field(default_factory=list)
-    couplings: list[Coupling] = dataclasses.field(default_factory=list)
-    motors: dict[str, Motor] = dataclasses.field(default_factory=dict)
+    couplings: list[JointCoupling] = dataclasses.field(default_factory=list)
+    motors: dict[str, ImportedMotor] = dataclasses.field(default_factory=dict)
     springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
     damping: dict[str, float] = dataclasses.field(default_factory=dict)
     dry: dict[str, float] = dataclasses.field(default_factory=dict)
@@ -200,7 +200,13 @@ def free_joint(
 
 
 def turning_joints(
-    model: Model, name: str, parent: str, child: str, position: Array, rotation: Array, axes: Array
+    model: RobotModel,
+    name: str,
+    parent: str,
+    child: str,
+    position: Array,
+    rotation: Array,
+    axes: Array,
 ) -> None:
     """Add turning joints in a row through one point, as many as ``axes`` (n, 3) has rows.
 
@@ -208,7 +214,7 @@ def turning_joints(
 
     Parameters
     ----------
-    model : Model
+    model : RobotModel
         Gets the joints and the links between them.
     name : str
         How the joints' names begin.

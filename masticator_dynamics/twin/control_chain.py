@@ -62,7 +62,7 @@ class Delays:
 
 
 @dataclasses.dataclass(frozen=True)
-class Reference:
+class CommandedMotion:
     """A commanded motion at every cycle; rows are cycles.
 
     Attributes
@@ -88,7 +88,7 @@ class Reference:
     incisor: FloatArray
 
     @classmethod
-    def of(cls, mechanism: Mechanism, path: MotionPath, rate: float) -> Reference:
+    def of(cls, mechanism: Mechanism, path: MotionPath, rate: float) -> CommandedMotion:
         """Sample a path at the drives' cycles.
 
         Parameters
@@ -110,7 +110,7 @@ class Reference:
 
 
 @dataclasses.dataclass(frozen=True)
-class Record:
+class ChainRecord:
     """What a run did, at every cycle.
 
     Attributes
@@ -189,7 +189,7 @@ def _feedback(time: float, position: FloatArray) -> Feedback:
 
 
 def follow(
-    reference: Reference,
+    reference: CommandedMotion,
     feedforward: Feedforward,
     plant: MechanismPlant,
     drives: Drives,
@@ -197,7 +197,7 @@ def follow(
     gains: Gains,
     delays: Delays,
     watch: Watch | None = None,
-) -> Record:
+) -> ChainRecord:
     """Run a reference through master, drives and plant.
 
     Parameters
@@ -244,7 +244,7 @@ def follow(
     incisor, _ = FrameChain(plant.mechanism, 'incisor').poses(q[: len(rows)])
     angles, measured, efforts, bites = (np.array(column) for column in zip(*rows, strict=True))
     bite = np.linalg.norm(bites, axis=1)
-    return Record(
+    return ChainRecord(
         incisor - reference.incisor[: len(rows)], angles, measured, efforts, bite, limited
     )
 

@@ -15,8 +15,8 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
-from masticator_dynamics.flexible.model import FlexibleModel, FlexibleState
-from masticator_dynamics.flexible.simulation import RTOL, simulate
+from masticator_dynamics.flexible.flexible_model import FlexibleModel, FlexibleState
+from masticator_dynamics.flexible.flexible_simulation import RTOL, simulate
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.results import Effort
@@ -135,7 +135,7 @@ def run_flexible(
     samples : int
         Rows, evenly spaced in time.
     method, rtol, progress
-        As :func:`masticator_dynamics.flexible.simulation.simulate` takes them.
+        As :func:`masticator_dynamics.flexible.flexible_simulation.simulate` takes them.
 
     Raises
     ------

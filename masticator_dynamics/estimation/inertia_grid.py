@@ -14,7 +14,7 @@ import functools
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.estimation import kernels
+from masticator_dynamics.estimation import membership_kernels as kernels
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,7 +24,7 @@ FRAME_RATE = 25.0  # Hz, of what is shown
 
 
 @dataclasses.dataclass(frozen=True)
-class Forces:
+class PointForces:
     """A force at a moving point: ``points`` (N, 3) in m and ``vectors`` (N, 3) in N, base axes."""
 
     points: FloatArray
@@ -32,7 +32,7 @@ class Forces:
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
+class PlayedRun:
     """A motion with its loads.
 
     Attributes
@@ -43,7 +43,7 @@ class Run:
         s, increasing, from 0.
     q : array, shape (N, n_q)
         Tree positions.
-    forces : dict of Forces
+    forces : dict of PointForces
     efforts : array, shape (N, n_u)
         N m or N; no columns where unknown.
     cut : str
@@ -54,7 +54,7 @@ class Run:
     mechanism: Mechanism
     time: FloatArray
     q: FloatArray
-    forces: dict[str, Forces]
+    forces: dict[str, PointForces]
     efforts: FloatArray
     cut: str = ''
 
@@ -65,7 +65,7 @@ class Run:
         return np.unique(np.searchsorted(self.time, wanted - 1e-9).clip(0, len(self.time) - 1))
 
 
-def load_run(file: pathlib.Path, mechanism: str | None) -> Run:
+def load_run(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
     """Read a motion (CSV, as ``inverse-dynamics`` takes it) or a recording (MCAP).
 
     Parameters
@@ -82,7 +82,7 @@ def load_run(file: pathlib.Path, mechanism: str | None) -> Run:
     return read(file, mechanism)
 
 
-def _read_csv(file: pathlib.Path, mechanism: str | None) -> Run:
+def _read_csv(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
     from masticator_dynamics.commands.motion_file import motion_in
 
     table, cut = read_cut_table(str(file))
@@ -94,15 +94,19 @@ def _read_csv(file: pathlib.Path, mechanism: str | None) -> Run:
     forces = _contacts(found, effort.q, effort.contact)
     if motion.wrench is not None:
         where, _ = frame_poses(found, effort.q, found.description.platform)
-        forces['load'] = Forces(where, motion.wrench[:, :3])
-    return Run(file.stem, found, time, effort.q, forces, effort.actuated, cut)
+        forces['load'] = PointForces(where, motion.wrench[:, :3])
+    return PlayedRun(file.stem, found, time, effort.q, forces, effort.actuated, cut)
 
 
-def _contacts(mechanism: Mechanism, q: FloatArray, multipliers: FloatArray) -> dict[str, Forces]:
+def _contacts(
+    mechanism: Mechanism, q: FloatArray, multipliers: FloatArray
+) -> dict[str, PointForces]:
     found = {}
     for k, contact in enumerate(mechanism.description.contacts):
         points, _ = frame_poses(mechanism, q, contact.frame)
-        found[contact.name] = Forces(points, multipliers[:, k, None] * np.array(contact.normal))
+        found[contact.name] = PointForces(
+            points, multipliers[:, k, None] * np.array(contact.normal)
+        )
     return found
 
 
@@ -119,7 +123,7 @@ def _mechanism(
     raise InputError(f'{file}: no shipped mechanism has these joints; name one with --mechanism')
 
 
-def _read_mcap(file: pathlib.Path, mechanism: str | None) -> Run:
+def _read_mcap(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
     recorded = _recorded(file)
     times, messages = recorded.times, recorded.messages
     if 'joint_states' not in messages:
@@ -136,7 +140,7 @@ def _read_mcap(file: pathlib.Path, mechanism: str | None) -> Run:
         points, turns = frame_poses(found, q, series[0].header.frame_id)
         given = np.array([[getattr(m.wrench.force, a) for a in 'xyz'] for m in series])
         local = _resampled(time, times[topic], given)
-        forces[topic.replace('/', '_')] = Forces(points, np.einsum('nij,nj->ni', turns, local))
+        forces[topic.replace('/', '_')] = PointForces(points, np.einsum('nij,nj->ni', turns, local))
     if 'contacts' in messages:
         given = np.array([message.effort for message in messages['contacts']])
         forces |= _contacts(found, q, _resampled(time, times['contacts'], given))
@@ -151,7 +155,7 @@ def _read_mcap(file: pathlib.Path, mechanism: str | None) -> Run:
             given = np.array([message.effort for message in messages[topic]])[:, columns]
             efforts = _resampled(time, times[topic], given)
             break
-    return Run(file.stem, found, time - start, q, forces, efforts, recorded.cut)
+    return PlayedRun(file.stem, found, time - start, q, forces, efforts, recorded.cut)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,11 +218,11 @@ def _resampled(time: FloatArray, times: FloatArray, values: FloatArray) -> Float
 
 def _food(
     mechanism: Mechanism, q: FloatArray, force: FloatArray, recorded: _Recorded, file: pathlib.Path
-) -> Forces:
+) -> PointForces:
     """Force (N, 1) of the food on the tooth: down, at the molar of the side chewed on."""
     try:
         side = json.loads(recorded.metadata['mouthful']['json'])['motion']['side']
         points, _ = frame_poses(mechanism, q, f'molar_{side}')
     except (KeyError, ValueError) as error:
         raise InputError(f'{file}: no recording of a mouthful: {error}') from error
-    return Forces(points, -force * np.array([0.0, 0.0, 1.0]))
+    return PointForces(points, -force * np.array([0.0, 0.0, 1.0]))

@@ -11,7 +11,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.flexible.kernels import Arrays
+from masticator_dynamics.flexible.flexible_kernels import Arrays
 from masticator_dynamics.flexible.links import Beam
 from masticator_dynamics.flexible.nodes import NodeTree, pseudo_inertia
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from masticator_dynamics.analysis.plot_style import BLACK, BLUE, GREEN, ORANGE, STYLE
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.flexible.run import FlexibleRun
+from masticator_dynamics.flexible.flexible_run import FlexibleRun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,8 +19,8 @@ import scipy.integrate
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.flexible import kernels
-from masticator_dynamics.flexible.model import FlexibleModel, FlexibleState
+from masticator_dynamics.flexible import flexible_kernels as kernels
+from masticator_dynamics.flexible.flexible_model import FlexibleModel, FlexibleState
 
 METHODS = {
     'radau': scipy.integrate.Radau,
@@ -37,7 +37,7 @@ Effort = Callable[[float], FloatArray]
 
 
 @dataclasses.dataclass(frozen=True)
-class Trajectory:
+class FlexibleTrajectory:
     """Coordinates at N times, loops closed.
 
     Attributes
@@ -72,7 +72,7 @@ def simulate(
     method: str = 'radau',
     rtol: float = RTOL,
     progress: Callable[[float], None] | None = None,
-) -> Trajectory:
+) -> FlexibleTrajectory:
     """Integrate from ``start`` at ``times[0]`` to ``times[-1]``, and answer at all times.
 
     Parameters
@@ -134,7 +134,7 @@ class _Run:
             self.rates, times[0], state, times[-1], rtol=rtol, atol=tolerance, **options
         )
 
-    def go(self, progress: Callable[[float], None] | None) -> Trajectory:
+    def go(self, progress: Callable[[float], None] | None) -> FlexibleTrajectory:
         """Step until the end, or as far as it goes."""
         states, done, stopped, steps = [self.solver.y.copy()], 1, '', 0
         while self.solver.status == 'running' and not stopped:
@@ -214,13 +214,13 @@ class _Run:
                 )
         return ''
 
-    def collect(self, states: FloatArray, stopped: str, steps: int) -> Trajectory:
+    def collect(self, states: FloatArray, stopped: str, steps: int) -> FlexibleTrajectory:
         """Close the loops at the times of the answer."""
         rows, guess = [], self.first
         for state in states:
             rows.append(self.model.state(guess, state[: self.count], state[self.count : -1]))
             guess = rows[-1].q
-        return Trajectory(
+        return FlexibleTrajectory(
             self.times[: len(rows)],
             np.array([row.q for row in rows]),
             np.array([row.v for row in rows]),

@@ -33,7 +33,7 @@ _STEP = 1e-6  # s, to either side, for the rate of energy
 
 
 @dataclasses.dataclass(frozen=True)
-class Evaluation:
+class RunEvaluation:
     """Everything that is derived from a record; N rows of `feedforward_state`, K of joint states.
 
     Attributes
@@ -83,7 +83,7 @@ class Evaluation:
         return self.unaccounted / max(self.throughput, _LEAST_WORK)
 
 
-def evaluate(mechanism: Mechanism, script: Script, record: Record) -> Evaluation:
+def evaluate(mechanism: Mechanism, script: Script, record: Record) -> RunEvaluation:
     """Compare a record with what was played.
 
     Parameters
@@ -107,7 +107,7 @@ def evaluate(mechanism: Mechanism, script: Script, record: Record) -> Evaluation
     bite_power = _bite_power(mechanism, record.bite.frame, expected, bite)
     motor_power = np.einsum('ni,ni->n', state.effort, state.velocity)
     links = LinkMotion(mechanism.description, joints.names, joints.position, joints.velocity)
-    return Evaluation(
+    return RunEvaluation(
         position_error=position,
         velocity_error=velocity,
         effort_error=float(error.max()),
