@@ -30,12 +30,7 @@ class Object:
 
 # CiA 301
 DEVICE_TYPE = Object(0x1000, 0, 'device type')
-ERROR_REGISTER = Object(0x1001, 0, 'error register')
-MANUFACTURER_STATUS = Object(0x1002, 0, 'manufacturer status register')
-ERROR_COUNT = Object(0x1003, 0, 'number of errors')
-NEWEST_ERROR = Object(0x1003, 1, 'newest error')
 SYNC_PERIOD = Object(0x1006, 0, 'communication cycle period')  # µs
-EMERGENCY_COB_ID = Object(0x1014, 0, 'COB-ID of EMCY')
 CONSUMER_HEARTBEAT = Object(0x1016, 1, 'consumer heartbeat time')  # node id << 16 | ms
 PRODUCER_HEARTBEAT = Object(0x1017, 0, 'producer heartbeat time')  # ms
 VENDOR_ID = Object(0x1018, 1, 'vendor id')

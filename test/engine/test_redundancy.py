@@ -18,7 +18,6 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning
 
 ROBOTS = samples.ROOT.parent / 'shared' / 'robots' / 'converted'
-ALONG_X = (0.0, 1.5707963267948966, 0.0)
 
 
 def five_bar(parent: str = 'ground', tilt: float = 0.0) -> list[Part]:

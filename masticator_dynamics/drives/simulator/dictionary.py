@@ -32,7 +32,7 @@ FORMATS = {
     0x1B: 'Q',
 }
 _REAL32, _STRING = 8, 9
-_VARIABLE, _ARRAY, _RECORD = 7, 8, 9
+_ARRAY, _RECORD = 8, 9
 
 
 def key_of(entry: Object) -> Key:

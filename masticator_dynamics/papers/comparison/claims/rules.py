@@ -69,7 +69,6 @@ def verdict_cells() -> Rule:
 
 HOLDS = verdict_cells()
 FIRST_LARGER = numbers('the first larger', lambda a, *rest: all(a > b for b in rest))
-FIRST_LEAST = numbers('the first least', lambda a, *rest: all(a < b for b in rest))
 
 
 def _half_unit(printed: str) -> float:

@@ -23,7 +23,6 @@ _LAYOUT = (
     'S3 prints neither where its motors are nor the inertia of its platform, and draws curves '
     'without figures'
 )
-_OTHERS = 'over twelve layouts and paths it holds in some and not in others; ' + _LAYOUT
 _SPREAD = "S3's claims over layouts and paths"
 _PATH, _TORQUES = 'Spiral path of P', 'Motor torques'
 _WINDOWS, _LARGEST, _ERRORS = 'Tip deflections in two', 'Largest tip', 'Errors of the platform'
