@@ -64,12 +64,6 @@ class Mechanism(Evaluator):
     actuators : sequence of str, optional
         The powered subset of the actuated joints; the others idle with zero effort.
 
-    Attributes
-    ----------
-    packed : Model
-        Records that kernels take. Every evaluation writes to the scratch memory among them, so a
-        mechanism is for one thread at a time.
-
     Raises
     ------
     DescriptionError
@@ -111,8 +105,8 @@ class Mechanism(Evaluator):
 
     @property
     def memory_size(self) -> int:
-        """Bytes that the engine keeps for this mechanism, its scratch memory included."""
-        return int(self.packed.memory.nbytes + self.packed.scratch.nbytes)
+        """Bytes of machine code for a motion and its efforts, with all numbers of the model."""
+        return self.kernels.everything.row.size if self.kernels.available else 0
 
     # Evaluation
 

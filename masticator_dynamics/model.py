@@ -1,12 +1,12 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a mechanism is, before anything is computed: structure, records, names and indices."""
+"""What a mechanism is, before anything is computed: structure, names and indices."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,14 +17,11 @@ from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
 from masticator_dynamics.limits.joint_limits import JointLimits
 
-if TYPE_CHECKING:
-    from masticator_dynamics.engine import packing
-
 _Made = TypeVar('_Made')
 
 
 class Model:
-    """A description, analysed and packed; `Mechanism` is one that can be evaluated.
+    """A description, analysed; `Mechanism` is one that can be evaluated.
 
     Parameters
     ----------
@@ -65,16 +62,20 @@ class Model:
         self._made: dict[object, Any] = {}
 
     @functools.cached_property
-    def packed(self) -> packing.Model:
-        """Records that kernels take, scratch memory among them."""
-        from masticator_dynamics.engine.packing import pack
-
-        return pack(self.description, self._structure)
-
-    @functools.cached_property
     def slices(self) -> dict[str, slice]:
-        """Where each quantity stands in a row of the engine's output."""
-        return self.packed.sizes.answer_slices()
+        """Where each quantity stands in a row of the engine's output.
+
+        ``report`` is status, block, amount, closure residual (m) and balance residual (N, N m).
+        """
+        n, k, u = len(self.tree_joints), len(self.independent), len(self.actuated)
+        rows = sum(c.size for c in self._structure.constraints)
+        sizes = {
+            'report': 5, 'q': n, 'v': n, 'a': n, 'position': u, 'velocity': u, 'acceleration': u,
+            'effort': u, 'multipliers': rows, 'tangent': n * k,
+        }  # fmt: skip
+        ends = np.cumsum([*sizes.values()]).tolist()
+        parts = zip(sizes, [0, *ends], ends, strict=False)
+        return {name: slice(start, end) for name, start, end in parts}
 
     def made(self, make: Callable[[Any], _Made]) -> _Made:
         """What a class or function makes of this model, made when it is first asked for."""

@@ -194,8 +194,8 @@ class Attempts:
     y : array, shape (N, n_y)
         What was asked.
     status : array of int, shape (N,)
-        0 where the loops close, else the engine's reason (``engine/closure.py``,
-        ``engine/evaluate.py``); :meth:`failure` puts it into words.
+        0 where the loops close, else the engine's reason (``engine/status.py``);
+        :meth:`failure` puts it into words.
     block : array of int, shape (N,)
         For :meth:`Mechanism.block_names`: the closures and contacts at fault.
     amount : array, shape (N,)

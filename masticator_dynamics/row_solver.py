@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of numbers for what is asked: by machine code and, where that hands over, by the engine.
+"""Rows of numbers for what is asked: by machine code, and by other code where that hands over.
 
 Asked are rows of y, y_dot, y_ddot and wrench (..., 3 n_y + 6), with wrenches on links those on all
-bodies, too (``inputs.py``, ``frames.py``). Told are rows as ``engine/layout.py`` lays them out, for
-a goal with more numbers behind them (``actuation/distribution.py``).
+bodies, too (``inputs.py``, ``frames.py``). Told are rows as ``Model.slices`` says, for a goal
+with more numbers behind them (``actuation/distribution.py``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from masticator_dynamics.traced import kernels
 if TYPE_CHECKING:
     from masticator_dynamics.actuation.distribution import Distribution
     from masticator_dynamics.actuation.row_kind import RowKind
-    from masticator_dynamics.traced.reference import Reference
+    from masticator_dynamics.traced.reference import Careful, Reference
 
 
 class RowSolver:
@@ -73,20 +73,17 @@ class RowSolver:
         return self._by_code(self._kernels.everything, given, self._closed)
 
     def attempt(self, given: FloatArray) -> FloatArray:
-        """Motions (N, width) by the engine; those that fail say so in their first numbers."""
-        rows = np.empty((len(given), self.width))
-        self._engine(given.reshape(-1), rows.reshape(-1))
-        return rows
+        """Motions (N, width); those that fail say so in their first numbers."""
+        return self._from_home(given)
 
     def at_rest(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What the engine is asked and says for a pose (n_y,) at rest, for inner loops.
+        """What is asked and told for a pose (n_y,) at rest, for inner loops.
 
         The first number says whether the loops close there: 0, or what keeps them open.
         """
-        given, row = np.zeros(3 * self._freedoms + 6), np.empty(self.width)
+        given = np.zeros(3 * self._freedoms + 6)
         given[: self._freedoms] = y
-        self._engine(given, row)
-        return given, row
+        return given, self.attempt(given[None])[0]
 
     def largest_gap(self, q: npt.ArrayLike) -> float:
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
@@ -114,7 +111,7 @@ class RowSolver:
         *,
         q: FloatArray | None = None,
     ) -> FloatArray:
-        """Rows (..., width) by the engine and the reference, which take longer and fail later.
+        """Rows (..., width) by other code and on floats, which take longer and fail later.
 
         Parameters
         ----------
@@ -141,11 +138,12 @@ class RowSolver:
     ) -> FloatArray:
         """The same for rows (N, ...), of which those that fail say so in their first numbers."""
         if q is not None:
-            return kind.reference(given, q[None])
+            return kind.reference.at(given, q[None])
         motions, rows = self.attempt(given), np.empty((len(given), kind.width))
         rows[:, : self.width] = motions
         closed = motions[:, 0] == 0.0
-        rows[closed] = kind.reference(given[closed], motions[closed][:, self._model.slices['q']])
+        at = motions[closed][:, self._model.slices['q']]
+        rows[closed] = kind.reference.at(given[closed], at)
         return rows
 
     def quick_rows(
@@ -168,17 +166,16 @@ class RowSolver:
 
     def bodies(self, given: FloatArray, q: FloatArray) -> FloatArray:
         """What every body needs to be carried (n_q, 18) in one row, at tree positions (n_q,)."""
-        (told,) = self._bodies(given[None], q[None])
+        (told,) = self._bodies.at(given[None], q[None])
         return told[3:].reshape(-1, 18)
 
     # Plumbing
 
     @functools.cached_property
-    def _engine(self) -> Callable[[FloatArray, FloatArray], None]:
-        from masticator_dynamics.engine.evaluate import evaluate
+    def _from_home(self) -> Careful:
+        from masticator_dynamics.traced.reference import Careful
 
-        packed = self._model.packed
-        return functools.partial(evaluate, packed.memory, packed.scratch)
+        return Careful(self._kernels.from_home, self._kernels.asked)
 
     @functools.cached_property
     def _bodies(self) -> Reference:
@@ -203,7 +200,7 @@ class RowSolver:
         return told[:, 1:]
 
     def _closed(self, given: FloatArray, numbers: IntArray | None = None) -> FloatArray:
-        """Motions by the engine; refused where one fails."""
+        """Motions from home; refused where one fails."""
         rows = self.attempt(given.reshape(-1, given.shape[-1]))
         return self._checked(rows.reshape(*given.shape[:-1], self.width), given, numbers)
 

@@ -23,7 +23,7 @@ class Block:
 
 @dataclasses.dataclass(frozen=True)
 class Structure:
-    """A mechanism ready to be packed: tree in block order, constraints, blocks, home."""
+    """What is known of a mechanism: tree in block order, constraints, blocks, home."""
 
     tree: SpanningTree
     constraints: tuple[Constraint, ...]

@@ -18,7 +18,10 @@ class Surface:
     Attributes
     ----------
     numbers : array
-        Piecewise polynomials, as ``seen.surface_height`` reads them.
+        Piecewise polynomials: how many cells and coefficients along x and y, the lower ends of the
+        cells, of which the last is followed by an upper end, along x, then y, and the coefficients
+        of each cell, powers of y the fastest, in coordinates from its lower ends (from 0 where
+        there is no end).
     """
 
     numbers: FloatArray
@@ -50,14 +53,40 @@ class Surface:
 
     def height(self, x: float, y: float) -> tuple[float, float, float, float, float, float]:
         """Height, slopes h_x, h_y and curvatures h_xx, h_xy, h_yy; NaN outside."""
-        from masticator_dynamics.engine.seen import surface_height
-
-        values: tuple[float, float, float, float, float, float]
-        values = surface_height(self.numbers, 0, x, y)
-        return values
+        return _height(self.numbers, x, y)
 
 
 def _shifted(coefficients: FloatArray, origin: float) -> FloatArray:
     """Coefficients of the same polynomial in x - origin."""
     series = np.polynomial.Polynomial(coefficients)(np.polynomial.Polynomial([origin, 1.0]))
     return np.concatenate([series.coef, np.zeros(len(coefficients) - len(series.coef))])
+
+
+def _height(
+    numbers: FloatArray, x: float, y: float
+) -> tuple[float, float, float, float, float, float]:
+    """Height of a surface, its slopes and curvatures; see :meth:`Surface.height`."""
+    cells_x, cells_y, order_x, order_y = (int(n) for n in numbers[:4])
+    ends_x, ends_y = numbers[4 : 5 + cells_x], numbers[5 + cells_x : 6 + cells_x + cells_y]
+    table = numbers[6 + cells_x + cells_y :].reshape(cells_x, cells_y, order_x, order_y)
+    i, x = _in_cell(ends_x, x)
+    j, y = _in_cell(ends_y, y)
+    h = hx = hy = hxx = hxy = hyy = 0.0
+    for row in table[i, j, ::-1].tolist():
+        value = slope = bend = 0.0
+        for coefficient in reversed(row):
+            bend = bend * y + 2.0 * slope
+            slope = slope * y + value
+            value = value * y + coefficient
+        hxx, hxy, hyy = hxx * x + 2.0 * hx, hxy * x + hy, hyy * x + bend
+        hx, hy = hx * x + h, hy * x + slope
+        h = h * x + value
+    return h, hx, hy, hxx, hxy, hyy
+
+
+def _in_cell(ends: FloatArray, x: float) -> tuple[int, float]:
+    """The cell in which a coordinate lies, and the coordinate there; NaN outside of all."""
+    cell = int((x >= ends[1:-1]).sum())
+    if not ends[0] <= x <= ends[-1]:
+        return cell, math.nan
+    return cell, float(x - (ends[cell] if math.isfinite(ends[cell]) else 0.0))

@@ -117,7 +117,7 @@ class _OneRow:
         self._given = asked.copy()
         self._given[accelerations] -= shortfall
         q = self._row[self._slices['q']]
-        self._row[:] = self._distribution.reference(self._given[None], q[None])[0]
+        self._row[:] = self._distribution.reference.at(self._given[None], q[None])[0]
         if not self.keep(slack=NEAR):
             # Nothing is left to choose.
             self._report(np.delete(amounts, slice(1 + free, 1 + free + freedoms)), 0.0)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closing the loops of a stage, always on the branch continuous with home.
 
-By formula where the structure has one, else by Newton steps from home, damped as those of
-``engine/closure.py``, so that both go the same way. Whatever could be another branch, too far or
-not converged fails a condition: such a row is for the engine to look at.
+By formula where the structure has one, else by a few damped Newton steps from home. Whatever could
+be another branch, too far or not converged fails a condition: such a row is closed by the same
+steps as often as it takes, see ``from_home.py``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from masticator_dynamics.traced.numbers import (
     greater,
     is_known,
     reciprocal,
+    select,
     sign_of,
     square_root,
     stacked,
@@ -35,14 +36,16 @@ from masticator_dynamics.traced.numbers import (
 from masticator_dynamics.traced.vectors import Matrix, Vector
 
 NEWTON_STEPS = 7
-LARGEST_TURN = 0.3  # rad per Newton step, as in the engine
+LARGEST_TURN = 0.3  # rad per Newton step: with it the iteration never left the branch of home
 LARGEST_SLIDE = 0.3  # of the mechanism's size
 CLOSED_GAP = 1e-13  # m or rad
 STEP_TOLERANCE = 3e-7  # of the largest step, for the last one; what is left is about its square
 REGULAR = 1e-4  # determinant over the lengths of its columns
+LARGEST_PRODUCT = 1e300  # of lengths squared, of a column of the Jacobian and a row of its inverse
 SMALLEST_SINE = 1e-6  # of the angle between a column and the others; below it is singular
 PARALLEL = 1e-12  # of the cosine between axes
-CERTAIN_COSINE = 0.0  # of the turn from home, which Newton steps may not have exceeded
+FAR_FROM_HOME = 0.5 * np.pi  # rad; beyond it Newton steps may have changed the branch unseen
+CERTAIN_COSINE = 0.0  # of such a turn
 # Likewise of two turns, 1 rad: beyond 1.18 rad a five-bar's straight way there may leave its reach.
 CERTAIN_TURNS = 0.5403023058681398
 
@@ -60,8 +63,7 @@ class Closing:
     jacobian, inverse : matrices
         Rates of the equations per velocity of the unknown joints, and back.
     conditions : list
-        Numbers that are above zero where the result counts; none where positions (n_q,) of all
-        joints are given, closed by other means.
+        Numbers that are above zero where the result counts.
     """
 
     def __init__(
@@ -71,7 +73,6 @@ class Closing:
         y: Vector,
         extent: float,
         before: Sequence[Closing] = (),
-        positions: Vector | None = None,
     ):
         self.stage, self._body, self._extent = stage, body, extent
         self._before = before
@@ -85,23 +86,44 @@ class Closing:
             if joint.independent is not None:
                 self.positions[id(joint)] = y[joint.independent]
         if not stage.blocks:
-            self._place()
+            self.place()
+
+    def close(self) -> None:
+        """By formula or a few steps; the conditions say whether that was enough."""
+        if not self.stage.blocks:
             return
-        if positions is not None:
-            for joint in stage.unknowns:
-                self.positions[id(joint)] = positions[joint.joints[0]]
-            determinant = self._measure()
-            if isinstance(determinant, Number):
-                self._check_regular(determinant)
-            else:
-                self._refuse_singular()
-            return
-        if all(stage.formula):
+        if all(self.stage.formula):
             self._universal_limb()
         elif not (self._slide_and_turn() or self._two_turns()):
             self._newton()
         determinant = self._measure()
-        self._check(determinant)
+        self.conditions.append(self.orientation(determinant))
+        self._check_regular(determinant)
+        for equation in self.equations:
+            if not is_known(equation.gap, 0.0):
+                self.conditions.append(CLOSED_GAP - absolute(equation.gap))
+
+    def close_at(self, positions: Vector) -> None:
+        """Take positions (n_q,) of all joints, closed by other means.
+
+        Raises
+        ------
+        RefusedError
+            On floats, where they are singular.
+        """
+        if not self.stage.blocks:
+            return
+        self.put([positions[joint.joints[0]] for joint in self.stage.unknowns])
+        determinant = self._measure()
+        if isinstance(determinant, Number):
+            self._check_regular(determinant)
+        elif not (sine := self.regularity()) >= SMALLEST_SINE:
+            raise RefusedError(SINGULAR, len(self._before), sine)
+
+    def put(self, positions: Vector) -> None:
+        """Set the positions of the unknown joints."""
+        for joint, position in zip(self.stage.unknowns, positions, strict=True):
+            self.positions[id(joint)] = position
 
     def position(self, joint: Joint) -> Any:
         """Position of a joint; None where sine and cosine stand for it."""
@@ -124,26 +146,23 @@ class Closing:
                     return closing.unwound(joint)
         raise KeyError(index)
 
-    def _place(self) -> None:
+    def place(self) -> None:
+        """Place the bodies of the stage."""
         for joint in self.stage.joints:
             joint.place(self.position(joint), self.turn(joint))
 
     def _measure(self) -> Any:
         """Equations, Jacobian and its inverse at the present positions; the determinant."""
-        self._place()
+        self.place()
         self.equations = stage_equations(self.stage, self._body, self._joint_position)
         self.jacobian = [[e.entry(j) for j in self.stage.unknowns] for e in self.equations]
         self.inverse, determinant = inverse(self.jacobian, self.stage.home_jacobian[0])
         return determinant
 
-    def _check(self, determinant: Any) -> None:
-        """Conditions that the poses are closed, regular and of home's orientation."""
-        sign = stacked([[np.sign(np.linalg.det(rates))] for rates in self.stage.home_jacobian])[0]
-        self.conditions.append(determinant * sign)
-        self._check_regular(determinant)
-        for equation in self.equations:
-            if not is_known(equation.gap, 0.0):
-                self.conditions.append(CLOSED_GAP - absolute(equation.gap))
+    def orientation(self, determinant: Any) -> Any:
+        """A determinant of the Jacobian, positive where it has the sign that it has at home."""
+        sign = [[np.sign(np.linalg.det(rates))] for rates in self.stage.home_jacobian]
+        return determinant * stacked(sign)[0]
 
     def _check_regular(self, determinant: Any) -> None:
         columns = zip(*self.jacobian, strict=True)
@@ -152,39 +171,55 @@ class Closing:
             lengths = lengths * total(x * x for x in column)
         self.conditions.append(determinant * determinant - lengths)
 
-    def _refuse_singular(self) -> None:
-        """On floats: refuse what has fewer than about ten digits.
+    def regularity(self) -> Any:
+        """Smallest sine of the angle between a column of the Jacobian and the others; no units.
 
-        Measured is the sine of the angle between a column of the Jacobian and the others, free of
-        units.
+        Below ``SMALLEST_SINE`` rates have fewer than about ten digits.
         """
-        columns, rows = np.linalg.norm(self.jacobian, axis=0), np.linalg.norm(self.inverse, axis=1)
-        sine = 1.0 / max(1.0, *(columns * rows))
-        if not (sine >= SMALLEST_SINE and np.isfinite(self.inverse).all()):
-            raise RefusedError(SINGULAR, len(self._before), float(sine))
+        longest: Any = 1.0
+        products = []
+        for column, row in zip(zip(*self.jacobian, strict=True), self.inverse, strict=True):
+            products.append(total(x * x for x in column) * total(x * x for x in row))
+            longest = greater(products[-1], longest)
+        # Zero where a product is not a number.
+        return select(LARGEST_PRODUCT - total(products), reciprocal(square_root(longest)), 0.0)
 
     # Newton's iteration
 
     def _newton(self) -> None:
         unknowns = self.stage.unknowns
-        for joint in unknowns:
-            self.positions[id(joint)] = joint.home
+        self.put([joint.home for joint in unknowns])
         for _ in range(NEWTON_STEPS):
-            self._measure()
-            steps = [total(x * e.gap for x, e in zip(row, self.equations, strict=True))
-                     for row in self.inverse]  # fmt: skip
-            longest = self._longest(steps)
-            shorter = reciprocal(greater(longest, 1.0))
-            for joint, step in zip(unknowns, steps, strict=True):
-                self.positions[id(joint)] = self.positions[id(joint)] - step * shorter
+            _, moved, longest = self.newton_step()
+            self.put(moved)
         self.conditions.append(STEP_TOLERANCE - longest)
         for joint in unknowns:
             if not joint.slides:
                 far = absolute(self.positions[id(joint)] - joint.home)
-                self.conditions.append(0.5 * np.pi - far)
+                self.conditions.append(FAR_FROM_HOME - far)
+
+    def newton_step(self) -> tuple[Any, Vector, Any]:
+        """Where a damped Newton step leads.
+
+        Returns
+        -------
+        determinant : number
+            Of the Jacobian, at the present positions.
+        moved : sequence
+            Positions of the unknown joints after the step.
+        longest : number
+            Longest undamped step of a joint over the largest that is allowed.
+        """
+        determinant = self._measure()
+        steps = [total(x * e.gap for x, e in zip(row, self.equations, strict=True))
+                 for row in self.inverse]  # fmt: skip
+        longest = self._longest(steps)
+        shorter = reciprocal(greater(longest, 1.0))
+        unknowns = zip(self.stage.unknowns, steps, strict=True)
+        moved = [self.positions[id(joint)] - step * shorter for joint, step in unknowns]
+        return determinant, moved, longest
 
     def _longest(self, steps: list[Any]) -> Any:
-        """Longest step of a joint over the largest that is allowed."""
         longest: Any = 0.0
         for joint, step in zip(self.stage.unknowns, steps, strict=True):
             largest = LARGEST_SLIDE * self._extent if joint.slides else LARGEST_TURN
@@ -236,7 +271,7 @@ class Closing:
     def _gaps_at(self, turns: dict[int, Turn]) -> list[Any]:
         """Gaps of all equations for sines and cosines of joints."""
         self.turns.update(turns)
-        self._place()
+        self.place()
         self.equations = stage_equations(self.stage, self._body, self._joint_position)
         return [equation.gap for equation in self.equations]
 
@@ -328,6 +363,19 @@ class Closing:
         return found[0], found[1]
 
     # Limbs on a universal joint
+
+    def guess_limb(self) -> None:
+        """Put the joints of a limb, which has no lanes, where its formula says, if it can reach."""
+        unknowns = self.stage.unknowns
+        before = [self.positions[id(joint)] for joint in unknowns]
+        self._universal_limb()
+        first, second = self.conditions
+        both = select(first, second, 0.0)
+        self.put([
+            select(reached, self.unwound(joint), old)
+            for reached, joint, old in zip((first, both, both), unknowns, before, strict=True)
+        ])  # fmt: skip
+        self.turns, self.conditions = {}, []
 
     def _universal_limb(self) -> None:
         """The formula of ``engine/universal_limb.py``, with sines and cosines for angles."""

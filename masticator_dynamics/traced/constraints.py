@@ -212,7 +212,7 @@ def _surface(ends: _Ends) -> list[Equation]:
 
 
 def height(numbers: FloatArray, x: Any, y: Any) -> list[Any]:
-    """Height, slopes and curvatures of a surface, as ``engine.seen.surface_height``.
+    """Height, slopes and curvatures of a surface, as ``engine.surface.Surface.height``.
 
     The cell is found by selecting its coefficients; not a number outside.
 

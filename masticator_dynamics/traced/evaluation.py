@@ -71,7 +71,11 @@ class Evaluation:
         for stage in self.plan.stages:
             names = [c.name for lanes in stage.constraints for c in lanes]
             self.comment(f'Positions to accelerations: {", ".join(names) or "open joints"}')
-            closing = Closing(stage, self.plan.body, self._y, extent, self.closings[:], positions)
+            closing = Closing(stage, self.plan.body, self._y, extent, self.closings[:])
+            if positions is None:
+                closing.close()
+            else:
+                closing.close_at(positions)
             self.closings.append(closing)
             self.motions.append(StageMotion(stage, closing, y_dot, y_ddot))
         self.comment('Forces that the motion needs, inwards')
@@ -158,15 +162,22 @@ class Evaluation:
 
     def _conditions(self) -> list[Any]:
         found = [self._size_condition()]
-        for joint in (joint for stage in self.plan.stages for joint in stage.joints):
-            if joint.independent is not None and not joint.slides:
-                found.append(LARGEST_ANGLE - absolute(self._y[joint.independent]))
+        found += self.angle_conditions()
         for closing in self.closings:
             wide: Any = 1.0
             for condition in closing.conditions:
                 wide = select(condition, wide, 0.0)
             found.append(wide)
         return [c for c in [*found, *self.forces.conditions] if not is_known(c, 1.0)]
+
+    def angle_conditions(self) -> list[Any]:
+        """That angles are small enough for their sines."""
+        joints = (joint for stage in self.plan.stages for joint in stage.joints)
+        return [
+            LARGEST_ANGLE - absolute(self._y[joint.independent])
+            for joint in joints
+            if joint.independent is not None and not joint.slides
+        ]
 
     def _size_condition(self) -> Any:
         """That everything is finite, and so small that nothing overflows."""

@@ -57,9 +57,11 @@ class Kernels:
         self._description, self._structure = description, structure
         self._driving = tuple(driving)
         self.freedoms, self.actuators = len(description.independent), len(description.actuated)
+        self.moved = bool(self.freedoms and self.actuators)
         self.rows = sum(c.size for c in structure.constraints)
         self.told = EFFORT + self.actuators + self.rows
         self.tree = len(structure.tree.joints)
+        self.width = 5 + self.tree * (3 + self.freedoms) + 4 * self.actuators + self.rows
         self._loads, self._at_positions = loads, at_positions
         self.asked = 3 * self.freedoms + 6 + self.tree * (6 * loads + at_positions)
 
@@ -68,7 +70,7 @@ class Kernels:
     @functools.cached_property
     def available(self) -> bool:
         """Whether there is machine code for this mechanism; else the reference serves it alone."""
-        if not (self.freedoms and self.actuators):
+        if not self.moved:
             self.reason = 'it has no freedoms, or no actuators'
             return False
         try:
@@ -115,15 +117,18 @@ class Kernels:
         return Code(self, 'row', lambda run: _outputs().told(run), self.told, self._entry_text)
 
     @functools.cached_property
+    def from_home(self) -> Code:
+        """A whole row without forces, loops closed however many steps it takes."""
+        return FromHome(self._description, self._structure, ()).closed
+
+    @functools.cached_property
     def everything(self) -> Code:
-        """Whether it counts, then a row of the engine (``engine/layout.py``)."""
-        tree, freedoms = self.tree, self.freedoms
-        width = 5 + 3 * tree + 4 * self.actuators + self.rows + tree * freedoms
-        return Code(self, 'whole row', lambda run: _outputs().whole(run), 1 + width)
+        """Whether it counts, then a row of the engine (``Model.slices``)."""
+        return Code(self, 'whole row', lambda run: _outputs().whole(run), 1 + self.width)
 
     @functools.cached_property
     def motion(self) -> Code:
-        """Motions of rows that are known to count: ``engine.layout.Answer`` without forces."""
+        """Motions of rows that are known to count: rows of the engine without report and forces."""
         told = self.tree * (3 + self.freedoms) + 3 * self.actuators
         return Code(self, 'motion', lambda run: _outputs().motion(run), told)
 
@@ -213,6 +218,29 @@ class Kernels:
         )
 
 
+class FromHome(Kernels):
+    """What is computed where the loops are closed from home, see `from_home.py`.
+
+    Asked is what `Kernels` are asked, without loads; the wrench does not matter.
+    """
+
+    def __init__(
+        self, description: MechanismDescription, structure: Structure, driving: Sequence[str]
+    ):
+        super().__init__(description, structure, driving)
+        self.moved = bool(self.freedoms)
+
+    @functools.cached_property
+    def closed(self) -> Code:
+        """Whether floats need not look, then a row of the engine, efforts and multipliers zero."""
+        return Code(self, 'closed from home', lambda run: _outputs().closed(run), 1 + self.width)
+
+    def _run(self, given: Sequence[Any], share: bool) -> Any:
+        from masticator_dynamics.traced.from_home import ClosedFromHome
+
+        return ClosedFromHome(self._description, self._structure, given)
+
+
 def _outputs() -> Any:
     from masticator_dynamics.traced import outputs
 
@@ -296,12 +324,17 @@ class Code:
         longer = given.shape[-1] > self._kernels.asked
         return self.loaded.covers(given) if longer else self.available
 
+    def on_floats(self, given: FloatArray) -> FloatArray:
+        """What is wanted of one row, computed on floats; raises RefusedError."""
+        longer = given.shape[-1] > self._kernels.asked
+        kernels = self._kernels.loaded if longer else self._kernels
+        return kernels.on_floats(given, self.outputs)
+
     @functools.cached_property
     def available(self) -> bool:
         """Whether there is machine code."""
-        kernels = self._kernels
         try:
-            return bool(kernels.freedoms and kernels.actuators and self.row)
+            return bool(self._kernels.moved and self.row)
         except TooLargeError:
             return False
 
@@ -309,6 +342,16 @@ class Code:
     def loaded(self) -> Code:
         """The same with wrenches on all bodies."""
         return Code(self._kernels.loaded, self.kind, self.outputs, self.told)
+
+    def one_by_one(self, given: FloatArray) -> FloatArray:
+        """What is told (N, told) of rows (N, asked), each by itself."""
+        if given.shape[-1] > self._kernels.asked:
+            return self.loaded.one_by_one(given)
+        given, out = np.ascontiguousarray(given), np.empty((len(given), self.told))
+        row, asked, told = self.row.row, address(given), address(out)
+        for i in range(len(given)):
+            row(asked + i * given.strides[0], told + i * out.strides[0])
+        return out
 
     def __call__(self, given: FloatArray) -> FloatArray:
         """One row by itself; many side by side, a last group filled up with its last row."""
@@ -320,9 +363,7 @@ class Code:
             self.row.row(address(given), address(out))
             return out
         if self.rows is None:
-            for one, answer in zip(given, out, strict=True):
-                self.row.row(address(one), address(answer))
-            return out
+            return self.one_by_one(given)
         width = this_processor().rows
         function, rest = self.rows.rows, len(given) % width
         function(len(given) - rest, address(given), address(out))

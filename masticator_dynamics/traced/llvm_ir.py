@@ -15,7 +15,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from masticator_dynamics.traced.numbers import Graph, Number, Scalar, reachable
+from masticator_dynamics.traced.numbers import Graph, Number, Scalar, arguments, reachable
 
 # Contraction to fused multiply-add and reciprocals only: NaN and infinity keep their meaning.
 FLAGS = 'contract nsz arcp'
@@ -50,11 +50,11 @@ def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
 def declarations(text: str) -> str:
     """Of the intrinsic functions that a text calls."""
     found = []
-    for name, arguments in (('sqrt', 1), ('fabs', 1), ('copysign', 2)):
+    for name, count in (('sqrt', 1), ('fabs', 1), ('copysign', 2)):
         for width in (0, 2, 4, 8, 16, 32, 64):
             suffix, kind = _suffix(width), type_of(width)
             if f'@llvm.{name}.{suffix}(' in text:
-                taken = ', '.join([kind] * arguments)
+                taken = ', '.join([kind] * count)
                 found.append(f'declare {kind} @llvm.{name}.{suffix}({taken})\n')
     return ''.join(found)
 
@@ -88,6 +88,28 @@ def _suffix(width: int) -> str:
     return f'v{width}f64' if width else 'f64'
 
 
+def loops(graph: Graph, needed: Sequence[int]) -> list[int]:
+    """Innermost loop, by its number, in which each of these nodes changes; 0: none.
+
+    Parameters
+    ----------
+    graph : Graph
+        The operations recorded.
+    needed : sequence of int
+        Nodes in their order, with all that they depend on.
+    """
+    changing: dict[int, frozenset[int]] = {}  # all loops with whose carried numbers a node changes
+    for index in needed:
+        node = graph.nodes[index]
+        if node[0] == 'carried':
+            changing[index] = frozenset((node[1],))
+            continue
+        found = frozenset().union(*(changing[i] for i in arguments(node)))
+        changing[index] = found - {node[1]} if node[0] == 'repeat' else found
+    # Loops are numbered from the outer to the inner.
+    return [max(changing[index], default=0) for index in needed]
+
+
 class Writer:
     """Writes one function; ``width`` numbers are in a vector, of which ``lanes`` count."""
 
@@ -96,6 +118,9 @@ class Writer:
         self._together = 1  # outputs written at once
         self._lines: list[str] = []
         self._spread: set[int] = set()
+        self._block = 'entry'  # that is being written
+        # Nodes by the loop that they are in; 0: none.
+        self._inside: dict[int, list[int]] = collections.defaultdict(list)
 
     def function(self, outputs: Sequence[Scalar]) -> str:
         """The text of the function that writes these numbers."""
@@ -104,21 +129,52 @@ class Writer:
         ready: dict[int, list[int]] = collections.defaultdict(list)
         for first in range(0, len(indices), self._together):
             ready[max(indices[first : first + self._together])].append(first)
+        needed = reachable(self._graph, [Number(self._graph, i) for i in indices])
+        for index, loop in zip(needed, loops(self._graph, needed), strict=True):
+            self._inside[loop].append(index)
         self._begin()
-        for index in reachable(self._graph, [Number(self._graph, i) for i in indices]):
-            node = self._graph.nodes[index]
-            if node[0] not in ('constant', 'lanes'):
-                getattr(self, f'_{node[0]}', self._arithmetic)(index, node)
+        for index in self._inside[0]:
+            self._write(index)
             for first in ready[index]:
                 self._store(first, indices[first : first + self._together])
         double = pointer('double')
         return (
             f'\ndefine void @{self._name}({double} noalias %given, {double} noalias %out) '
-            f'nounwind #0 {{\n' + '\n'.join(self._lines) + '\n  ret void\n}\n'
+            f'nounwind #0 {{\nentry:\n' + '\n'.join(self._lines) + '\n  ret void\n}\n'
         )
 
     def _begin(self) -> None:
         """What comes before all operations."""
+
+    def _write(self, index: int) -> None:
+        node = self._graph.nodes[index]
+        if node[0] not in ('constant', 'lanes', 'carried', 'final'):
+            getattr(self, f'_{node[0]}', self._arithmetic)(index, node)
+
+    def _repeat(self, index: int, node: tuple[Any, ...]) -> None:
+        """A loop with its condition at the end, so that what it computes last is there after it."""
+        _, loop, most, go_on, start, following = node
+        before, block = self._block, f'loop{loop}'
+        values = [self._value(i, 0) for i in start]
+        self._say(f'br label %{block}')
+        self._lines.append(f'{block}:')
+        head, self._block = len(self._lines), block
+        for inner in self._inside[loop]:
+            self._write(inner)
+        self._say(f'%m{loop} = add i64 %n{loop}, 1')
+        self._say(f'%u{loop} = fcmp ogt double {self._value(go_on, 0)}, {_literal(0.0)}')
+        self._say(f'%v{loop} = icmp slt i64 %m{loop}, {most}')
+        self._say(f'%w{loop} = and i1 %u{loop}, %v{loop}')
+        back = [self._value(i, 0) for i in following]
+        self._say(f'br i1 %w{loop}, label %{block}, label %after{loop}')
+        self._lines.append(f'after{loop}:')
+        carried = [f'  %n{loop} = phi i64 [0, %{before}], [%m{loop}, %{self._block}]']
+        carried += [
+            f'  %k{loop}_{i} = phi double [{values[i]}, %{before}], [{back[i]}, %{self._block}]'
+            for i in range(len(values))
+        ]
+        self._lines[head:head] = carried
+        self._block = f'after{loop}'
 
     def _say(self, line: str) -> None:
         self._lines.append('  ' + line)
@@ -129,15 +185,20 @@ class Writer:
 
     def _value(self, index: int, width: int) -> str:
         """A node as an operand, spread over a vector where one is wanted."""
-        operation, *arguments = self._graph.nodes[index]
+        operation, *parts = self._graph.nodes[index]
         if operation == 'constant':
-            literal = _literal(arguments[0])
+            literal = _literal(parts[0])
             return self._vector([literal] * width) if width else literal
         if operation == 'lanes':
-            values = list(arguments[0])
+            values = list(parts[0])
             # Lanes that do not count repeat the first, so that they raise no exceptions.
             values += [values[0]] * (width - len(values))
             return self._vector([_literal(x) for x in values])
+        if operation == 'carried':
+            assert not width
+            return f'%k{parts[0]}_{parts[1]}'
+        if operation == 'final':
+            return self._value(self._graph.nodes[parts[0]][5][parts[1]], width)
         if not width or self._wide(index):
             return f'%t{index}'
         if index not in self._spread:

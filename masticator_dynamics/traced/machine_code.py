@@ -95,9 +95,16 @@ def object_code(text: str, processor: Processor) -> bytes:
 
 
 class Library:
-    """Machine code in memory; functions are valid as long as this is kept."""
+    """Machine code in memory; functions are valid as long as this is kept.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of the object file.
+    """
 
     def __init__(self, code: bytes):
+        self.size = len(code)
         # Looked up once: that costs more than a row.
         self._of_row: dict[str, Callable[[int, int], None]] = {}
         self._engine: Any = None

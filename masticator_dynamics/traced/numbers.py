@@ -28,6 +28,9 @@ LANEWISE = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'round', 'abs', 'copysign
 REDUCING = ('sum', 'least', 'pick')
 # A function with a recording of its own is a node 'call' of its name, number of results and
 # arguments; its results are nodes 'result'.
+# A loop is a node 'repeat' of its number, the most steps, the condition to go on, and of the start
+# and the next value of each number that it carries; these are nodes 'carried' within it, 'final'
+# after it.
 
 
 class TooLargeError(Exception):
@@ -56,6 +59,7 @@ class Graph:
         self.nodes: list[tuple[Any, ...]] = []
         self.lanes: list[bool] = []
         self._known: dict[tuple[Any, ...], int] = {}
+        self._loops = 0
 
     def record(self, operation: str, *arguments: Any) -> Number:
         """The node of an operation, new or known."""
@@ -94,6 +98,21 @@ class Graph:
         """
         called = self.record('call', name, told, *(self.lift(x) for x in arguments))
         return [self.record('result', called.index, i) for i in range(told)]
+
+    def repeat(
+        self,
+        most: int,
+        state: Sequence[Scalar],
+        step: Callable[[list[Any]], tuple[Scalar, list[Scalar]]],
+    ) -> list[Number]:
+        """A loop, see :func:`repeat`."""
+        self._loops += 1
+        loop = self._loops
+        start = tuple(self.lift(x) for x in state)
+        go_on, after = step([self.record('carried', loop, i) for i in range(len(start))])
+        following = tuple(self.lift(x) for x in after)
+        done = self.record('repeat', loop, most, self.lift(go_on), start, following).index
+        return [self.record('final', done, i) for i in range(len(start))]
 
     def inputs(self, count: int) -> list[Number]:
         """Numbers that are known only when the code runs."""
@@ -318,6 +337,35 @@ def total(terms: Iterable[Scalar]) -> Any:
     return result
 
 
+def repeat(
+    graph: Graph | None,
+    most: int,
+    state: Sequence[Scalar],
+    step: Callable[[list[Any]], tuple[Any, list[Any]]],
+) -> list[Any]:
+    """Numbers after steps that are repeated while a condition is above zero.
+
+    Parameters
+    ----------
+    graph : Graph or None
+        Where the loop is recorded, numbers without lanes; None: it runs, on floats.
+    most : int
+        Steps at most; one is done in any case.
+    state : sequence of number
+        What the first step begins with.
+    step : callable
+        Gives the condition to go on, and the next state, from a state.
+    """
+    if graph is not None:
+        return list(graph.repeat(most, state, step))
+    numbers = list(state)
+    for _ in range(most):
+        go_on, numbers = step(numbers)
+        if not go_on > 0.0:
+            break
+    return numbers
+
+
 def lane_sum(x: Scalar, count: int) -> Any:
     """Sum over lanes; a number without lanes counts once per lane."""
     if isinstance(x, Number):
@@ -360,4 +408,6 @@ def arguments(node: tuple[Any, ...]) -> tuple[int, ...]:
         return node[1:]
     if operation == 'call':
         return node[3:]
-    return (node[1],) if operation in ('pick', 'result') else ()
+    if operation == 'repeat':
+        return (node[3], *node[4], *node[5])
+    return (node[1],) if operation in ('pick', 'result', 'final') else ()

@@ -9,6 +9,7 @@ from typing import Any
 
 from masticator_dynamics.traced.distribution import Distribution
 from masticator_dynamics.traced.evaluation import Evaluation
+from masticator_dynamics.traced.from_home import ClosedFromHome
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.numbers import Graph, Scalar
 
@@ -52,11 +53,20 @@ def told_best(goals: Mapping[str, float], friction: bool, run: InverseDynamics) 
 
 
 def whole(run: Evaluation, forces: Any = None) -> list[Scalar]:
-    """What :attr:`Kernels.everything` tells: whether it counts, then ``engine.layout.Answer``."""
+    """What :attr:`Kernels.everything` tells: whether it counts, then a row of the engine."""
     forces = forces or run
     report = [0.0, -1.0, 0.0, run.closure_residual(), forces.balance_residual()]
     return [
         run.counts(), *report, *_rates(run), *forces.efforts(), *forces.multipliers(),
+        *run.tangent(),
+    ]  # fmt: skip
+
+
+def closed(run: ClosedFromHome) -> list[Scalar]:
+    """What :attr:`Kernels.from_home` tells: a whole row without forces."""
+    nothing = [0.0] * (len(run.plan.actuated) + run.rows)
+    return [
+        run.counts(), *run.report, run.closure_residual(), 0.0, *_rates(run), *nothing,
         *run.tangent(),
     ]  # fmt: skip
 

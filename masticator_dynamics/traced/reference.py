@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that machine code hands over: the same source for loops that have been closed otherwise.
+"""Rows that machine code hands over: the same source again, however long it takes.
 
-First machine code again, which at given positions need not doubt the branch; then, for what that
-leaves, floats: slower, with other factors and as many steps as it takes. What fails there is
-refused.
+First machine code of another kind: loops closed from home in as many steps as it takes, or at the
+positions found, where it need not doubt the branch. Then, for what that leaves, floats: slower,
+with other factors. What fails there is refused.
 """
 
 from __future__ import annotations
@@ -16,43 +16,37 @@ from masticator_dynamics.engine.status import NOT_FINITE, OVERFLOW, RefusedError
 from masticator_dynamics.traced.kernels import Code, Kernels, Outputs
 
 
-class Reference:
+class Careful:
     """Whatever is wanted of an evaluation, row by row.
 
     Parameters
     ----------
-    outputs : callable
-        What is wanted, ``told`` numbers: whether it counts, then status, block and amount of a
-        failure (``engine/status.py``), then others.
+    code : Code
+        Tells whether it counts, then status, block and amount of a failure
+        (``engine/status.py``), then others.
+    asked : int, optional
+        How many numbers of a row matter; all unless told.
     """
 
-    def __init__(self, kernels: Kernels, kind: str, outputs: Outputs, told: int):
-        self._outputs, self._told = outputs, told
-        self._asked = kernels.asked
-        self._kernels = kernels.at_positions
-        self._code = Code(self._kernels, kind, outputs, told)
+    def __init__(self, code: Code, asked: int | None = None):
+        self._code, self._asked, self.told = code, asked, code.told
 
-    def __call__(self, given: FloatArray, q: FloatArray) -> FloatArray:
-        """Rows (N, told - 1) for what is asked (N, asked) at tree positions (N, n_q)."""
-        asked = np.hstack([given, q])
-        told = np.zeros((len(asked), self._told))
-        loaded = given.shape[-1] > self._asked
-        kernels = self._kernels.loaded if loaded else self._kernels
+    def __call__(self, rows: FloatArray) -> FloatArray:
+        """Rows (N, told - 1) for what is asked (N, asked), all of which must be finite."""
+        asked, finite = rows[:, : self._asked], np.isfinite(rows)
         covered = self._code.covers(asked)
-        for row, out in zip(asked, told, strict=True):
-            wrong = np.flatnonzero(~np.isfinite(row))
-            if len(wrong):
-                out[1:4] = NOT_FINITE, wrong[0], row[wrong[0]]
-                continue
-            if covered:
-                out[:] = self._code(row)
-            if out[0] != 1.0:
-                self._on_floats(kernels, row, out)
+        told = self._code.one_by_one(asked) if covered else np.zeros((len(rows), self.told))
+        for i in np.flatnonzero((told[:, 0] != 1.0) | ~finite.all(axis=1)):
+            if finite[i].all():
+                self._on_floats(asked[i], told[i])
+            else:
+                wrong = np.argmin(finite[i])
+                told[i, 1:4] = NOT_FINITE, wrong, rows[i, wrong]
         return told[:, 1:]
 
-    def _on_floats(self, kernels: Kernels, asked: FloatArray, told: FloatArray) -> None:
+    def _on_floats(self, asked: FloatArray, told: FloatArray) -> None:
         try:
-            told[:] = kernels.on_floats(asked, self._outputs)
+            told[:] = self._code.on_floats(asked)
             if np.isfinite(told).all():
                 return
             failed = RefusedError(OVERFLOW)
@@ -61,3 +55,20 @@ class Reference:
         except (OverflowError, ValueError):  # as of the sine of what is not finite
             failed = RefusedError(OVERFLOW)
         told[1:4] = failed.status, failed.block, failed.amount
+
+
+class Reference(Careful):
+    """The same for loops that have been closed.
+
+    Parameters
+    ----------
+    outputs : callable
+        What is wanted, ``told`` numbers, as of :class:`Careful`.
+    """
+
+    def __init__(self, kernels: Kernels, kind: str, outputs: Outputs, told: int):
+        super().__init__(Code(kernels.at_positions, kind, outputs, told))
+
+    def at(self, given: FloatArray, q: FloatArray) -> FloatArray:
+        """Rows (N, told - 1) for what is asked (N, asked) at tree positions (N, n_q)."""
+        return self(np.hstack([given, q]))

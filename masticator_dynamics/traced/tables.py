@@ -71,7 +71,7 @@ class Tables:
         RefusedError
             Where there is no answer.
         """
-        (numbers,) = self._reference(given[None], q[None])
+        (numbers,) = self._reference.at(given[None], q[None])
         if numbers[0]:
             raise RefusedError(int(numbers[0]), int(numbers[1]), numbers[2])
         found, start = {}, 3

@@ -1,0 +1,90 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Loops closed however many steps it takes: loops in machine code, and the same text on floats."""
+
+import ctypes
+
+import numpy as np
+import pytest
+import samples
+
+from masticator_dynamics.engine.status import CLOSED, RefusedError
+from masticator_dynamics.traced.llvm_ir import row_function
+from masticator_dynamics.traced.machine_code import Library, object_code, this_processor
+from masticator_dynamics.traced.numbers import Graph, repeat, select
+
+
+def powers(graph, x, y):
+    """Loops in a loop: how often numbers can be doubled, and what does not change within it."""
+
+    def outer(state):
+        count, steps = state
+
+        def inner(state):
+            (value,) = state
+            return x * y - value, [value * 2.0]
+
+        (value,) = repeat(graph, 20, [count * y], inner)
+        return 3.5 - count, [count + 1.0, steps + value]
+
+    count, steps = repeat(graph, 10, [1.0, 0.0], outer)
+    (frozen,) = repeat(graph, 7, [x], lambda state: (1.0, [select(5.0 - state[0], y, state[0])]))
+    (once,) = repeat(graph, 9, [y], lambda state: (np.nan, [state[0] + x]))
+    return [count, steps, frozen, once, x * y]
+
+
+@pytest.mark.parametrize('given', [(3.0, 0.7), (1e3, 2.0), (1.0, 1.0), (7.0, 0.25)])
+def test_loops_of_machine_code_are_those_of_python(given) -> None:
+    graph = Graph()
+    outputs = powers(graph, *graph.inputs(2))
+    library = Library(object_code(row_function(graph, outputs, 'row'), this_processor()))
+    asked, told = np.array(given), np.zeros(len(outputs))
+    library.row(*(a.ctypes.data_as(ctypes.c_void_p).value for a in (asked, told)))
+    np.testing.assert_array_equal(told, powers(None, *given))
+    x, y = given
+    steps = 0.0  # a third time, as anyone would write it
+    for count in (1, 2, 3, 4):
+        value, most = count * y, 20
+        while most:
+            before, value, most = value, 2.0 * value, most - 1
+            if not x * y > before:
+                break
+        steps += value
+    assert told[0] == 5.0 and told[1] == steps and told[3] == y + x
+
+
+@pytest.mark.parametrize('name', samples.NAMES)
+def test_machine_code_closes_loops_as_floats_do(name: str) -> None:
+    """In reach and out of it, with the same reason and amount."""
+    mechanism, code = samples.mechanism(name), samples.mechanism(name).kernels.from_home
+    box, rng = samples.BOXES[name], np.random.default_rng(77)
+    seen = set()
+    for spread in (1.0, 1.0, 3.0, 6.0, 10.0):
+        given = np.concatenate(tuple(samples.random_state(name, rng)))
+        count = len(box.rates)
+        given[:count] = mechanism.home.y + spread * (given[:count] - mechanism.home.y)
+        told = code(given)
+        assert told[0] == 1.0
+        seen.add(told[1])
+        if told[1] != CLOSED:
+            with pytest.raises(RefusedError) as refused:
+                code.on_floats(given)
+            failed = refused.value
+            assert [failed.status, failed.block] == told[1:3].tolist()
+            assert failed.amount == pytest.approx(told[3], rel=1e-3, abs=1e-12)
+            continue
+        true = code.on_floats(given)
+        size = np.maximum(1.0, np.abs(true).max())
+        assert np.abs(told - true).max() <= 1e-11 * size
+    assert CLOSED in seen
+
+
+def test_angles_beyond_the_reduction_are_left_to_floats() -> None:
+    """Sines in machine code lose digits there; whole turns change nothing."""
+    mechanism = samples.mechanism('boom')
+    code, y = mechanism.kernels.from_home, mechanism.home.y
+    turned = y + np.array([0.0, 40.0 * np.pi])  # the swivel
+    near, far = (np.concatenate([pose, np.zeros(2 * len(y) + 6)]) for pose in (y, turned))
+    assert code(near)[0] == 1.0 and code(far)[0] == 0.0
+    tangent = mechanism.solve(turned).tangent
+    np.testing.assert_allclose(tangent, mechanism.home.tangent, atol=1e-12)
