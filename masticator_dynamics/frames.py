@@ -210,6 +210,8 @@ def wrenches_on_bodies(
 
     Parameters
     ----------
+    mechanism : Model
+        Whose links they are.
     q : array, shape (..., n_q)
         Tree positions, rad or m.
     wrenches : mapping of str to array_like, shape (6,) or (..., 6)

@@ -30,6 +30,10 @@ def run_checks(
 
     Parameters
     ----------
+    script : Script
+        What was played.
+    food : Food
+        What was bitten.
     forward, alone : Pass
         With efforts, and with the drives' position loops alone.
     rate : float

@@ -74,6 +74,10 @@ def png_of_run(
 
     Parameters
     ----------
+    file : pathlib.Path
+        The PNG.
+    title : str
+        Above all panels.
     duration : float
         s, shown of the time.
     heights : sequence of float
@@ -169,7 +173,17 @@ def plot_bite(panel: Axes, bite: ForceSeries, what: str) -> None:
 
 
 def plot_efforts(panel: Axes, mechanism: Mechanism, state: JointSeries) -> None:
-    """Efforts of all actuated joints over time."""
+    """Efforts of all actuated joints over time.
+
+    Parameters
+    ----------
+    panel : Axes
+        Where to draw.
+    mechanism : Mechanism
+        Whose joints they are.
+    state : JointSeries
+        With their efforts, N m or N.
+    """
     names = [name.replace('_', ' ') for name in mechanism.actuated]
     effort = state.effort[:, state.columns(mechanism.actuated)]
     plot_lines(panel, state.stamps, list(zip(names, effort.T, strict=True)))

@@ -127,8 +127,12 @@ def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: 
     ----------
     nodes : sequence of Child
         Those that must live while the player waits and plays, in the order to stop them in.
+    player : Child
+        Plays and records; its standard output is a pipe.
     duration : float
         s, of the motion.
+    progress : Progress
+        Shows how far the motion is.
 
     Raises
     ------

@@ -114,6 +114,8 @@ class FlexibleModel:
         ----------
         guess : array, shape (n,)
             A closed pose nearby: the branch is that of the guess.
+        free, free_rate : array_like, shape (f,)
+            Positions of the free coordinates, m and rad, and their rates; omitted rates are zero.
 
         Raises
         ------

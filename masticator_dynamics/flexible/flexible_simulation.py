@@ -77,6 +77,10 @@ def simulate(
 
     Parameters
     ----------
+    model : FlexibleModel
+        What moves.
+    start : FlexibleState
+        Positions and velocities at ``times[0]``.
     effort : function of time
         Efforts (n,) on all coordinates, N m or N.
     times : array, shape (N,)

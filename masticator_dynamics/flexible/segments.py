@@ -48,6 +48,8 @@ def segmented(
 
     Parameters
     ----------
+    description : MechanismDescription
+        With flexible links.
     springs_per_link : int
         Cuts of every flexible link.
     half_ends : bool

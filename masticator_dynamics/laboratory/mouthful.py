@@ -106,8 +106,12 @@ def chew(mouthful: Mouthful, setting: StudySetting, stop: Stop) -> Series:
 
     Parameters
     ----------
+    mouthful : Mouthful
+        Motion, food and number of strokes.
     setting : StudySetting
         Drives and model; its path and food are replaced by the mouthful's.
+    stop : Stop
+        What ends it early.
 
     Raises
     ------
@@ -140,7 +144,10 @@ def motion_path(
         With an occlusal gap, the mouth closes to the angle at which the molar of the working side
         is that far from its place at home, and its opening stays the same. A recorded incisor is
         followed from home and back.
+    strokes : int
+        How many.
     rest : Rest, optional
+        Where the jaw rests before them.
 
     Raises
     ------

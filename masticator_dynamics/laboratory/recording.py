@@ -50,7 +50,13 @@ def write_recording(
 
     Parameters
     ----------
-    settings
+    file : pathlib.Path
+        The MCAP file.
+    series : Series
+        What was measured.
+    mechanism : Mechanism
+        What chewed.
+    settings : mapping
         What JSON can hold; read back by :func:`read_settings`.
     """
     from mcap_ros2.writer import Writer

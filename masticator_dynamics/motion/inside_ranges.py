@@ -29,6 +29,8 @@ def moved_inside(
 
     Parameters
     ----------
+    follower : LeastContactMotion
+        Knows the mechanism, the frame and the free coordinates.
     poses, targets : (N, n) and (N, 3) array
         Independent coordinates, and where the frame's origin should be, m.
     times : (N,) array

@@ -114,6 +114,8 @@ class MotionPath:
             s, strictly increasing.
         positions : (N, n) array
             Independent coordinates, m and rad.
+        names : sequence of str
+            The n coordinates; without them messages count from 0.
 
         Raises
         ------

@@ -45,8 +45,12 @@ def checked_rows(
 
     Parameters
     ----------
+    rows : array_like, shape (N, n)
+        What is checked.
     what : str
         'position', 'velocity' or 'acceleration'.
+    times : array, shape (N,)
+        s.
     names : sequence of str
         The n coordinates; without them messages count from 0.
     columns : int, optional

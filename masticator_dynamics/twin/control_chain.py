@@ -202,10 +202,20 @@ def follow(
 
     Parameters
     ----------
+    reference : CommandedMotion
+        What is commanded, cycle by cycle.
+    feedforward : callable
+        Efforts beside it, of a cycle and the food's force.
     plant : MechanismPlant
         At the start of the reference; its step is that of the simulation.
+    drives : Drives
+        The drives file: what the drive layer checks and how drives and motors behave.
+    simulation : Simulation
+        Of the drives, with its step.
     gains : Gains
         Of all drives.
+    delays : Delays
+        Of commands and of the food's force.
     watch : callable, optional
         Looks on in every cycle; the run ends when it returns True.
 

@@ -36,6 +36,12 @@ def feedforward(
 
     Parameters
     ----------
+    kind : Kind
+        How much is known.
+    mechanism : Mechanism
+        What is commanded to move.
+    reference : CommandedMotion
+        How it is commanded to.
     bitten : str
         URDF link at whose origin the force acts.
     """

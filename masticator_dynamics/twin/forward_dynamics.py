@@ -197,12 +197,18 @@ class ForwardDynamics:
 
         Parameters
         ----------
+        state : array, shape (2 n_y,)
+            Positions and velocities, m and rad; is written to.
         efforts : array, shape (1, n_u) or (2 * steps + 1, n_u)
             Held, or at every step's start and middle and at the end.
+        wrench : array, shape (6,)
+            On the platform beside the food's, N and N m, base axes, about its origin.
         food : array
             As packed; it yields and breaks.
         steps : int
-            None: what there is at the state is told, and no more.
+            0: what there is at the state is told, and no more.
+        length : float
+            Of a step, s.
 
         Raises
         ------

@@ -68,6 +68,10 @@ def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> P
 
     Parameters
     ----------
+    stops : Stops, optional
+        As described.
+    mechanism : Mechanism
+        Whose stops they are.
     mass : array, shape (n_y, n_y)
         Mass matrix of the independent coordinates at home.
     """

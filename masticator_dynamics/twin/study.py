@@ -281,8 +281,12 @@ def study_feedforward(
 
     Parameters
     ----------
+    setting : StudySetting
+        Motion, food and drives.
     gains : Gains, optional
         Of all drives in all runs; those of the drives file unless told.
+    kinds : sequence of Kind
+        With a run for each.
     progress : callable, optional
         Is told the share that is done.
     """
