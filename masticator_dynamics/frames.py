@@ -55,7 +55,29 @@ class FrameChain:
         rotations : array, shape (..., 3, 3)
             From the frame's axes to the base's.
         """
-        return self._frame(self._bodies(q))
+        return self.at(self.bodies(q))
+
+    def bodies(self, q: FloatArray) -> FloatArray:
+        """Axes of all bodies, by rows, and below them their origins (..., n_q, 4, 3), base axes.
+
+        They are the same for all frames; :meth:`at` finds each among them.
+
+        Parameters
+        ----------
+        q : array, shape (..., n_q)
+            Tree positions, rad or m.
+        """
+        return self._poses(q).reshape(*q.shape, 4, 3)
+
+    def at(self, bodies: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """:meth:`poses`, where all bodies have been placed (..., n_q, 4, 3)."""
+        end, rows = self._end, bodies.shape[:-3]
+        if end.body < 0:
+            turns = np.broadcast_to(end.rotation, (*rows, 3, 3))
+            return np.broadcast_to(end.position, (*rows, 3)).copy(), turns.copy()
+        body = bodies[..., end.body, :, :]
+        turns = body[..., :3, :]
+        return turns @ end.position + body[..., 3, :], turns @ end.rotation
 
     def jacobians(self, q: FloatArray, tangent: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Positions (N, 3) of the frame's origin and its velocity per independent velocity.
@@ -85,26 +107,13 @@ class FrameChain:
 
         The velocities are by tree index, for the joints between base and frame, in base axes.
         """
-        bodies = self._bodies(q)
-        position, _ = self._frame(bodies)
+        bodies = self.bodies(q)
+        position, _ = self.at(bodies)
         carriers = bodies[:, self._joints]
         axes, origins = carriers[:, :, :3, 2], carriers[:, :, 3]
         arms = position[:, None] - origins
         rates = np.where(self._slides[:, None], axes, np.cross(axes, arms))
         return position, {j: rates[:, k] for k, j in enumerate(self._joints)}
-
-    def _bodies(self, q: FloatArray) -> FloatArray:
-        """Axes of all bodies, by rows, and below them their origins (..., n_q, 4, 3), base axes."""
-        return self._poses(q).reshape(*q.shape, 4, 3)
-
-    def _frame(self, bodies: FloatArray) -> tuple[FloatArray, FloatArray]:
-        end, rows = self._end, bodies.shape[:-3]
-        if end.body < 0:
-            turns = np.broadcast_to(end.rotation, (*rows, 3, 3))
-            return np.broadcast_to(end.position, (*rows, 3)).copy(), turns.copy()
-        body = bodies[..., end.body, :, :]
-        turns = body[..., :3, :]
-        return turns @ end.position + body[..., 3, :], turns @ end.rotation
 
 
 def _body_poses(mechanism: Model) -> SmallFunction:
@@ -174,14 +183,15 @@ def wrenches_on_platform(
     InputError
         For an unknown frame.
     """
+    platform = frame_chain(mechanism, mechanism.description.platform)
+    bodies = platform.bodies(q)
     if axes is not None:
-        points, rotations = frame_poses(mechanism, q, axes)
+        points, rotations = frame_chain(mechanism, axes).at(bodies)
         wrenches = turned(wrenches, rotations)
     if point is not None:
         if point != axes:
-            points, _ = frame_poses(mechanism, q, point)
-        origins, _ = frame_poses(mechanism, q, mechanism.description.platform)
-        wrenches = shifted(wrenches, points - origins)
+            points, _ = frame_chain(mechanism, point).at(bodies)
+        wrenches = shifted(wrenches, points - platform.at(bodies)[0])
     return wrenches
 
 

@@ -119,6 +119,11 @@ class Publishers:
         """All joints of the tree at a time (ns)."""
         self._joint_states.publish(self._joints_bytes.filled(time, effort.q, effort.v))
 
+    @property
+    def contact_forces_wanted(self) -> bool:
+        """Somebody listens to the force of a contact."""
+        return any(publisher.get_subscription_count() for publisher, _ in self._contacts)
+
     def contact_forces(self, time: int, forces: list[FloatArray]) -> None:
         """Forces (3,) of the sockets in the axes of their frames, at a time (ns)."""
         for (publisher, message), force in zip(self._contacts, forces, strict=True):

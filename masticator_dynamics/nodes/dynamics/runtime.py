@@ -200,7 +200,8 @@ class Runtime:
         self._visual_countdown -= 1
         if self._visual_countdown < 0:
             self._visual_countdown = self._visual_every - 1
-            self._publishers.contact_forces(due, self.cycle.contact_forces(answer.effort))
+            if self._publishers.contact_forces_wanted:
+                self._publishers.contact_forces(due, self.cycle.contact_forces(answer.effort))
             if self._publishers.joint_forces_wanted:
                 self._publishers.joint_forces(due, self.cycle.joint_forces(answer.effort))
             if self._settings.publish_joint_states:
