@@ -152,6 +152,7 @@ def test_a_node_that_finds_its_code_loads_little(ros_domain, mechanism):
         try:
             client.connect()
             client.follow(mechanism.independent, [0.2], [OPEN])
+            client.follow(mechanism.actuated, [0.2], [mechanism.home.position])
             with client.biting('incisor', (0.0, 0.0, -20.0)):
                 client.collect(200)
             maps = pathlib.Path(f'/proc/{process.process.pid}/maps').read_text()
