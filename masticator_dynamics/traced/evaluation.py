@@ -79,7 +79,9 @@ class Evaluation:
             self.closings.append(closing)
             self.motions.append(StageMotion(stage, closing, y_dot, y_ddot))
         self.comment('Forces that the motion needs, inwards')
-        self.forces = Forces(self.plan, self.closings, self.motions, wrench, driving)
+        self.forces = Forces(
+            self.plan, self.closings, self.motions, wrench, driving, positions is not None
+        )
 
     def comment(self, text: str) -> None:
         """Note, for written-out code, what comes next."""

@@ -15,16 +15,17 @@ from masticator_dynamics.engine.status import NOT_ACTUATED, WEAK_ACTUATION, Refu
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint, Plan, Stage, carrier, chain, is_base
 from masticator_dynamics.traced.closing import Closing
-from masticator_dynamics.traced.matrices import cholesky, solve_factored
+from masticator_dynamics.traced.matrices import cholesky, orthogonal, solve_factored
 from masticator_dynamics.traced.motion import StageMotion
 from masticator_dynamics.traced.numbers import (
     Number,
     is_known,
     lane_sum,
+    reciprocal,
     stacked,
     total,
 )
-from masticator_dynamics.traced.vectors import Vector
+from masticator_dynamics.traced.vectors import Matrix, Vector
 
 # Remaining square of a motor column over its own: the factorisation by Cholesky squares the
 # condition, and below this the engine's orthogonal one is better by more than a digit in 1e-11.
@@ -71,6 +72,8 @@ class Forces:
     ----------
     driving : collection of str
         Actuated joints that are powered.
+    careful : bool
+        Factor the motors' rates by an orthogonal basis; limbs must not share lanes.
     """
 
     def __init__(
@@ -80,10 +83,11 @@ class Forces:
         motions: list[StageMotion],
         wrench: Vector,
         driving: Collection[str],
+        careful: bool,
     ):
         self._plan, self._closings, self._motions = plan, closings, motions
         self.conditions: list[Any] = []
-        self._wrench, self.driving = wrench, driving
+        self._wrench, self.driving, self._careful = wrench, driving, careful
         self.motors = [m for motion in motions for m in self._motors(motion)]
 
     # What motions need
@@ -276,38 +280,40 @@ class Forces:
         return found
 
     def factor(self) -> None:
-        """Cholesky factor of the motors' rates, squared; reciprocals on the diagonal.
-
-        On floats the rates themselves are factored, which does not square the condition.
+        """Factors of the motors' rates: of their squares, by Cholesky, unless ``careful``.
 
         Raises
         ------
         RefusedError
             On floats, where the motors lose control.
         """
-        size = len(self._plan.independent)
-        if self._known:
-            self._factor_rates()
+        usual, size = self._usual_rates(), len(self._plan.independent)
+        if self._careful or self._known:
+            rates = [[m.rates[j] for m in self.motors] for j in range(size)]
+            self._basis, self._triangle = orthogonal(rates)
+            self._check_triangle(rates, usual)
             return
         gram = [
             [total(lane_sum(m.rates[a] * m.rates[b], m.lanes) for m in self.motors)
              for b in range(a + 1)]
             for a in range(size)
         ]  # fmt: skip
-        usual = self._usual_rates()
         self._lower, rests = cholesky(gram)
         for j, rest in enumerate(rests):
             self.conditions.append(rest - gram[j][j] * STRENGTH)
             self.conditions.append(rest - WEAK * usual[j] ** 2)
 
-    def _factor_rates(self) -> None:
-        rates = np.array([m.rates for m in self.motors], dtype=float)
-        rates = rates.reshape(len(self.motors), len(self._plan.independent))
-        self._basis, self._triangle = np.linalg.qr(rates)
-        usual = np.maximum(self._usual_rates(), np.abs(rates).max(axis=0, initial=0.0))
-        left = np.abs(np.diagonal(self._triangle))
-        if len(left) < len(usual) or not (left > WEAK_ACTUATION * usual).all():
-            raise RefusedError(NOT_ACTUATED)
+    def _check_triangle(self, rates: Matrix, usual: FloatArray) -> None:
+        """That every freedom is driven by what the others before it leave; refused on floats."""
+        left = [self._triangle[j][j] for j in range(len(rates))]
+        if self._known:
+            sizes = [max(map(abs, column), default=0.0) for column in rates]
+            if not (np.array(left) > WEAK_ACTUATION * np.maximum(usual, sizes)).all():
+                raise RefusedError(NOT_ACTUATED)
+            return
+        for rest, column, size in zip(left, rates, usual.tolist(), strict=True):
+            self.conditions.append(rest * rest - WEAK * total(x * x for x in column))
+            self.conditions.append(rest * rest - WEAK * size**2)
 
     @property
     def _known(self) -> bool:
@@ -324,9 +330,13 @@ class Forces:
 
     def least_norm(self, freedoms: list[Any]) -> list[Any]:
         """Efforts of the motors that supply a generalised force with the least norm."""
-        if self._known:
-            along = np.linalg.solve(self._triangle.T, np.array(freedoms, dtype=float))
-            return (self._basis @ along).tolist()
+        if self._careful or self._known:
+            along: list[Any] = []
+            for j, force in enumerate(freedoms):
+                rest = force - total(self._triangle[i][j] * x for i, x in enumerate(along))
+                along.append(rest * reciprocal(self._triangle[j][j]))
+            columns = zip(*self._basis, strict=True)
+            return [total(x * y for x, y in zip(row, along, strict=True)) for row in columns]
         x = solve_factored(self._lower, freedoms)
         return [total(r * f for r, f in zip(m.rates, x, strict=True)) for m in self.motors]
 

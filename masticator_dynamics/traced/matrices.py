@@ -104,3 +104,23 @@ def solve_factored(lower: Matrix, right: Vector) -> list[Any]:
         rest = total(lower[j][i] * x[j] for j in range(i + 1, size))
         x[i] = (x[i] - rest) * lower[i][i]
     return x
+
+
+def orthogonal(columns: Matrix) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Orthonormal columns and an upper triangle of which the product is a matrix of columns.
+
+    By Gram and Schmidt, twice for each column, which keeps all digits that the columns have. The
+    condition is not squared, as it is by :func:`cholesky`.
+    """
+    basis: list[list[Any]] = []
+    triangle: list[list[Any]] = [[0.0] * len(columns) for _ in columns]
+    for j, given in enumerate(columns):
+        column = list(given)
+        for i in 2 * [*range(j)]:
+            part = total(x * y for x, y in zip(basis[i], column, strict=True))
+            column = [x - part * y for x, y in zip(column, basis[i], strict=True)]
+            triangle[i][j] = triangle[i][j] + part
+        triangle[j][j] = square_root(total(x * x for x in column))
+        inverted = reciprocal(triangle[j][j])
+        basis.append([x * inverted for x in column])
+    return basis, triangle

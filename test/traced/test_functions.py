@@ -10,6 +10,7 @@ import pytest
 from masticator_dynamics.traced import functions
 from masticator_dynamics.traced.kernels import address, library
 from masticator_dynamics.traced.llvm_ir import row_function
+from masticator_dynamics.traced.matrices import orthogonal
 from masticator_dynamics.traced.numbers import Graph
 
 CASES = {
@@ -33,3 +34,19 @@ def test_on_floats_and_as_machine_code(name):
         code.row(address(asked), address(told))
         assert told[0] == pytest.approx(expected(value), rel=4e-15, abs=0.0), value
         assert function(float(value)) == pytest.approx(expected(value), rel=4e-15, abs=0.0)
+
+
+def test_an_orthogonal_basis_keeps_its_digits_where_columns_are_nearly_alike() -> None:
+    rng = np.random.default_rng(8)
+    matrix = rng.normal(size=(6, 4))
+    matrix[:, 3] = matrix[:, :3] @ [0.3, -2.0, 1.0] + 1e-7 * matrix[:, 3]
+    basis, triangle = (np.array(part) for part in orthogonal(matrix.T.tolist()))
+    assert np.abs(basis @ basis.T - np.eye(4)).max() < 1e-14
+    assert np.abs(basis.T @ triangle - matrix).max() < 1e-14
+    assert not np.tril(triangle, -1).any()
+    # Least efforts for a force lose as many digits as the condition has, not twice as many.
+    lost = 10.0 * np.finfo(float).eps * np.linalg.cond(matrix)
+    force = rng.normal(size=4)
+    least = np.linalg.lstsq(matrix.T, force, rcond=None)[0]
+    along = np.linalg.solve(triangle.T, force)
+    assert np.abs(along @ basis - least).max() < lost * np.abs(least).max()
