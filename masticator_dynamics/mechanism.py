@@ -358,6 +358,18 @@ class Mechanism(Evaluator):
 
         return forward.forward_kinematics_batch(self, U, tolerance)
 
+    def load_code(self, goal: Goal = 'torque', friction: bool = False) -> None:
+        """Load all code that efforts for a goal may need, made where it is not kept yet.
+
+        Without it, a row that is handed over loads more than other rows do, or waits for compiling.
+        """
+        kind = self._kind(EffortOptions(goal, friction))
+        for asked in (self.kernels.asked, self.kernels.loaded.asked):
+            given = np.zeros(asked)
+            given[: self._freedoms] = self.home.y
+            self.solver.attempt(given[None])
+            self.solver.careful(kind, given)
+
     # Frames and Jacobians
 
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:

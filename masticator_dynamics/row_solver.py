@@ -139,7 +139,7 @@ class RowSolver:
         """The same for rows (N, ...), of which those that fail say so in their first numbers."""
         if q is not None:
             return kind.reference.at(given, q[None])
-        motions, rows = self.attempt(given), np.empty((len(given), kind.width))
+        motions, rows = self._motions_left(given), np.empty((len(given), kind.width))
         rows[:, : self.width] = motions
         closed = motions[:, 0] == 0.0
         at = motions[closed][:, self._model.slices['q']]
@@ -197,6 +197,17 @@ class RowSolver:
         left = np.flatnonzero(told[:, 0] != 1.0)
         if len(left):
             told[left, 1:] = otherwise(given[left], left)
+        return told[:, 1:]
+
+    def _motions_left(self, given: FloatArray) -> FloatArray:
+        """As :meth:`attempt`; where only the efforts are in doubt, machine code has the motion."""
+        code = self._kernels.everything
+        if not code.covers(given):
+            return self.attempt(given)
+        told = code(given)
+        left = told[:, 0] != 1.0
+        if left.any():
+            told[left, 1:] = self.attempt(given[left])
         return told[:, 1:]
 
     def _closed(self, given: FloatArray, numbers: IntArray | None = None) -> FloatArray:

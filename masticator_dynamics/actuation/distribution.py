@@ -46,7 +46,9 @@ class Distribution(RowKind):
 
     def __init__(self, model: Model, kernels: Kernels, goals: Mapping[str, float], friction: bool):
         check_goals(model.description, goals, len(model.driving), friction)
-        super().__init__(kernels, kernels.distribution(goals, friction), model.slices)
+        code = kernels.distribution(goals, friction)
+        careful = kernels.distribution(goals, friction, to_the_end=True)
+        super().__init__(kernels, code, model.slices, careful)
         self.weights = np.array([goals.get(goal, 0.0) for goal in GOALS])
         self._model, self._kernels, self._asked = model, kernels, (goals, friction)
         actuated, contacts = len(model.actuated), len(model.contacts)

@@ -21,6 +21,8 @@ class RowKind:
         Machine code, which is asked first.
     slices : mapping of str to slice
         Where each quantity stands in a row.
+    careful : Code, optional
+        Tells the same of rows that the first hands over.
 
     Attributes
     ----------
@@ -30,7 +32,14 @@ class RowKind:
         Numbers in a row.
     """
 
-    def __init__(self, kernels: Kernels, code: Code, slices: Mapping[str, slice]):
+    def __init__(
+        self,
+        kernels: Kernels,
+        code: Code,
+        slices: Mapping[str, slice],
+        careful: Code | None = None,
+    ):
         self.code, self.slices = code, dict(slices)
-        self.reference = Reference(kernels, code.kind, code.outputs, code.told)
+        careful = careful or code
+        self.reference = Reference(kernels, careful.kind, careful.outputs, careful.told)
         self.width = code.told - 1

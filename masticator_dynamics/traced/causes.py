@@ -28,7 +28,7 @@ from masticator_dynamics.traced.numbers import (
 )
 from masticator_dynamics.traced.vectors import Vector
 
-CERTAIN = 0.01  # least square of what a unit effort, chosen at home, has of a free effort
+CERTAIN = 1e-4  # least square of what a unit effort, chosen at home, has of a free effort
 
 
 @dataclasses.dataclass

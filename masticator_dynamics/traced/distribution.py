@@ -9,6 +9,7 @@ from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.traced import vectors as vec
+from masticator_dynamics.traced.best_piece import best_of
 from masticator_dynamics.traced.causes import Causes
 from masticator_dynamics.traced.evaluation import LARGEST_SQUARE, largest
 from masticator_dynamics.traced.friction import friction_of_actuators
@@ -20,7 +21,7 @@ from masticator_dynamics.traced.numbers import (
     select,
     total,
 )
-from masticator_dynamics.traced.pieces import Goal, best_of, direction
+from masticator_dynamics.traced.pieces import Goal, direction
 
 
 class Distribution:
@@ -32,6 +33,8 @@ class Distribution:
         Weights of the squares of 'torque', 'power', 'joint-force', 'contact-force'.
     friction : bool
         Of contacts and actuated joints.
+    to_the_end : bool
+        Follow every pattern of contact signs to its end, for rows that are handed over.
 
     Attributes
     ----------
@@ -39,7 +42,13 @@ class Distribution:
         Relative slope of the goal's norm.
     """
 
-    def __init__(self, run: InverseDynamics, goals: Mapping[str, float], friction: bool):
+    def __init__(
+        self,
+        run: InverseDynamics,
+        goals: Mapping[str, float],
+        friction: bool,
+        to_the_end: bool = False,
+    ):
         self._run = run
         description = run.plan.description
         run.comment('What each cause of the efforts does: load, free efforts, contact friction')
@@ -47,7 +56,8 @@ class Distribution:
         run.comment('The best free efforts for each pattern of contact signs')
         goal = goal_of(run, goals, friction)
         conditions = run.forces.conditions
-        free, rubbing, self.optimality = best_of(self._causes, goal, conditions)
+        found = best_of(self._causes, goal, conditions, to_the_end)
+        free, rubbing, self.optimality = found
         run.comment('Efforts and forces with the best of them')
         self._rubbing = rubbing
         self._amounts = [1.0, *free, *rubbing]

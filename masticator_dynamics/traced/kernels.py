@@ -145,12 +145,14 @@ class Kernels:
         """The largest gap, m, of what is asked and positions of all joints."""
         return Code(self.at_positions, 'gap', lambda run: [run.closure_residual()], 1)
 
-    def distribution(self, goals: Mapping[str, float], friction: bool) -> Code:
+    def distribution(
+        self, goals: Mapping[str, float], friction: bool, to_the_end: bool = False
+    ) -> Code:
         """Likewise with the best efforts for a goal, and the numbers that ``Effort`` has of it."""
-        kind = f'{sorted(goals.items())}, friction {friction}'
+        kind = f'{sorted(goals.items())}, friction {friction}, to the end {to_the_end}'
         width = 1 + 4 * self.actuators + 3 * len(self._description.contacts) + self.freedoms
         return Code(
-            self, kind, lambda run: _outputs().distributed(goals, friction, run),
+            self, kind, lambda run: _outputs().distributed(goals, friction, to_the_end, run),
             self.everything.told + width,
         )  # fmt: skip
 

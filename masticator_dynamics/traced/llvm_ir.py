@@ -44,7 +44,9 @@ def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
         Of the function.
     """
     lanes = max([len(n[1]) for n in graph.nodes if n[0] == 'lanes'], default=1)
-    return Writer(graph, name, 1 << (lanes - 1).bit_length(), lanes).function(outputs)
+    writer = Writer(graph, name, 1 << (lanes - 1).bit_length(), lanes)
+    repeated = [row_function(g, told, f'{name}_{f}') for f, (g, told) in graph.functions.items()]
+    return ''.join(repeated) + writer.function(outputs)
 
 
 def declarations(text: str) -> str:
@@ -262,8 +264,33 @@ class Writer:
         self._say(f'%t{index} = load double, {double} %p{index}')
 
     def _call(self, index: int, node: tuple[Any, ...]) -> None:
-        """A function of one row, with memory for what it is given and what it tells."""
+        """A function of one row."""
         _, name, told, *arguments = node
+        self._say(self._called(index, name, told, arguments))
+
+    def _turns(self, index: int, node: tuple[Any, ...]) -> None:
+        """Likewise as long as the first number told is above zero; told is given again."""
+        _, name, told, most, *arguments = node
+        double = pointer('double')
+        call = self._called(index, f'{self._name}_{name}', told, arguments)
+        self._say(f'br label %before_{index}')
+        self._lines.append(f'before_{index}:\n  br label %turn_{index}\nturn_{index}:')
+        self._say(f'%n_{index} = phi i64 [1, %before_{index}], [%next_{index}, %turn_{index}]')
+        self._say(call)
+        for i in range(told):
+            self._say(f'%from_{index}_{i} = getelementptr inbounds double, {double} '
+                      f'%told_{index}, i64 {i}')  # fmt: skip
+            self._say(f'%new_{index}_{i} = load double, {double} %from_{index}_{i}')
+            self._say(f'store double %new_{index}_{i}, {double} %at_{index}_{i}')
+        self._say(f'%next_{index} = add i64 %n_{index}, 1')
+        self._say(f'%asks_{index} = fcmp ogt double %new_{index}_0, {_literal(0.0)}')
+        self._say(f'%less_{index} = icmp slt i64 %n_{index}, {most}')
+        self._say(f'%more_{index} = and i1 %asks_{index}, %less_{index}')
+        self._say(f'br i1 %more_{index}, label %turn_{index}, label %after_{index}')
+        self._lines.append(f'after_{index}:')
+
+    def _called(self, index: int, name: str, told: int, arguments: Sequence[int]) -> str:
+        """The call of a function, with memory for what it is given and what it tells."""
         double = pointer('double')
         for memory, count in (('given', len(arguments)), ('told', told)):
             self._say(f'%{memory}_{index} = alloca double, i64 {count}')
@@ -271,7 +298,7 @@ class Writer:
             at = f'%at_{index}_{i}'
             self._say(f'{at} = getelementptr inbounds double, {double} %given_{index}, i64 {i}')
             self._say(f'store double {self._value(argument, 0)}, {double} {at}')
-        self._say(f'call void @{name}({double} %given_{index}, {double} %told_{index})')
+        return f'call void @{name}({double} %given_{index}, {double} %told_{index})'
 
     def _result(self, index: int, node: tuple[Any, ...]) -> None:
         double, (_, call, position) = pointer('double'), node

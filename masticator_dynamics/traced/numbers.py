@@ -27,7 +27,7 @@ LANEWISE = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'round', 'abs', 'copysign
 # Operations that make one number of a node with lanes.
 REDUCING = ('sum', 'least', 'pick')
 # A function with a recording of its own is a node 'call' of its name, number of results and
-# arguments; its results are nodes 'result'.
+# arguments, or 'turns' with the most turns before these; its results are nodes 'result'.
 # A loop is a node 'repeat' of its number, the most steps, the condition to go on, and of the start
 # and the next value of each number that it carries; these are nodes 'carried' within it, 'final'
 # after it.
@@ -60,6 +60,7 @@ class Graph:
         self.lanes: list[bool] = []
         self._known: dict[tuple[Any, ...], int] = {}
         self._loops = 0
+        self.functions: dict[str, tuple[Graph, list[Scalar]]] = {}  # that are repeated
 
     def record(self, operation: str, *arguments: Any) -> Number:
         """The node of an operation, new or known."""
@@ -388,6 +389,46 @@ def lane_pick(x: Scalar, lane: int) -> Any:
     return float(x.values[lane]) if isinstance(x, Lanes) else x
 
 
+def take_turns(
+    name: str,
+    turn: Callable[[list[Any], list[Any]], list[Any]],
+    state: Sequence[Scalar],
+    given: Sequence[Scalar],
+    most: int,
+) -> list[Any]:
+    """Take turns with a state as long as its first number is above zero.
+
+    Recorded, it is a loop around a function that is recorded once. There are no lanes in it.
+
+    Parameters
+    ----------
+    name : str
+        Of the function, one for all loops with it.
+    turn : callable
+        The next state, for a state and what is given.
+    state, given : sequence of number
+        At the start; what does not change.
+    most : int
+        Turns; the first is always taken.
+    """
+    numbers = [x for x in (*state, *given) if isinstance(x, Number)]
+    if not numbers:
+        found: list[Any] = list(state)
+        for _ in range(most):
+            found = turn(found, list(given))
+            if not found[0] > 0.0:
+                break
+        return found
+    graph, size = numbers[0].graph, len(state)
+    if name not in graph.functions:
+        inner = Graph(graph.largest)
+        asked = inner.inputs(size + len(given))
+        graph.functions[name] = inner, turn(asked[:size], asked[size:])
+    asked_for = (graph.lift(x) for x in (*state, *given))
+    loop = graph.record('turns', name, size, most, *asked_for)
+    return [graph.record('result', loop.index, i) for i in range(size)]
+
+
 def reachable(graph: Graph, outputs: Iterable[Number]) -> list[int]:
     """Nodes that outputs depend on, in the order in which they can be computed."""
     needed: set[int] = set()
@@ -410,4 +451,6 @@ def arguments(node: tuple[Any, ...]) -> tuple[int, ...]:
         return node[3:]
     if operation == 'repeat':
         return (node[3], *node[4], *node[5])
+    if operation == 'turns':
+        return node[4:]
     return (node[1],) if operation in ('pick', 'result', 'final') else ()

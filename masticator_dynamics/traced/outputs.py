@@ -83,7 +83,9 @@ def _rates(run: Evaluation) -> list[Scalar]:
     return [x for part in (*of_tree, *of_actuated) for x in part]
 
 
-def distributed(goals: Mapping[str, float], friction: bool, run: InverseDynamics) -> list[Scalar]:
+def distributed(
+    goals: Mapping[str, float], friction: bool, to_the_end: bool, run: InverseDynamics
+) -> list[Scalar]:
     """What :meth:`Kernels.distribution` tells, see ``actuation/distribution.py``.
 
     Parameters
@@ -92,10 +94,12 @@ def distributed(goals: Mapping[str, float], friction: bool, run: InverseDynamics
         Weights of what is kept least.
     friction : bool
         Whether joints and contacts have friction.
+    to_the_end : bool
+        As of :class:`Distribution`.
     run : InverseDynamics
         The evaluation.
     """
-    best = Distribution(run, goals, friction)
+    best = Distribution(run, goals, friction, to_the_end)
     return [
         *whole(run, best), best.optimality, *best.joint_friction(), *best.contact_friction(),
         *best.bearing_force(), *[0.0] * len(run.plan.independent),

@@ -1,26 +1,22 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The best free efforts, piece by piece.
+"""The goal within a pattern of contact signs, and Newton's steps on it.
 
 With friction the forces depend on the sign of each contact's multiplier. Within a pattern of signs
 all is affine in the free efforts, but for the friction of the actuated joints, which goes with the
-length of an affine vector: the objective is smooth, and a few Newton steps find its minimum. A
-multiplier may also be zero at the optimum: such a face is a piece of its own, with the zero as a
-side condition. The best consistent piece is the optimum. Where a piece that could be the best has
-not converged, the row is computed on floats, with as many steps as it takes.
+length of an affine vector: the objective is smooth. A multiplier may also be zero at the optimum:
+such a face is a piece of its own, with the zero as a side condition.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.engine.status import JAMMED, RefusedError
 from masticator_dynamics.traced.causes import Causes
 from masticator_dynamics.traced.matrices import inverse
 from masticator_dynamics.traced.numbers import (
@@ -36,15 +32,8 @@ from masticator_dynamics.traced.numbers import (
     total,
 )
 
-NEWTON_STEPS = 5
-MOST_STEPS, HALVINGS = 30, 30  # on floats, where steps end when they are small
-SMALL_STEP = 1e-7  # of the free efforts; what is left is about its square
-ROUNDING = 1e-14
-CONVERGED = 1e-7  # of the efforts, for the last step; what is left is about its square
 SIGN_SLACK = 1e-9  # of the largest multiplier
-STILL_TO_COME = 3.0  # of the last step; Newton's remaining steps together are shorter
-NOTHING = 1e-20  # of the objective at the start, below which it counts as zero
-_UNSET = 1e300
+HUGE = 1e300
 
 Row = list[Any]  # affine in the free efforts: constant, then slopes
 
@@ -77,144 +66,181 @@ class Goal:
         return bool(self.efforts) and not all(is_known(x, 0.0) for x in self.rubbing)
 
 
-class Piece:
-    """One pattern of contact signs and its minimum.
+@dataclasses.dataclass
+class Terms:
+    """What the objective and the signs depend on; rows by causes: load, free efforts, contacts.
 
     Attributes
     ----------
-    free, contacts : list
-        Free efforts at the minimum; what each contact rubs with, sign included.
-    value, slope : number
-        Of the objective: half the square; relative slope that is left.
-    inside, settled : number
-        Above zero where the minimum has the signs assumed; where that is known for certain.
+    free : int
+        How many free efforts there are.
+    efforts : list of row
+        Per entry of ``Forces.motors``.
+    across : list of two rows
+        Force across the axis of each actuated joint.
+    observed, contacts : list of row
+        Components of the goal's forces; multipliers of the contacts.
+    rubs : list
+        Above zero for each contact with Coulomb friction.
     """
 
-    def __init__(self, causes: Causes, goal: Goal, signs: Sequence[float]):
-        self._causes, self._goal, self._signs = causes, goal, signs
-        self._multipliers = self._contact_rows()
-        self._zero = [row for row, sign in zip(self._multipliers, signs, strict=True) if not sign]
-        motors = range(len(goal.lanes))
-        self._efforts = [self._row(lambda c, i=i: c.efforts[i]) for i in motors]
-        self._across = [
-            [self._row(lambda c, i=i, x=x: c.bearing[i][x]) for x in range(2)] for i in motors
-        ]
-        observed = len(causes.load.observed) if goal.forces else 0
-        self._forces = [
-            self._row(lambda c, s=s, x=x: c.observed[s][x])
-            for s in range(observed)
-            for x in range(3)
-        ]
-        self._minimise()
+    goal: Goal
+    free: int
+    efforts: list[Row]
+    across: list[list[Row]]
+    observed: list[Row]
+    contacts: list[Row]
+    rubs: list[Any]
 
-    def _contact_rows(self) -> list[Row]:
-        """Multipliers of the contacts, which rub with these, as functions of the free efforts."""
-        causes, signs = self._causes, self._signs
-        count = len(signs)
-        rows = [[c.contacts[i] for c in (causes.load, *causes.free)] for i in range(count)]
-        if all(is_known(x, 0.0) for cause in causes.rubbing for x in cause.contacts):
-            return rows
-        matrix = [
-            [float(i == j) - causes.rubbing[j].contacts[i] * signs[j] for j in range(count)]
-            for i in range(count)
-        ]
-        solution, _ = inverse(matrix, np.eye(count))
-        return [
-            [total(solution[i][j] * rows[j][m] for j in range(count)) for m in range(len(rows[0]))]
-            for i in range(count)
-        ]
+    @classmethod
+    def of(cls, causes: Causes, goal: Goal) -> Terms:
+        """Those of an evaluation."""
+        columns = [causes.load, *causes.free, *causes.rubbing]
+        count, motors = len(causes.contacts), range(len(goal.lanes))
+        seen = range(len(causes.load.observed) if goal.forces else 0)
+        return cls(
+            goal,
+            len(causes.free),
+            [[c.efforts[i] for c in columns] for i in motors],
+            [[[c.bearing[i][x] for c in columns] for x in range(2)] for i in motors],
+            [[c.observed[s][x] for c in columns] for s in seen for x in range(3)],
+            [[c.contacts[i] for c in columns] for i in range(count)],
+            [contact.rubs for contact in causes.contacts],
+        )
 
-    def _row(self, of: Any) -> Row:
-        """A quantity of the causes as a function of the free efforts."""
-        causes = self._causes
-        return [
-            of(cause)
-            + total(
-                of(rubbing) * (sign * multiplier[m])
-                for rubbing, sign, multiplier in zip(
-                    causes.rubbing, self._signs, self._multipliers, strict=True
-                )
-            )
-            for m, cause in enumerate((causes.load, *causes.free))
-        ]
+    @functools.cached_property
+    def start(self) -> Row:
+        """Free efforts that were best if nothing rubbed."""
+        goal, free = self.goal, self.free
 
-    def _minimise(self) -> None:
-        """Newton steps from zero free efforts."""
-        count = len(self._causes.free)
-        x: Row = [0.0] * count
-        step: Row = [0.0] * count
-        start = self._twice_value(x)
-        steps = 0 if not count else NEWTON_STEPS if self._goal.curved else 1
-        known = not isinstance(start, Number)
-        gradient, hessian = self._derivatives(x)
-        for turn in range(MOST_STEPS if known and steps > 1 else steps):
-            step = self._step(x, gradient, hessian)
-            if known and turn:
-                step = self._downwards(x, step)
-            x = [a - b for a, b in zip(x, step, strict=True)]
-            gradient, hessian = self._derivatives(x)
-            if known and _longest(step) <= SMALL_STEP * _longest(x):
-                break
-        square = _dot(gradient, self._step(x, gradient, hessian))
-        value = self._twice_value(x)
-        self.free, self.value = x, 0.5 * value
-        relative = square_root(greater(square, 0.0) * reciprocal(value))
-        self.slope = select(value - NOTHING * start, relative, 0.0)
-        self._judge(x, step)
+        def plain(rows: list[Row]) -> list[Row]:
+            return [[*row[: 1 + free], *[0.0] * len(self.contacts)] for row in rows]
 
-    def _downwards(self, x: Row, step: Row) -> Row:
-        """A step, or the half, the quarter of it that does not lead upwards; on floats."""
-        most = self._twice_value(x) * (1.0 + ROUNDING)
-        for _ in range(HALVINGS):
-            if not self._twice_value([a - b for a, b in zip(x, step, strict=True)]) > most:
-                break
-            step = [0.5 * a for a in step]
-        return step
+        terms = dataclasses.replace(
+            self,
+            goal=dataclasses.replace(goal, rubbing=[0.0] * len(goal.rubbing)),
+            efforts=plain(self.efforts),
+            observed=plain(self.observed),
+            contacts=plain(self.contacts),
+        )
+        zero = [0.0] * free
+        step, _ = Piece(terms, [1.0] * len(self.contacts)).newton(zero)
+        return [-a for a in step]
 
-    def _judge(self, x: Row, step: Row) -> None:
-        """Whether the signs are those assumed."""
-        largest: Any = 1e-300
-        lowest: Any = 0.0
-        change: Any = 0.0
-        possible: Any = 1.0
-        self.contacts = []
-        for row, sign, contact in zip(
-            self._multipliers, self._signs, self._causes.contacts, strict=True
-        ):
-            multiplier = at(row, x)
-            self.contacts.append(sign * multiplier)
-            largest = greater(absolute(multiplier), largest)
-            moved = total(a * b for a, b in zip(row[1:], step, strict=True))
-            change = greater(absolute(moved), change)
-            lowest = select(contact.rubs, lesser(sign * multiplier, lowest), lowest)
-            if sign < 1.0:  # a contact without friction has no pieces
-                possible = select(contact.rubs, possible, 0.0)
-        margin = lowest + SIGN_SLACK * largest
-        excluded = select(-(margin + STILL_TO_COME * change), 1.0, 1.0 - possible)
-        self.inside = possible if is_known(lowest, 0.0) else select(margin, possible, 0.0)
-        rest = self.value + 1.0  # what is no number is above nothing
-        if self._goal.curved and x:
-            sizes = [lane_sum(row[0] * row[0], n)
-                     for row, n in zip(self._efforts, self._goal.lanes, strict=True)]  # fmt: skip
-            size = total(sizes) + total(a * a for a in x)
-            rest = size * CONVERGED**2 - total(a * a for a in step)
-        self.settled = select(excluded, 1.0, select(rest, 1.0, 0.0))
+    @functools.cached_property
+    def size(self) -> Any:
+        """Square of the load's efforts."""
+        rows = zip(self.efforts, self.goal.lanes, strict=True)
+        return total(lane_sum(row[0] * row[0], lanes) for row, lanes in rows)
 
-    def _plain(self) -> list[tuple[Any, Row, int]]:
-        """Weights, rows and lanes of the terms of the objective that friction does not bend."""
-        goal = self._goal
-        found: list[tuple[Any, Row, int]] = [(goal.forces, row, 1) for row in self._forces]
-        if goal.contacts:
-            found += [(goal.contacts, row, 1) for row in self._multipliers]
-        for weight, row, drag, rubbing, lanes in zip(
-            goal.efforts, self._efforts, goal.drag, goal.rubbing, goal.lanes, strict=False
-        ):
-            if is_known(rubbing, 0.0):
-                found.append((weight, [row[0] + drag, *row[1:]], lanes))
+    def numbers(self) -> list[Number]:
+        """All that is not known, in the order in which :meth:`with_numbers` takes it."""
+        found: list[Number] = []
+        self._changed(found.append)
         return found
 
-    def _twice_value(self, x: Row) -> Any:
-        """The weighted squares at free efforts."""
+    def with_numbers(self, numbers: Sequence[Any]) -> Terms:
+        """The same with others in place of what is not known."""
+        left = iter(numbers)
+        return self._changed(lambda _: next(left))
+
+    def _changed(self, function: Callable[[Number], Any]) -> Terms:
+        def change(part: Any) -> Any:
+            if isinstance(part, list):
+                return [change(x) for x in part]
+            return function(part) if isinstance(part, Number) else part
+
+        goal = self.goal
+        new = [change(part) for part in (goal.efforts, goal.drag, goal.rubbing)]
+        rows = [self.efforts, self.across, self.observed, self.contacts, self.rubs]
+        return Terms(
+            Goal(*new, goal.lanes, goal.forces, goal.contacts),
+            self.free,
+            *(change(part) for part in rows),
+        )
+
+
+class Piece:
+    """One pattern of contact signs.
+
+    Parameters
+    ----------
+    terms : Terms
+        By causes.
+    signs : sequence of number
+        1, -1, or 0 where a multiplier is held at zero.
+    """
+
+    def __init__(self, terms: Terms, signs: Sequence[Any]):
+        self._terms, self._goal, self._signs = terms, terms.goal, signs
+        self.multipliers = self._solved_contacts()
+        self._efforts = [self._row(row) for row in terms.efforts]
+        self._across = [[self._row(row) for row in rows] for rows in terms.across]
+        self._observed = [self._row(row) for row in terms.observed]
+
+    @property
+    def exact(self) -> bool:
+        """Whether Newton's first step is the last one."""
+        held = sum(is_known(sign, 0.0) for sign in self._signs)
+        return not self._goal.curved or held == self._terms.free
+
+    def _solved_contacts(self) -> list[Row]:
+        """Multipliers of the contacts, which rub with these, as functions of the free efforts."""
+        signs, free, rows = self._signs, self._terms.free, self._terms.contacts
+        count = range(len(rows))
+        plain, rubbing = [r[: 1 + free] for r in rows], [r[1 + free :] for r in rows]
+        if all(is_known(x, 0.0) for row in rubbing for x in row):
+            return plain
+        matrix = [[float(i == j) - rubbing[i][j] * signs[j] for j in count] for i in count]
+        solution, _ = inverse(matrix, np.eye(len(rows)))
+        return [
+            [total(solution[i][j] * plain[j][m] for j in count) for m in range(1 + free)]
+            for i in count
+        ]
+
+    def _row(self, row: Row) -> Row:
+        """A quantity as a function of the free efforts; contacts rub with what they carry."""
+        free = self._terms.free
+        return [
+            row[m]
+            + total(
+                part * (sign * multiplier[m])
+                for part, sign, multiplier in zip(
+                    row[1 + free :], self._signs, self.multipliers, strict=True
+                )
+            )
+            for m in range(1 + free)
+        ]
+
+    # Signs
+
+    def contacts(self, x: Row) -> Row:
+        """What each contact rubs with, sign included."""
+        pairs = zip(self._signs, self.multipliers, strict=True)
+        return [sign * at(row, x) for sign, row in pairs]
+
+    def margin(self, x: Row) -> Any:
+        """Above zero where the signs are those assumed."""
+        largest: Any = 1e-300
+        lowest: Any = 0.0
+        for row, sign, rubs in zip(self.multipliers, self._signs, self._terms.rubs, strict=True):
+            multiplier = at(row, x)
+            largest = greater(absolute(multiplier), largest)
+            if not is_known(sign, 0.0):
+                lowest = select(rubs, lesser(sign * multiplier, lowest), lowest)
+        return 1.0 if is_known(lowest, 0.0) else lowest + SIGN_SLACK * largest
+
+    def change(self, step: Row) -> Any:
+        """How much a step changes the multipliers at most."""
+        largest: Any = 0.0
+        for row in self.multipliers:
+            largest = greater(absolute(_dot(row[1:], step)), largest)
+        return largest
+
+    # The objective
+
+    def value(self, x: Row) -> Any:
+        """Half the weighted squares at free efforts."""
         goal = self._goal
         value: Any = 0.0
         for weight, row, lanes in self._plain():
@@ -223,7 +249,43 @@ class Piece:
         for i in self._bent:
             part, _, _ = self._bent_effort(i, x)
             value = value + lane_sum(goal.efforts[i] * (part * part), goal.lanes[i])
-        return value
+        return 0.5 * value
+
+    def newton(self, x: Row, convex: bool = False) -> tuple[Row, Any]:
+        """Newton's step, to be subtracted, and by how much the value falls with it.
+
+        Less than zero where it does not lead to a minimum. It keeps the multipliers at zero that are held there.
+
+        Parameters
+        ----------
+        x : list of number
+            Free efforts.
+        convex : bool
+            Leave out second derivatives that may make the step lead upwards.
+        """
+        gradient, hessian = self._derivatives(x, convex)
+        step = self._step(x, gradient, hessian)
+        fall = 0.5 * _dot(gradient, step)
+        # Along a line the sign of the fall says enough; else the Hessian must be positive definite.
+        held = sum(is_known(sign, 0.0) for sign in self._signs)
+        unsure = self._goal.curved and len(x) - held > 1
+        for size in range(1, len(x) + 1 if unsure else 0):
+            _, minor = inverse([row[:size] for row in hessian[:size]], np.eye(size))
+            fall = select(minor, fall, -HUGE)
+        return step, fall
+
+    def _plain(self) -> list[tuple[Any, Row, int]]:
+        """Weights, rows and lanes of the terms of the objective that friction does not bend."""
+        goal = self._goal
+        found: list[tuple[Any, Row, int]] = [(goal.forces, row, 1) for row in self._observed]
+        if goal.contacts:
+            found += [(goal.contacts, row, 1) for row in self.multipliers]
+        for weight, row, drag, rubbing, lanes in zip(
+            goal.efforts, self._efforts, goal.drag, goal.rubbing, goal.lanes, strict=False
+        ):
+            if is_known(rubbing, 0.0):
+                found.append((weight, [row[0] + drag, *row[1:]], lanes))
+        return found
 
     @functools.cached_property
     def _bent(self) -> list[int]:
@@ -245,99 +307,54 @@ class Piece:
     @functools.cached_property
     def _quadratic(self) -> list[Row]:
         """Gradient at zero and Hessian, row by row, of the terms that friction does not bend."""
-        count = len(self._causes.free)
-        terms = self._plain()
+        count, terms = self._terms.free, self._plain()
         return [
             [total(lane_sum(w * (row[1 + m] * row[n]), lanes) for w, row, lanes in terms)
              for n in range(1 + count)]
             for m in range(count)
         ]  # fmt: skip
 
-    def _derivatives(self, x: Row) -> tuple[Row, list[Row]]:
+    def _derivatives(self, x: Row, convex: bool) -> tuple[Row, list[Row]]:
         """Gradient and Hessian of the objective."""
         goal, free = self._goal, range(len(x))
         gradient = [at(row, x) for row in self._quadratic]
         hessian = [list(row[1:]) for row in self._quadratic]
         for i in self._bent:
             effort, slopes, bends = self._bent_effort(i, x)
+            bent = select(effort * goal.rubbing[i], effort, 0.0) if convex else effort
             for m in free:
                 part = goal.efforts[i] * (effort * slopes[m])
                 gradient[m] = gradient[m] + lane_sum(part, goal.lanes[i])
                 for n in free:
-                    part = goal.efforts[i] * (slopes[m] * slopes[n] + effort * bends[m][n])
+                    part = goal.efforts[i] * (slopes[m] * slopes[n] + bent * bends[m][n])
                     hessian[m][n] = hessian[m][n] + lane_sum(part, goal.lanes[i])
         return gradient, hessian
 
     def _step(self, x: Row, gradient: Row, hessian: list[Row]) -> Row:
-        """Newton's step, to be subtracted; it keeps the multipliers at zero that are held there."""
+        """The step for a gradient and a Hessian."""
+        # Multipliers that may be held at zero; for signs that are known when recorded, that are.
+        held = [(row, 1.0 - sign * sign)
+                for row, sign in zip(self.multipliers, self._signs, strict=True)
+                if isinstance(sign, Number) or not sign]  # fmt: skip
         if not x:
             return []
-        zero = self._zero
-        if len(zero) == len(x):
-            solution, _ = inverse([row[1:] for row in zero], np.eye(len(x)))
-            return _times(solution, [at(row, x) for row in zero])
+        if len(held) == len(x) and all(is_known(holds, 1.0) for _, holds in held):
+            solution, _ = inverse([row[1:] for row, _ in held], np.eye(len(x)))
+            return _times(solution, [at(row, x) for row, _ in held])
         inverted, _ = inverse(hessian, np.eye(len(x)))
         step = _times(inverted, gradient)
-        if zero:
-            across = [_times(inverted, row[1:]) for row in zero]
-            matrix = [[_dot(row[1:], a) for a in across] for row in zero]
-            open_ = [at(row, x) - _dot(row[1:], step) for row in zero]
-            pull = _times(inverse(matrix, np.eye(len(zero)))[0], open_)
+        if held:
+            across = [_times(inverted, row[1:]) for row, _ in held]
+            # What is not held is an equation of its own: nothing pulls there.
+            matrix = [
+                [holds * other * _dot(row[1:], a) + float(i == j) * (1.0 - holds)
+                 for j, ((_, other), a) in enumerate(zip(held, across, strict=True))]
+                for i, (row, holds) in enumerate(held)
+            ]  # fmt: skip
+            open_ = [holds * (at(row, x) - _dot(row[1:], step)) for row, holds in held]
+            pull = _times(inverse(matrix, np.eye(len(held)))[0], open_)
             step = [s + _dot([a[m] for a in across], pull) for m, s in enumerate(step)]
         return step
-
-
-def best_of(causes: Causes, goal: Goal, conditions: list[Any]) -> tuple[Row, Row, Any]:
-    """Free efforts and contacts' friction of the best piece, and the slope that is left there.
-
-    Conditions that it is the best are appended to ``conditions``.
-
-    Parameters
-    ----------
-    causes : Causes
-        Forces as functions of the free efforts.
-    goal : Goal
-        What is kept least.
-    conditions : list
-        Gets numbers that must be positive for the answer to count.
-
-    Raises
-    ------
-    RefusedError
-        On floats, where no pattern of signs is consistent.
-    """
-    pieces = {signs: Piece(causes, goal, signs) for signs in _patterns(causes)}
-    best: Any = _UNSET
-    chosen: list[Any] = [0.0] * (len(causes.free) + len(causes.contacts) + 1)
-    for signs, piece in pieces.items():
-        usable, settled = piece.inside, piece.settled
-        # Where a pattern has its minimum inside, its faces cannot be lower.
-        for other in pieces:
-            if 0.0 in signs and 0.0 not in other and _bounds(signs, other):
-                usable = select(pieces[other].inside, 0.0, usable)
-                settled = select(pieces[other].inside, 1.0, settled)
-        conditions.append(settled)
-        better = select(usable, best - piece.value, -1.0)
-        best = select(better, piece.value, best)
-        found = [*piece.free, *piece.contacts, piece.slope]
-        chosen = [select(better, a, b) for a, b in zip(found, chosen, strict=True)]
-    conditions.append(_UNSET / 2.0 - best)
-    if is_known(best, _UNSET):
-        raise RefusedError(JAMMED)
-    count = len(causes.free)
-    return chosen[:count], chosen[count:-1], chosen[-1]
-
-
-def _patterns(causes: Causes) -> list[tuple[float, ...]]:
-    """Signs to be looked at, those without zeros first; a contact without friction has but one."""
-    signs = [(1.0,) if is_known(c.rubs, 0.0) else (1.0, -1.0, 0.0) for c in causes.contacts]
-    found = [s for s in itertools.product(*signs) if s.count(0.0) <= len(causes.free)]
-    return sorted(found, key=lambda s: s.count(0.0))
-
-
-def _bounds(face: tuple[float, ...], pattern: tuple[float, ...]) -> bool:
-    """Whether a face bounds a pattern."""
-    return all(a in (0.0, b) for a, b in zip(face, pattern, strict=True))
 
 
 def at(row: Row, x: Row) -> Any:
@@ -350,10 +367,6 @@ def direction(x: Any, y: Any) -> tuple[Any, Any, tuple[Any, Any]]:
     length = square_root(x * x + y * y)
     per_length = select(length, reciprocal(length), 0.0)
     return length, per_length, (x * per_length, y * per_length)
-
-
-def _longest(x: Row) -> float:
-    return max(map(abs, x), default=0.0)
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:

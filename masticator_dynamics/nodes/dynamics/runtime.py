@@ -235,6 +235,7 @@ class Runtime:
 
     def _warm_up(self) -> None:
         """Run once what runs later: code is compiled or loaded, caches are filled."""
+        self.mechanism.load_code(self._settings.goal, self._settings.friction)
         home = self.mechanism.home
         bite, external = BiteForce(self.mechanism), MeasuredWrenches(self.mechanism)
         for measured in (bite, external):

@@ -1,0 +1,246 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The best free efforts: the best of all pieces whose signs are consistent.
+
+Two Newton steps show of each piece whether it may be the best and about how good it is; only the
+best goes on to its end. Where another might be better all the same, the row is handed over, and
+every piece is followed to its end, with steps that never lead upwards.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from masticator_dynamics.engine.status import JAMMED, RefusedError
+from masticator_dynamics.traced.causes import Causes
+from masticator_dynamics.traced.numbers import (
+    greater,
+    is_known,
+    lesser,
+    reciprocal,
+    select,
+    square_root,
+    take_turns,
+    total,
+)
+from masticator_dynamics.traced.pieces import Goal, Piece, Row, Terms
+
+FIRST_STEPS, STEPS = 2, 5  # of each piece; with those of the best one
+MOST_TURNS = 200  # of a piece that is followed to its end
+SHORTEST = 2.0**-30  # part of a step
+CONVERGED = 1e-7  # of the efforts, for the last step; what is left is about its square
+CLOSING_IN = 0.5  # of the first step, for the second one, where more may be concluded from it
+STILL_TO_COME = 3.0  # of the last step; Newton's remaining steps together are shorter
+ROUNDING = 1e-14
+NOTHING = 1e-20  # of the square of the load's efforts, below which the objective counts as zero
+_UNSET = 1e300
+
+Signs = tuple[float, ...]
+
+
+def best_of(
+    causes: Causes, goal: Goal, conditions: list[Any], to_the_end: bool
+) -> tuple[Row, Row, Any]:
+    """Free efforts and contacts' friction of the best piece, and the slope that is left there.
+
+    Parameters
+    ----------
+    causes : Causes
+        Forces as functions of the free efforts.
+    goal : Goal
+        What is kept least.
+    conditions : list
+        Gets numbers that must be positive for the answer to count.
+    to_the_end : bool
+        Follow every piece to its end.
+
+    Raises
+    ------
+    RefusedError
+        On floats, where no pattern of signs is consistent.
+    """
+    terms, patterns = Terms.of(causes, goal), _patterns(causes)
+    best = _followed if to_the_end else _guessed
+    return best(terms, patterns, conditions)
+
+
+def _patterns(causes: Causes) -> list[Signs]:
+    """Signs to be looked at, those without zeros first; a contact without friction has but one."""
+    signs = [(1.0,) if is_known(c.rubs, 0.0) else (1.0, -1.0, 0.0) for c in causes.contacts]
+    found = [s for s in itertools.product(*signs) if s.count(0.0) <= len(causes.free)]
+    return sorted(found, key=lambda s: s.count(0.0))
+
+
+def _bounds(face: Signs, pattern: Signs) -> bool:
+    """Whether a face bounds a pattern."""
+    return 0.0 in face and 0.0 not in pattern and all(
+        a in (0.0, b) for a, b in zip(face, pattern, strict=True)
+    )  # fmt: skip
+
+
+def _possible(terms: Terms, signs: Signs) -> Any:
+    """Above zero where contacts rub; one that does not has but one sign."""
+    found: Any = 1.0
+    for sign, rubs in zip(signs, terms.rubs, strict=True):
+        if sign != 1.0:
+            found = select(rubs, found, 0.0)
+    return found
+
+
+# A few steps
+
+
+def _guessed(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
+    """The best piece, which a few steps show to be it, or a condition fails."""
+    start: Row = terms.start
+    signs: Any = patterns[0]
+    others: Any = _UNSET
+    steps = STEPS if terms.goal.curved else 1
+    if len(patterns) > 1:
+        signs, start, others = _first_look(terms, patterns, conditions)
+        steps -= FIRST_STEPS if terms.goal.curved else 0
+    piece, x, step = Piece(terms, signs), start, start
+    for _ in range(steps if start else 0):
+        step, _ = piece.newton(x)
+        x = _less(x, step)
+    value = piece.value(x)
+    conditions.append(piece.margin(x))
+    conditions.append(others - value)
+    if terms.goal.curved and x:
+        conditions.append(_size(terms, x) * CONVERGED**2 - _square(step))
+    return x, piece.contacts(x), _slope(terms, value, piece.newton(x)[1])
+
+
+def _first_look(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
+    """Signs and free efforts of what seems the best piece, and the least that others may have."""
+    best: Any = _UNSET
+    least: Any = _UNSET  # of what seems the best
+    others: Any = _UNSET
+    chosen: list[Any] = [*patterns[0], *[0.0] * terms.free]
+    insides: dict[Signs, Any] = {}
+    lows: dict[Signs, Any] = {}
+    for signs in patterns:
+        piece = Piece(terms, signs)
+        x, value, low, inside, excluded = _looked_at(terms, piece, _possible(terms, signs))
+        insides[signs], lows[signs] = inside, low
+        # A face is no lower than the minima beside it; where one of them is inside, it is none.
+        for other in (s for s in patterns if _bounds(signs, s)):
+            low = greater(low, lows[other])
+            inside = select(insides[other], 0.0, inside)
+            excluded = select(insides[other], 1.0, excluded)
+        low = select(excluded, _UNSET, low)
+        better = select(inside, best - value, -1.0)
+        others = lesser(others, select(better, least, low))
+        best, least = select(better, value, best), select(better, low, least)
+        found = [*signs, *x]
+        chosen = [select(better, a, b) for a, b in zip(found, chosen, strict=True)]
+    conditions += [_UNSET / 2.0 - best, least + 0.5]
+    return chosen[: -terms.free or None], chosen[len(patterns[0]) :], others
+
+
+def _looked_at(terms: Terms, piece: Piece, possible: Any) -> tuple[Row, Any, Any, Any, Any]:
+    """Where a piece has its minimum, about how low, and how low at least.
+
+    Returns
+    -------
+    x, value, low
+        Free efforts and half the square there; -1 for the least where nothing can be said of it.
+    inside, excluded
+        Above zero where the minimum seems to have the signs assumed; where it certainly has not.
+    """
+    first, _ = piece.newton(terms.start)
+    x = _less(terms.start, first)
+    value = piece.value(x)
+    low, step, sure = value, [0.0] * terms.free, 1.0
+    if not piece.exact:
+        step, fall = piece.newton(x)
+        x = _less(x, step)
+        rest = CLOSING_IN**2 * _square(first) + CONVERGED**2 * _size(terms, x) - _square(step)
+        sure = select(fall + ROUNDING * value, select(rest, 1.0, 0.0), 0.0)
+        low, value = value - (1.0 + STILL_TO_COME) * fall, value - fall
+    low = select(low, low, -1.0)  # what is no number, too
+    low = select(sure, low, -1.0)
+    margin = piece.margin(x)
+    inside = possible if is_known(margin, 1.0) else select(margin, possible, 0.0)
+    outside = select(-(margin + STILL_TO_COME * piece.change(step)), sure, 0.0)
+    return x, value, low, inside, select(possible, outside, 1.0)
+
+
+# To the end
+
+
+def _followed(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
+    """The best piece of all, each followed to its end."""
+    count = terms.free
+    numbers = terms.numbers()
+
+    def turn(state: Row, given: Row) -> Row:
+        contacts = len(terms.contacts)
+        return _turn(terms.with_numbers(given[contacts:]), given[:contacts], state)
+
+    best: Any = _UNSET
+    chosen: Row = [0.0] * (count + len(terms.contacts) + 1)
+    insides: dict[Signs, Any] = {}
+    for signs in patterns:
+        rest = [0.0] * (2 * count + len(signs))
+        start = [1.0, 1.0, 1.0, _UNSET, 0.0, 0.0, *terms.start, *rest]
+        state = take_turns('turn', turn, start, [*signs, *numbers], MOST_TURNS)
+        value, slope, margin = state[3:6]
+        inside = select(margin, _possible(terms, signs), 0.0)
+        insides[signs] = inside
+        for other in (s for s in patterns if _bounds(signs, s)):
+            inside = select(insides[other], 0.0, inside)
+        better = select(inside, best - value, -1.0)
+        best = select(better, value, best)
+        found = [*state[6 : 6 + count], *state[6 + 3 * count :], slope]
+        chosen = [select(better, a, b) for a, b in zip(found, chosen, strict=True)]
+    conditions.append(_UNSET / 2.0 - best)
+    if is_known(best, _UNSET):
+        raise RefusedError(JAMMED)
+    return chosen[:count], chosen[count:-1], chosen[-1]
+
+
+def _turn(terms: Terms, signs: Row, state: Row) -> Row:
+    """Part of a Newton step, and the next one, or half of that part where it led upwards.
+
+    The state: above zero where it goes on; above zero at the start; part of the step; half the
+    square, relative slope, above zero where the signs are those assumed; free efforts, step, step
+    to turn to where that leads upwards, and what each contact rubs with.
+    """
+    count, (_, starts, part, value, slope, margin) = terms.free, state[:6]
+    old, step, other = (state[6 + i * count : 6 + (i + 1) * count] for i in range(3))
+    piece = Piece(terms, signs)
+    moved = [part * a for a in step]
+    x = _less(old, moved)
+    here, (full, fall), (safe, _) = piece.value(x), piece.newton(x), piece.newton(x, convex=True)
+    full = [select(fall, a, b) for a, b in zip(full, safe, strict=True)]
+    # The first step leads to where multipliers are zero that are held there: upwards, maybe.
+    most = select(starts, _UNSET, here)
+    reached = [1.0, most, _slope(terms, here, fall), piece.margin(x), *x, *full, *safe,
+               *piece.contacts(x)]  # fmt: skip
+    halved = [0.5 * part, value, slope, margin, *old, *other, *other, *state[6 + 3 * count :]]
+    falls = value * (1.0 + ROUNDING) - here
+    ends = _size(terms, x) * CONVERGED**2 - _square(moved)
+    on = select(starts, 1.0, select(ends, 0.0, 1.0))
+    goes_on = select(falls, on, select(part - SHORTEST, 1.0, 0.0))
+    return [goes_on, 0.0, *(select(falls, a, b) for a, b in zip(reached, halved, strict=True))]
+
+
+def _slope(terms: Terms, value: Any, fall: Any) -> Any:
+    """Relative slope of the goal's norm that is left, from by how much a step lowers its square."""
+    fall = greater(fall, 0.0)
+    return select(value - NOTHING * terms.size, square_root(fall * reciprocal(value)), 0.0)
+
+
+def _size(terms: Terms, x: Row) -> Any:
+    """Square of the efforts, about."""
+    return terms.size + _square(x)
+
+
+def _square(x: Row) -> Any:
+    return total(a * a for a in x)
+
+
+def _less(x: Row, step: Row) -> Row:
+    return [a - b for a, b in zip(x, step, strict=True)]
