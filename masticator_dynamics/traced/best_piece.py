@@ -33,7 +33,8 @@ CONVERGED = 1e-7  # of the efforts, for the last step; what is left is about its
 CLOSING_IN = 0.5  # of the first step, for the second one, where more may be concluded from it
 STILL_TO_COME = 3.0  # of the last step; Newton's remaining steps together are shorter
 ROUNDING = 1e-14
-NOTHING = 1e-20  # of the square of the load's efforts, below which the objective counts as zero
+EQUAL = 1e-12  # relative, of objectives
+NOTHING = 1e-20  # of the load's objective, below which it counts as zero
 _UNSET = 1e300
 
 Signs = tuple[float, ...]
@@ -106,7 +107,8 @@ def _guessed(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> tupl
         x = _less(x, step)
     value = piece.value(x)
     conditions.append(piece.margin(x))
-    conditions.append(others - value)
+    # Where pieces meet in the best point they are equally good, but for rounding.
+    conditions.append(others - value * (1.0 - EQUAL) + NOTHING * terms.typical)
     if terms.goal.curved and x:
         conditions.append(_size(terms, x) * CONVERGED**2 - _square(step))
     return x, piece.contacts(x), _slope(terms, value, piece.newton(x)[1])
@@ -124,8 +126,11 @@ def _first_look(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> t
         piece = Piece(terms, signs)
         x, value, low, inside, excluded = _looked_at(terms, piece, _possible(terms, signs))
         insides[signs], lows[signs] = inside, low
-        # A face is no lower than the minima beside it; where one of them is inside, it is none.
+        # A face is no lower than the minima beside it, or these are not the lowest of theirs; where
+        # one of them is inside, it is none.
         for other in (s for s in patterns if _bounds(signs, s)):
+            above = value * (1.0 + EQUAL) + NOTHING * terms.typical - lows[other]
+            others = select(above, others, -1.0)
             low = greater(low, lows[other])
             inside = select(insides[other], 0.0, inside)
             excluded = select(insides[other], 1.0, excluded)
@@ -159,7 +164,7 @@ def _looked_at(terms: Terms, piece: Piece, possible: Any) -> tuple[Row, Any, Any
         rest = CLOSING_IN**2 * _square(first) + CONVERGED**2 * _size(terms, x) - _square(step)
         sure = select(fall + ROUNDING * value, select(rest, 1.0, 0.0), 0.0)
         low, value = value - (1.0 + STILL_TO_COME) * fall, value - fall
-    low = select(low, low, -1.0)  # what is no number, too
+    low = select(low + NOTHING * terms.typical, low, -1.0)  # what is no number, too
     low = select(sure, low, -1.0)
     margin = piece.margin(x)
     inside = possible if is_known(margin, 1.0) else select(margin, possible, 0.0)
@@ -179,26 +184,40 @@ def _followed(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> tup
         contacts = len(terms.contacts)
         return _turn(terms.with_numbers(given[contacts:]), given[:contacts], state)
 
-    best: Any = _UNSET
-    chosen: Row = [0.0] * (count + len(terms.contacts) + 1)
-    insides: dict[Signs, Any] = {}
-    for signs in patterns:
+    def followed(signs: Signs, x: Row) -> tuple[Any, Row]:
+        """Value at the end, unset where the signs are others, and what is told of it."""
         rest = [0.0] * (2 * count + len(signs))
-        start = [1.0, 1.0, 1.0, _UNSET, 0.0, 0.0, *terms.start, *rest]
+        start = [1.0, 1.0, 1.0, _UNSET, 0.0, 0.0, *x, *rest]
         state = take_turns('turn', turn, start, [*signs, *numbers], MOST_TURNS)
         value, slope, margin = state[3:6]
         inside = select(margin, _possible(terms, signs), 0.0)
-        insides[signs] = inside
-        for other in (s for s in patterns if _bounds(signs, s)):
-            inside = select(insides[other], 0.0, inside)
-        better = select(inside, best - value, -1.0)
-        best = select(better, value, best)
         found = [*state[6 : 6 + count], *state[6 + 3 * count :], slope]
-        chosen = [select(better, a, b) for a, b in zip(found, chosen, strict=True)]
+        return select(inside, value, _UNSET), found
+
+    ends: dict[Signs, tuple[Any, Row]] = {}
+    for signs in reversed(patterns):  # those with zeros first
+        ends[signs] = followed(signs, terms.start)
+        # A piece with several minima has its lowest in sight of its lowest face, most likely.
+        faces = [ends[face] for face in ends if _bounds(face, signs)]
+        if faces:
+            _, x = _lowest([(_UNSET, terms.start), *((v, f[:count]) for v, f in faces)])
+            ends[signs] = _lowest([ends[signs], followed(signs, x)])
+    none = [0.0] * (count + len(terms.contacts) + 1)
+    best, chosen = _lowest([(_UNSET, none), *(ends[signs] for signs in patterns)])
     conditions.append(_UNSET / 2.0 - best)
     if is_known(best, _UNSET):
         raise RefusedError(JAMMED)
     return chosen[:count], chosen[count:-1], chosen[-1]
+
+
+def _lowest(found: list[tuple[Any, Row]]) -> tuple[Any, Row]:
+    """The one with the lowest value, the first of several."""
+    best, chosen = found[0]
+    for value, numbers in found[1:]:
+        lower = best - value
+        best = select(lower, value, best)
+        chosen = [select(lower, a, b) for a, b in zip(numbers, chosen, strict=True)]
+    return best, chosen
 
 
 def _turn(terms: Terms, signs: Row, state: Row) -> Row:
@@ -230,7 +249,7 @@ def _turn(terms: Terms, signs: Row, state: Row) -> Row:
 def _slope(terms: Terms, value: Any, fall: Any) -> Any:
     """Relative slope of the goal's norm that is left, from by how much a step lowers its square."""
     fall = greater(fall, 0.0)
-    return select(value - NOTHING * terms.size, square_root(fall * reciprocal(value)), 0.0)
+    return select(value - NOTHING * terms.typical, square_root(fall * reciprocal(value)), 0.0)
 
 
 def _size(terms: Terms, x: Row) -> Any:

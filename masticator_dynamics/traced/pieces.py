@@ -33,6 +33,7 @@ from masticator_dynamics.traced.numbers import (
 )
 
 SIGN_SLACK = 1e-9  # of the largest multiplier
+SIGN_ROUNDING = 1e-12  # of those without free efforts
 HUGE = 1e300
 
 Row = list[Any]  # affine in the free efforts: constant, then slopes
@@ -128,6 +129,16 @@ class Terms:
         return [-a for a in step]
 
     @functools.cached_property
+    def typical(self) -> Any:
+        """Half the weighted squares of the load alone."""
+        goal = self.goal
+        value = goal.forces * total(row[0] * row[0] for row in self.observed)
+        value = value + goal.contacts * total(row[0] * row[0] for row in self.contacts)
+        for weight, row, lanes in zip(goal.efforts, self.efforts, goal.lanes, strict=False):
+            value = value + lane_sum(weight * (row[0] * row[0]), lanes)
+        return 0.5 * value
+
+    @functools.cached_property
     def size(self) -> Any:
         """Square of the load's efforts."""
         rows = zip(self.efforts, self.goal.lanes, strict=True)
@@ -151,10 +162,10 @@ class Terms:
             return function(part) if isinstance(part, Number) else part
 
         goal = self.goal
-        new = [change(part) for part in (goal.efforts, goal.drag, goal.rubbing)]
+        efforts, drag, rubbing = (change(x) for x in (goal.efforts, goal.drag, goal.rubbing))
         rows = [self.efforts, self.across, self.observed, self.contacts, self.rubs]
         return Terms(
-            Goal(*new, goal.lanes, goal.forces, goal.contacts),
+            dataclasses.replace(goal, efforts=efforts, drag=drag, rubbing=rubbing),
             self.free,
             *(change(part) for part in rows),
         )
@@ -223,12 +234,13 @@ class Piece:
         """Above zero where the signs are those assumed."""
         largest: Any = 1e-300
         lowest: Any = 0.0
+        rounding = SIGN_ROUNDING * total(absolute(row[0]) for row in self.multipliers)
         for row, sign, rubs in zip(self.multipliers, self._signs, self._terms.rubs, strict=True):
             multiplier = at(row, x)
             largest = greater(absolute(multiplier), largest)
             if not is_known(sign, 0.0):
                 lowest = select(rubs, lesser(sign * multiplier, lowest), lowest)
-        return 1.0 if is_known(lowest, 0.0) else lowest + SIGN_SLACK * largest
+        return 1.0 if is_known(lowest, 0.0) else lowest + SIGN_SLACK * largest + rounding
 
     def change(self, step: Row) -> Any:
         """How much a step changes the multipliers at most."""
@@ -254,7 +266,8 @@ class Piece:
     def newton(self, x: Row, convex: bool = False) -> tuple[Row, Any]:
         """Newton's step, to be subtracted, and by how much the value falls with it.
 
-        Less than zero where it does not lead to a minimum. It keeps the multipliers at zero that are held there.
+        Less than zero where it does not lead to a minimum. It keeps the multipliers at zero that
+        are held there.
 
         Parameters
         ----------

@@ -1,0 +1,138 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Wild motions with friction: which rows few steps do not settle, and what becomes of them."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+import samples
+from actuation.jaw_forces import JawForces, least_norm
+
+from masticator_dynamics.traced.kernels import Code, Kernels
+from masticator_dynamics.traced.llvm_ir import row_function
+from masticator_dynamics.traced.machine_code import Library, object_code, this_processor
+from masticator_dynamics.traced.numbers import Graph, take_turns
+
+GOALS = ('torque', 'power')
+AGREEMENT = 1e-9  # of the largest effort
+
+
+@functools.cache
+def wild_rows(goal: str) -> tuple[samples.Array, samples.Array]:
+    """Rows fast enough for friction to bend the goal much, and which of them are handed over."""
+    mechanism, rng, count = samples.mechanism('masticator'), np.random.default_rng(961), 3000
+    reach = np.array([0.002, 0.002, 0.02, 0.1])
+    given = np.hstack(
+        [
+            mechanism.home.y + reach * rng.uniform(-1.0, 1.0, (count, 4)),
+            rng.normal(size=(count, 4)),
+            10.0 * rng.normal(size=(count, 4)),
+            rng.uniform(-30.0, 30.0, (count, 6)) * [1.0, 1.0, 1.0, 0.0, 0.0, 0.0],
+        ]
+    )
+    given = given[mechanism.kernels.everything(given)[:, 0] == 1.0]
+    told = mechanism.kernels.best({goal: 1.0}, True)(given)
+    return given, told[:, 0] != 1.0
+
+
+def parts(row: samples.Array) -> samples.State:
+    return samples.State(row[:4], row[4:8], row[8:12], row[12:])
+
+
+@pytest.mark.parametrize('goal', GOALS)
+def test_rows_that_are_handed_over_need_no_floats(
+    goal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mechanism = samples.mechanism('masticator')
+    given, handed = wild_rows(goal)
+    assert 10 < handed.sum() < 0.1 * len(given)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError('computed on floats')
+
+    monkeypatch.setattr(Kernels, 'on_floats', refuse)
+    for row in given[handed]:
+        effort = mechanism.feedforward(*parts(row), goal=goal, friction=True)
+        assert effort.optimality < 1e-6
+        assert effort.balance_residual < 1e-10 * np.abs(effort.actuated).max()
+
+
+@pytest.mark.parametrize('goal', GOALS)
+def test_they_are_what_floats_say(goal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = samples.mechanism('masticator')
+    given, handed = wild_rows(goal)
+    kind = mechanism.solver.distribution(goal, True)
+    rows = given[handed][:6]
+    found = mechanism.solver.careful(kind, rows)
+    monkeypatch.setattr(Code, 'covers', lambda code, given: False)
+    expected = mechanism.solver.careful(kind, rows)
+    for field in ('effort', 'multipliers', 'friction', 'bearing_force'):
+        value, true = found[:, kind.slices[field]], expected[:, kind.slices[field]]
+        assert (np.abs(value - true).max(axis=1) <= AGREEMENT * np.abs(true).max(axis=1)).all()
+
+
+@pytest.mark.parametrize('goal', GOALS)
+def test_a_search_finds_nothing_better(goal: str) -> None:
+    """Among forces worked out by hand; half of the rows are settled at once, half handed over."""
+    mechanism = samples.mechanism('masticator')
+    given, handed = wild_rows(goal)
+    for row in [*given[handed][:30], *given[~handed][:30]]:
+        state = parts(row)
+        hand = JawForces('masticator', tuple(state), friction=True)
+        effort = mechanism.feedforward(*state, goal=goal, friction=True)
+        scale = max(np.abs(effort.contact).max(), 1.0)
+        best = least_norm(lambda f, h=hand: h.terms(f, {goal: 1.0}), scale)
+        assert hand.norm(effort.contact, {goal: 1.0}) <= best * (1.0 + 1e-8) + 1e-9
+        torque = hand.torque(hand.pin_force(effort.contact))
+        assert samples.relative_error(effort.actuated, torque) < 1e-9
+
+
+@pytest.mark.parametrize('goal', GOALS)
+def test_few_steps_and_all_agree(goal: str) -> None:
+    """Where a few steps settle a row, following every piece to its end changes nothing."""
+    mechanism = samples.mechanism('masticator')
+    given, handed = wild_rows(goal)
+    kind = mechanism.solver.distribution(goal, True)
+    quick = mechanism.kernels.best({goal: 1.0}, True)(given[~handed])
+    careful = mechanism.solver.careful(kind, given[~handed])[:, kind.slices['effort']]
+    error = np.abs(quick[:, 3 : 3 + careful.shape[1]] - careful).max(axis=1)
+    assert (error <= AGREEMENT * np.abs(careful).max(axis=1)).all()
+
+
+def test_neighbours_do_not_matter_to_rows_that_are_handed_over() -> None:
+    mechanism = samples.mechanism('masticator')
+    given, handed = wild_rows('torque')
+    several = np.sort(np.concatenate([np.flatnonzero(handed)[:20], np.flatnonzero(~handed)[:20]]))
+
+    def efforts(rows: samples.Array) -> samples.Array:
+        columns = rows[:, :4], rows[:, 4:8], rows[:, 8:12], rows[:, 12:]
+        return mechanism.feedforward_batch(*columns, friction=True).actuated
+
+    together = efforts(given[several])
+    np.testing.assert_array_equal(efforts(given[several][::-1])[::-1], together)
+    for i in (0, 7, 25):
+        np.testing.assert_array_equal(efforts(given[several[i : i + 1]])[0], together[i])
+
+
+@pytest.mark.parametrize('most', [1, 3, 100])
+def test_a_loop_in_machine_code_takes_the_turns_of_python(most: int) -> None:
+    """Newton's root of a number, for as long as it changes."""
+
+    def turn(state: list, given: list) -> list:
+        _, x, turns = state
+        better = 0.5 * (x + given[0] / x)
+        return [(x - better) * (x - better) - 1e-12, better, turns + 1.0]
+
+    def loop(numbers: list) -> list:
+        return take_turns('turn', turn, [1.0, numbers[0], 0.0], [numbers[1]], most)
+
+    graph = Graph()
+    text = row_function(graph, loop(graph.inputs(2)), 'row')
+    code = Library(object_code(text, this_processor()))
+    for start, square in ((1.0, 2.0), (100.0, 2.0), (3.0, 9.0)):
+        given, told = np.array([start, square]), np.empty(3)
+        code.row(given.ctypes.data, told.ctypes.data)
+        np.testing.assert_allclose(told, loop([start, square]), rtol=1e-14, atol=1e-15)
