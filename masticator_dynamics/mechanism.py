@@ -362,12 +362,12 @@ class Mechanism(Evaluator):
         """Load all code that efforts for a goal may need, made where it is not kept yet.
 
         Without it, a row that is handed over loads more than other rows do, or waits for compiling.
+        The engine, which closes loops that machine code cannot, stays out of it.
         """
         kind = self._kind(EffortOptions(goal, friction))
         for asked in (self.kernels.asked, self.kernels.loaded.asked):
             given = np.zeros(asked)
             given[: self._freedoms] = self.home.y
-            self.solver.attempt(given[None])
             self.solver.careful(kind, given)
 
     # Frames and Jacobians
