@@ -16,7 +16,8 @@ from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.model import Model
-from masticator_dynamics.traced.small_functions import SmallFunction, poses
+from masticator_dynamics.traced.functions import LARGEST_ANGLE
+from masticator_dynamics.traced.small_functions import poses
 
 
 class FrameChain:
@@ -38,7 +39,7 @@ class FrameChain:
         end, tree = check_frame(mechanism, frame), mechanism.structure.tree
         self._end, self._joints = end, sorted(tree.supports(end.body))
         self._slides = np.array([tree.joints[j].type == 'prismatic' for j in self._joints], bool)
-        self._poses = mechanism.made(_body_poses)
+        self._poses = mechanism.made(_BodyPoses)
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Poses of the frame in the base.
@@ -116,8 +117,20 @@ class FrameChain:
         return position, {j: rates[:, k] for k, j in enumerate(self._joints)}
 
 
-def _body_poses(mechanism: Model) -> SmallFunction:
-    return poses(mechanism.structure.tree)
+class _BodyPoses:
+    """Machine code that places all bodies, and angles too large for its sines made smaller."""
+
+    def __init__(self, mechanism: Model):
+        tree = mechanism.structure.tree
+        self._turns = np.array([joint.type != 'prismatic' for joint in tree.joints], bool)
+        self._poses = poses(tree)
+
+    def __call__(self, q: FloatArray) -> FloatArray:
+        far = np.abs(q) > LARGEST_ANGLE
+        if far.any():
+            with np.errstate(invalid='ignore'):  # of infinite angles
+                q = np.where(far & self._turns, np.arctan2(np.sin(q), np.cos(q)), q)
+        return self._poses(q)
 
 
 class _Chains(dict[str, FrameChain]):

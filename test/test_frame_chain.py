@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.frames import FrameChain
+from masticator_dynamics.frames import FrameChain, check_frame
 
 
 @pytest.fixture(scope='module')
@@ -43,3 +43,13 @@ def test_every_frame_is_where_the_whole_tree_has_it(name):
         wanted = mechanism.frame_pose(motion, frame)
         assert rotation == pytest.approx(wanted.rotation, abs=1e-14)
         assert position == pytest.approx(wanted.position, abs=1e-15)
+
+
+@pytest.mark.parametrize('angle', [99.0, 101.0, 1e9, -1e17, 1e200])
+def test_angles_of_any_size(masticator, angle):
+    tree = masticator.structure.tree
+    q = masticator.home.q + angle * np.array([j.type != 'prismatic' for j in tree.joints])
+    _, rotation = FrameChain(masticator, 'coupler_3_tip').poses(np.array([masticator.home.q, q]))
+    end = check_frame(masticator, 'coupler_3_tip')
+    wanted = tree.poses(q).rotations[end.body] @ end.rotation
+    assert rotation[1] == pytest.approx(wanted, abs=1e-12)
