@@ -24,7 +24,9 @@ from masticator_dynamics.limits.ranges import half_width
 from masticator_dynamics.results import Effort, Evaluator
 
 TOLERANCE = 1e-9  # of a limit
-NEAR = 5e-9  # of a limit; the nearest motion alone keeps them, rounding must not shut it out
+# Of a limit; the nearest motion alone keeps them, rounding must not shut it out. What exceeds them
+# by the first is not reported.
+NEAR = 0.5 * TOLERANCE, 5e-9
 SMALLEST_SCALE = 1e-3  # N; ranges of contacts may be narrower, rounding is not
 STEP_WEIGHT = 1e-8  # of steps in the free efforts beside the shortfall
 
@@ -118,7 +120,7 @@ class _OneRow:
         self._given[accelerations] -= shortfall
         q = self._row[self._slices['q']]
         self._row[:] = self._distribution.reference.at(self._given[None], q[None])[0]
-        if not self.keep(slack=NEAR):
+        if not any(self.keep(slack) for slack in NEAR):
             # Nothing is left to choose.
             self._report(np.delete(amounts, slice(1 + free, 1 + free + freedoms)), 0.0)
         self._row[self._slices['shortfall']] = shortfall
@@ -189,10 +191,10 @@ class _OneRow:
         free = int(base.sizes[1])
         columns = []
         for f in range(where.start, where.stop):
-            moved = asked.copy()
-            moved[f] += 1.0
+            moved, step = asked.copy(), max(1.0, abs(asked[f]))  # rounding is that of the motion
+            moved[f] += step
             self._evaluate(moved)
-            columns.append(self._problem().causes[:, 0] - base.causes[:, 0])
+            columns.append((self._problem().causes[:, 0] - base.causes[:, 0]) / step)
         gained = np.transpose(columns)
         causes = np.hstack([base.causes[:, : 1 + free], gained, base.causes[:, 1 + free :]])
         actuators = int(base.sizes[0])
