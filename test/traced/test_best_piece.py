@@ -38,6 +38,15 @@ def wild_rows(goal: str) -> tuple[samples.Array, samples.Array]:
     return given, told[:, 0] != 1.0
 
 
+# Two steps end in a minimum that a face undercuts; it would pass for the best.
+UNDERCUT = [
+    0.000984378508401288, 0.0039481843857701975, -0.026542095990349835, -0.023564548640075934,
+    0.057991414645760686, -0.005885480186372064, -0.03548325444577506, 0.32274678617141317,
+    -1.199833828119937, -0.029390628154198437, -8.76358466040129, -1.222772688725979,
+    -1.5292133538388883, -0.986477466069454, 1.0126835321362035, 0.0, 0.0, 0.0,
+]  # fmt: skip
+
+
 def parts(row: samples.Array) -> samples.State:
     return samples.State(row[:4], row[4:8], row[8:12], row[12:])
 
@@ -88,6 +97,18 @@ def test_a_search_finds_nothing_better(goal: str) -> None:
         assert hand.norm(effort.contact, {goal: 1.0}) <= best * (1.0 + 1e-8) + 1e-9
         torque = hand.torque(hand.pin_force(effort.contact))
         assert samples.relative_error(effort.actuated, torque) < 1e-9
+
+
+def test_a_minimum_that_a_face_undercuts_is_handed_over() -> None:
+    goal, given = 'torque', np.array(UNDERCUT)
+    mechanism = samples.mechanism('masticator')
+    assert mechanism.kernels.best({goal: 1.0}, True)(given)[0] != 1.0
+    state = parts(given)
+    hand = JawForces('masticator', tuple(state), friction=True)
+    effort = mechanism.feedforward(*state, goal=goal, friction=True)
+    scale = max(np.abs(effort.contact).max(), 1.0)
+    best = least_norm(lambda f: hand.terms(f, {goal: 1.0}), scale)
+    assert hand.norm(effort.contact, {goal: 1.0}) <= best * (1.0 + 1e-8) + 1e-9
 
 
 @pytest.mark.parametrize('goal', GOALS)
