@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import threading
 
+import pydantic
 import pytest
 
 from masticator_dynamics.description import load_description, xacro_file
@@ -16,6 +17,7 @@ from masticator_dynamics.files import yaml_file
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.tables import read_table
 
+OLD_PYDANTIC = pydantic.VERSION.startswith('1.')
 ROBOT = (
     '<robot name="{0}" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${{{0}}}"/></robot>'
 )
@@ -50,7 +52,8 @@ def refusal(folder: pathlib.Path, before: str, after: str) -> str:
         ('[' * 500 + ']' * 500, 'nested too deeply'),
         ('{a: ' * 500 + '1' + '}' * 500, 'nested too deeply'),
         ('9' * 5000, 'not YAML: '),
-        ('9' * 4000, 'got 9999'),
+        # pydantic 1.10 leaves this to Python.
+        ('9' * 4000, 'int too large to convert' if OLD_PYDANTIC else 'got 9999'),
         ('!!python/object/apply:os.system [date]', 'not YAML: '),
         ('"' + 'x' * 1_000_000 + '"', 'larger than 1 MB'),
     ],
