@@ -49,8 +49,8 @@ class Robot:
         self.memory = self.resident()
 
     def resident(self):
-        """Memory of each process, MB, without what it shares."""
-        pattern = re.compile(r'(?:Private_\w+): +(\d+) kB')
+        """Resident memory of each process, MB."""
+        pattern = re.compile(r'Rss: +(\d+) kB')
         return {
             name: sum(map(int, pattern.findall(smaps(process.process.pid)))) / 1024.0
             for name, process in self.alive()
