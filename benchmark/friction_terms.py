@@ -23,9 +23,9 @@ class FrictionTerms:
 
     torque: Array  # (6, 5) without the Coulomb friction of the cranks
     across: Array  # (12, 5) forces across the shafts, N: six along the cranks' x, six along y
-    rubbing: Array  # (6,) Coulomb friction per force across, with the sense of the motion, m
+    friction_arm: Array  # (6,) Coulomb friction per force across, with the sense of the motion, m
 
-    def piece(self, signs: Array) -> tuple[Array, Array]:
+    def pattern(self, signs: Array) -> tuple[Array, Array]:
         """``torque`` and ``across`` as (6, 3) and (12, 3), in 1 and |F_Z|, for signs of F_Z."""
         torque, across = self.torque[:, :3].copy(), self.across[:, :3].copy()
         torque[:, 1:] = torque[:, 1:] * signs + self.torque[:, 3:]
@@ -35,21 +35,23 @@ class FrictionTerms:
     def torques(self, multipliers: Array) -> tuple[Array, Array]:
         """Torques (6,) at any F_Z (2,) and their derivatives (6, 2)."""
         signs = np.where(multipliers < 0.0, -1.0, 1.0)
-        torque, slope = torques_of_piece(*self.piece(signs), self.rubbing, signs * multipliers)
+        torque, slope = torques_of_pattern(
+            *self.pattern(signs), self.friction_arm, signs * multipliers
+        )
         return torque, slope * signs
 
 
-def torques_of_piece(
-    torque: Array, across: Array, rubbing: Array, amounts: Array
+def torques_of_pattern(
+    torque: Array, across: Array, friction_arm: Array, amounts: Array
 ) -> tuple[Array, Array]:
-    """Torques (6,) of a piece and their derivatives (6, 2) by ``amounts``, |F_Z|."""
+    """Torques (6,) of a pattern and their derivatives (6, 2) by ``amounts``, |F_Z|."""
     force = across[:, 0] + across[:, 1:] @ amounts
     x, y = force[:6], force[6:]
     length = np.sqrt(x * x + y * y)
-    per_length = rubbing / np.maximum(length, 1e-300)
+    per_length = friction_arm / np.maximum(length, 1e-300)
     bend = (per_length * x)[:, None] * across[:6, 1:] + (per_length * y)[:, None] * across[6:, 1:]
     plain = torque[:, 0] + torque[:, 1:] @ amounts
-    return plain + rubbing * length, torque[:, 1:] + bend
+    return plain + friction_arm * length, torque[:, 1:] + bend
 
 
 class FrictionModel:
@@ -91,8 +93,8 @@ class FrictionModel:
         across = along[:, :, None] * axial
         shaft = loads.on_pin + self.crank_weight
         across[:, :, 0] += np.einsum('xij,ij->xi', self.crank_axes, shaft)
-        rubbing = self.coulomb_arm * np.sign(loads.theta_dot)
-        return FrictionTerms(torque, across.reshape(12, 5), rubbing)
+        friction_arm = self.coulomb_arm * np.sign(loads.theta_dot)
+        return FrictionTerms(torque, across.reshape(12, 5), friction_arm)
 
     def _contact_wrenches(self, loads: Loads, wrenches: Array) -> None:
         """Wrenches (6, 5) that the couplers must supply against what the sockets do."""

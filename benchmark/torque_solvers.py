@@ -11,7 +11,7 @@ import daqp
 import numpy as np
 import scipy.optimize
 
-from benchmark.friction_terms import FrictionTerms, torques_of_piece
+from benchmark.friction_terms import FrictionTerms, torques_of_pattern
 from benchmark.states import Array
 
 # Measured to serve SLSQP best: with F_Z in N, or stopped later, it takes up to ten times as long,
@@ -63,10 +63,10 @@ def qp_multipliers(terms: FrictionTerms) -> Array:
     """One QP per quadrant of signs, friction of the cranks linearised anew until it stands."""
     best, chosen = np.inf, np.zeros(2)
     for signs in QUADRANTS:
-        piece = terms.piece(signs)
+        pattern = terms.pattern(signs)
         amounts = np.zeros(2)
         for _ in range(LINEARISATIONS):
-            torque, slope = torques_of_piece(*piece, terms.rubbing, amounts)
+            torque, slope = torques_of_pattern(*pattern, terms.friction_arm, amounts)
             before = amounts
             hessian, linear = slope.T @ slope, slope.T @ (torque - slope @ before)
             amounts, *_ = daqp.solve(hessian, linear, _NO_ROWS, _UPPER, _LOWER, _INEQUALITIES)
@@ -74,7 +74,7 @@ def qp_multipliers(terms: FrictionTerms) -> Array:
             amounts = np.maximum(amounts, 0.0)
             if np.abs(amounts - before).max() <= STEP * amounts.max():
                 break
-        torque, _ = torques_of_piece(*piece, terms.rubbing, amounts)
+        torque, _ = torques_of_pattern(*pattern, terms.friction_arm, amounts)
         value = float(torque @ torque)
         if value < best:
             best, chosen = value, signs * amounts

@@ -64,7 +64,7 @@ class Distribution(RowKind):
 
     @functools.cached_property
     def tables(self) -> Tables:
-        """What each cause of efforts does."""
+        """What each load case does."""
         from masticator_dynamics.traced.tables import Tables
 
         free = len(self._model.driving) - len(self._model.independent)

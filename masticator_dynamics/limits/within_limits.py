@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.actuation.distribution import Distribution
-from masticator_dynamics.actuation.limited_pieces import (
+from masticator_dynamics.actuation.limited_patterns import (
     Problem,
     least_excess,
     limit_efforts,
@@ -95,7 +95,7 @@ class _OneRow:
         """Best efforts within limits; whether there are any."""
         self._evaluate(self._given)
         problem = self._problem()
-        amounts = np.zeros(problem.causes.shape[1])
+        amounts = np.zeros(problem.cases.shape[1])
         value, slope = limit_efforts(problem, workspace(problem), slack, amounts)
         if value < np.inf:
             self._report(amounts, slope)
@@ -110,7 +110,7 @@ class _OneRow:
         asked, freedoms = self._given.copy(), len(self._mechanism.independent)
         accelerations = slice(2 * freedoms, 3 * freedoms)
         problem = self._problem_with_accelerations(asked, accelerations)
-        amounts = np.zeros(problem.causes.shape[1])
+        amounts = np.zeros(problem.cases.shape[1])
         value, _ = limit_efforts(problem, workspace(problem), 0.0, amounts)
         if not value < np.inf:
             return False
@@ -135,7 +135,7 @@ class _OneRow:
         )
         self._evaluate(self._given)
         problem = self._problem()
-        amounts = np.zeros(problem.causes.shape[1])
+        amounts = np.zeros(problem.cases.shape[1])
         excess = least_excess(problem, workspace(problem), amounts)
         if not excess < np.inf:
             return f'no efforts keep the limits at {pose}'
@@ -152,7 +152,7 @@ class _OneRow:
         )
 
     def _evaluate(self, given: FloatArray) -> None:
-        """What each cause does, at the pose of the row."""
+        """What each load case does, at the pose of the row."""
         self._tables = self._distribution.tables(given, self._row[self._slices['q']])
 
     def _problem(self) -> Problem:
@@ -161,7 +161,7 @@ class _OneRow:
         actuators, contacts = len(mechanism.actuated), len(mechanism.contacts)
         free = tables['efforts'].shape[1] - 1 - contacts
         joint_forces = tables['forces']
-        causes = np.vstack(
+        cases = np.vstack(
             [
                 tables['efforts'], tables['bearing'], joint_forces,
                 tables['multipliers'][self._contact_rows],
@@ -171,17 +171,17 @@ class _OneRow:
         lowest, highest = limits.effort_bounds(velocity)
         at_actuators = np.vstack(
             [
-                tables['weights'], tables['drag'], tables['rubbing'], highest, -lowest,
+                tables['weights'], tables['drag'], tables['per_newton'], highest, -lowest,
                 half_width(lowest, highest), limits.axial_force, limits.radial_force,
             ]
         )  # fmt: skip
-        rubs = tables['friction'].any(axis=1)
+        slides = tables['friction'].any(axis=1)
         low, high = limits.contact_low, limits.contact_high
         scale = np.maximum(half_width(low, high), SMALLEST_SCALE)
-        at_contacts = np.vstack([rubs.astype(float), low, high, scale])
+        at_contacts = np.vstack([slides.astype(float), low, high, scale])
         sizes = np.array([actuators, free, contacts, len(joint_forces)])
         goal = np.array([*self._distribution.weights[2:], 0.0])
-        return Problem(sizes, causes, at_actuators, at_contacts, goal)
+        return Problem(sizes, cases, at_actuators, at_contacts, goal)
 
     def _problem_with_accelerations(self, asked: FloatArray, where: slice) -> Problem:
         """The same with every acceleration free; the goal is to stay near those asked for."""
@@ -194,9 +194,9 @@ class _OneRow:
             moved, step = asked.copy(), max(1.0, abs(asked[f]))  # rounding is that of the motion
             moved[f] += step
             self._evaluate(moved)
-            columns.append((self._problem().causes[:, 0] - base.causes[:, 0]) / step)
+            columns.append((self._problem().cases[:, 0] - base.cases[:, 0]) / step)
         gained = np.transpose(columns)
-        causes = np.hstack([base.causes[:, : 1 + free], gained, base.causes[:, 1 + free :]])
+        cases = np.hstack([base.cases[:, : 1 + free], gained, base.cases[:, 1 + free :]])
         actuators = int(base.sizes[0])
         tangent = self._row[self._slices['tangent']].reshape(-1, freedoms)
         mechanism = self._mechanism
@@ -205,9 +205,9 @@ class _OneRow:
         # Kinetic energy of the freedoms: generalised force per acceleration.
         inertia = motors.T @ gained[:actuators]
         root = np.linalg.cholesky(0.5 * (inertia + inertia.T)).T
-        distance = np.zeros((freedoms, causes.shape[1]))
+        distance = np.zeros((freedoms, cases.shape[1]))
         distance[:, 1 + free : 1 + free + freedoms] = root
-        kept = np.vstack([causes[: 4 * actuators], distance, causes[len(causes) - base.sizes[2] :]])
+        kept = np.vstack([cases[: 4 * actuators], distance, cases[len(cases) - base.sizes[2] :]])
         sizes = np.array([actuators, free + freedoms, base.sizes[2], freedoms])
         # Efforts per unit of distance say how free efforts and accelerations compare.
         driven = np.linalg.solve(root.T, gained[:actuators].T)
@@ -217,19 +217,19 @@ class _OneRow:
         return Problem(sizes, kept, unweighted, base.contacts, np.array([1.0, 0.0, weight]))
 
     def _report(self, amounts: FloatArray, slope: float) -> None:
-        """Write efforts and forces for amounts of the causes into the row of output."""
+        """Write efforts and forces for amounts of the load cases into the row of output."""
         tables, slices, row = self._tables, self._slices, self._row
         mechanism = self._mechanism
         contacts = len(mechanism.contacts)
         bearing = tables['bearing'] @ amounts
         across = np.hypot(bearing[0::3], bearing[1::3])
-        friction = tables['drag'] + tables['rubbing'] * across
+        friction = tables['drag'] + tables['per_newton'] * across
         row[slices['effort']] = tables['efforts'] @ amounts + friction
         row[slices['friction']] = friction
         row[slices['bearing_force']] = bearing
         row[slices['multipliers']] = tables['multipliers'] @ amounts
-        rubbing = amounts[len(amounts) - contacts :, None]
-        pull = rubbing * tables['friction'] + tables['viscous']
+        loads = amounts[len(amounts) - contacts :, None]
+        pull = loads * tables['friction'] + tables['viscous']
         row[slices['contact_friction']] = -pull.ravel()
         row[slices['optimality']] = slope
         left = float(np.abs(tables['loads'] @ amounts).max(initial=0.0))

@@ -9,11 +9,11 @@ from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.best_piece import best_of
-from masticator_dynamics.traced.causes import Causes
+from masticator_dynamics.traced.best_pattern import best_of
 from masticator_dynamics.traced.evaluation import LARGEST_SQUARE, largest
 from masticator_dynamics.traced.friction import friction_of_actuators
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.traced.load_cases import LoadCases
 from masticator_dynamics.traced.numbers import (
     absolute,
     greater,
@@ -21,7 +21,7 @@ from masticator_dynamics.traced.numbers import (
     select,
     total,
 )
-from masticator_dynamics.traced.pieces import Goal, direction
+from masticator_dynamics.traced.sign_pattern import Goal, direction
 
 
 class Distribution:
@@ -51,23 +51,23 @@ class Distribution:
     ):
         self._run = run
         description = run.plan.description
-        run.comment('What each cause of the efforts does: load, free efforts, contact friction')
-        self._causes = Causes(run, friction, observed_joints(description, goals))
+        run.comment('What each load case does: load, free efforts, contact friction')
+        self._cases = LoadCases(run, friction, observed_joints(description, goals))
         run.comment('The best free efforts for each pattern of contact signs')
         goal = goal_of(run, goals, friction)
         conditions = run.forces.conditions
-        found = best_of(self._causes, goal, conditions, to_the_end)
-        free, rubbing, self.optimality = found
+        found = best_of(self._cases, goal, conditions, to_the_end)
+        free, loads, self.optimality = found
         run.comment('Efforts and forces with the best of them')
-        self._rubbing = rubbing
-        self._amounts = [1.0, *free, *rubbing]
-        self._all = [self._causes.load, *self._causes.free, *self._causes.rubbing]
+        self._loads = loads
+        self._amounts = [1.0, *free, *loads]
+        self._all = [self._cases.load, *self._cases.free, *self._cases.coulomb]
         motors = range(len(run.forces.motors))
         self._bearing = [
             [self._sum([c.bearing[i][x] for c in self._all]) for x in range(3)] for i in motors
         ]
         self._drag = [
-            goal.drag[i] + goal.rubbing[i] * direction(*self._bearing[i][:2])[0] for i in motors
+            goal.drag[i] + goal.per_newton[i] * direction(*self._bearing[i][:2])[0] for i in motors
         ]
         self._efforts = [
             self._sum([c.efforts[i] for c in self._all]) + self._drag[i] for i in motors
@@ -75,9 +75,9 @@ class Distribution:
         sizes = [*self.efforts(), *self.multipliers()]
         conditions.append(LARGEST_SQUARE - total(x * x for x in sizes))
 
-    def _sum(self, per_cause: list[Any]) -> Any:
-        """A quantity for the best amounts of the causes."""
-        return total(x * amount for x, amount in zip(per_cause, self._amounts, strict=True))
+    def _sum(self, per_case: list[Any]) -> Any:
+        """A quantity for the best amounts of the load cases."""
+        return total(x * amount for x, amount in zip(per_case, self._amounts, strict=True))
 
     # Results, scalar by scalar
 
@@ -90,13 +90,13 @@ class Distribution:
         return self._run.in_block_order(
             [
                 [self._sum([c.multipliers[s][r] for c in self._all]) for r in range(len(found))]
-                for s, found in enumerate(self._causes.load.multipliers)
+                for s, found in enumerate(self._cases.load.multipliers)
             ]
         )
 
     def balance_residual(self) -> Any:
         """Largest generalised force left unbalanced, N or N m."""
-        count = len(self._causes.load.rest)
+        count = len(self._cases.load.rest)
         return largest([self._sum([c.rest[j] for c in self._all]) for j in range(count)])
 
     def joint_friction(self) -> list[Any]:
@@ -106,8 +106,8 @@ class Distribution:
     def contact_friction(self) -> list[Any]:
         """Friction force of each contact on its body, N, base axes, one after the other."""
         found: list[Any] = []
-        for contact, rubbing in zip(self._causes.contacts, self._rubbing, strict=True):
-            force = vec.add(vec.scale(contact.coulomb, rubbing), contact.viscous)
+        for contact, load in zip(self._cases.contacts, self._loads, strict=True):
+            force = vec.add(vec.scale(contact.coulomb, load), contact.viscous)
             found += vec.scale(force, -1.0)
         return found
 
@@ -148,11 +148,11 @@ def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) ->
         slow = 1e-3 * fastest
         squared = select(fastest, rate * rate + slow * slow, 1.0) if power else 0.0
         weights.append(torque + power * (m.ratio * m.ratio * squared))
-    drag, rubbing = friction_of_actuators(run, friction)
+    drag, per_newton = friction_of_actuators(run, friction)
     return Goal(
         weights if torque or power else [],
         drag,
-        rubbing,
+        per_newton,
         [m.lanes for m in motors],
         goals.get('joint-force', 0.0),
         goals.get('contact-force', 0.0),

@@ -161,7 +161,7 @@ class ForwardDynamics(Evaluation):
             Contact(self, contact, setting.friction, setting.transitions[2])
             for contact in description.contacts
         ]
-        self.drag, self.rubbing = friction_of_actuators(
+        self.drag, self.per_newton = friction_of_actuators(
             self, setting.friction, setting.transitions[:2]
         )
         self._losses = losses(self) if setting.friction else {}
@@ -353,11 +353,11 @@ class ForwardDynamics(Evaluation):
             for i, (x, y) in enumerate(bearings):
                 across = [_product(row, scalars) for row in (x, y)]
                 length = square_root(across[0] * across[0] + across[1] * across[1])
-                moving.append(self.drag[i] + self.rubbing[i] * length)
+                moving.append(self.drag[i] + self.per_newton[i] * length)
                 # What the loads would be without friction counts: they may all but cancel.
                 bare = absolute(x[0]) + absolute(y[0])
                 change = absolute(moving[i] - self.amounts[i])
-                size = greater(absolute(moving[i]), absolute(self.rubbing[i]) * bare)
+                size = greater(absolute(moving[i]), absolute(self.per_newton[i]) * bare)
                 changes.append((change, size))
             self.amounts = [*moving, *contacts]
             scalars = [1.0, *self._scalars()]

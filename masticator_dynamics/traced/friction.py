@@ -40,7 +40,7 @@ class Contact:
     ----------
     stage, lane, row : int
         Where its multiplier is.
-    rubs : number
+    sliding : number
         Above zero where there is Coulomb friction.
     coulomb : vector
         Friction that the body has to overcome per unit of multiplier, N, base axes.
@@ -57,7 +57,7 @@ class Contact:
         lanes = next(c for c in stage.constraints if c[self.lane].name == data.name)
         self._a, self._b = run.plan.body(lanes[0].body_a), run.plan.body(lanes[0].body_b)
         self._point = self._b.point(stacked([c.point_b for c in lanes]))
-        self.rubs: Any = 0.0
+        self.sliding: Any = 0.0
         self.coulomb = self.viscous = vec.ZERO
         law = data.friction
         if friction and (law.coulomb or law.viscous):
@@ -66,7 +66,7 @@ class Contact:
             unit = law.coulomb * self._length(run, data)
             speed = square_root(vec.dot(slip, slip) + transition**2)
             per_speed = select(moving, unit * reciprocal(speed), 0.0)
-            self.rubs = moving if law.coulomb else 0.0
+            self.sliding = moving if law.coulomb else 0.0
             self.coulomb, self.viscous = vec.scale(slip, per_speed), vec.scale(slip, law.viscous)
 
     def _length(self, run: Evaluation, data: ContactData) -> Any:
@@ -146,7 +146,7 @@ def friction_of_actuators(
 
     Returns
     -------
-    drag, rubbing : list
+    drag, per_newton : list
         Per entry of ``Forces.motors``.
     """
     motors = run.forces.motors
@@ -155,7 +155,7 @@ def friction_of_actuators(
     rates = [run.joint_rate(m.joint.body)[1] for m in motors]
     fastest = _fastest(rates)
     actuators, names = run.plan.description.actuators, [j.name for j in run.plan.tree.joints]
-    drag, rubbing = [], []
+    drag, per_newton = [], []
     for m, rate in zip(motors, rates, strict=True):
         slides = m.joint.slides
 
@@ -169,8 +169,8 @@ def friction_of_actuators(
         assert m.joint.body.stage is not None
         viscous, coulomb, transition = m.joint.body.stage.constant(law, m.joint)
         drag.append(viscous * rate)
-        rubbing.append(coulomb * _sense(rate, fastest, transition))
-    return drag, rubbing
+        per_newton.append(coulomb * _sense(rate, fastest, transition))
+    return drag, per_newton
 
 
 def losses(run: Evaluation) -> Efforts:
@@ -205,7 +205,7 @@ def _fastest(rates: list[Any]) -> Any:
 
 
 def _sense(rate: Any, fastest: Scalar, transition: Any) -> Any:
-    """In which sense a joint rubs, 0 at rest: -1 to 1."""
+    """Sense of the motion of a joint, 0 at rest: -1 to 1."""
     speed = square_root(rate * rate + transition * transition)
     moving = absolute(rate) - REST * fastest  # rounding must not choose it
     return select(moving, rate * reciprocal(speed), 0.0)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The causes of a motion's efforts as tables of numbers, for those who iterate by themselves."""
+"""The load cases of a motion as tables of numbers, for those who iterate by themselves."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import RefusedError
-from masticator_dynamics.traced.causes import Causes
 from masticator_dynamics.traced.distribution import goal_of, observed_joints
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.kernels import Kernels
+from masticator_dynamics.traced.load_cases import LoadCases
 from masticator_dynamics.traced.numbers import Scalar
 from masticator_dynamics.traced.reference import Reference
 
 
 class Tables:
-    """Everything affine in the causes, for a goal, with friction or without.
+    """Everything affine in the load cases, for a goal, with friction or without.
 
     Column 0 is the load of the motion, then come the efforts that cancel in it, then the Coulomb
     friction of each contact, per unit of its multiplier.
@@ -31,9 +31,9 @@ class Tables:
     shapes : dict
         Of each table: ``efforts`` (n_u), ``bearing`` force of the actuated joints in their own axes
         (3 n_u), ``forces`` of the goal's joints in base axes, ``multipliers``, ``loads`` left
-        unbalanced (n_q), all by causes; and what goes with the motion: ``friction`` and ``viscous``
-        of the contacts (n_c, 3), N, base axes, that their bodies have to overcome, ``weights`` of
-        the efforts, ``drag`` and ``rubbing`` of the actuated joints (n_u).
+        unbalanced (n_q), all by load cases; and what goes with the motion: ``friction`` and
+        ``viscous`` of the contacts (n_c, 3), N, base axes, that their bodies have to overcome,
+        ``weights`` of the efforts, ``drag`` and ``per_newton`` of the actuated joints (n_u).
     """
 
     def __init__(
@@ -46,21 +46,21 @@ class Tables:
     ):
         self._goals, self._friction = goals, friction
         actuators, contacts = len(description.actuated), len(description.contacts)
-        causes = 1 + free + contacts
+        cases = 1 + free + contacts
         self.shapes = {
-            'efforts': (actuators, causes),
-            'bearing': (3 * actuators, causes),
-            'forces': (3 * len(observed_joints(description, goals)), causes),
-            'multipliers': (kernels.rows, causes),
-            'loads': (kernels.tree, causes),
+            'efforts': (actuators, cases),
+            'bearing': (3 * actuators, cases),
+            'forces': (3 * len(observed_joints(description, goals)), cases),
+            'multipliers': (kernels.rows, cases),
+            'loads': (kernels.tree, cases),
             'friction': (contacts, 3),
             'viscous': (contacts, 3),
             'weights': (actuators,),
             'drag': (actuators,),
-            'rubbing': (actuators,),
+            'per_newton': (actuators,),
         }
         told = 4 + sum(int(np.prod(shape)) for shape in self.shapes.values())
-        kind = f'causes, {sorted(goals.items())}, friction {friction}'
+        kind = f'load cases, {sorted(goals.items())}, friction {friction}'
         self._reference = Reference(kernels, kind, self._told, told)
 
     def __call__(self, given: FloatArray, q: FloatArray) -> dict[str, FloatArray]:
@@ -82,9 +82,9 @@ class Tables:
         return found
 
     def _told(self, run: InverseDynamics) -> list[Scalar]:
-        causes = Causes(run, self._friction, observed_joints(run.plan.description, self._goals))
+        cases = LoadCases(run, self._friction, observed_joints(run.plan.description, self._goals))
         goal = goal_of(run, self._goals, self._friction)
-        columns = [causes.load, *causes.free, *causes.rubbing]
+        columns = [cases.load, *cases.free, *cases.coulomb]
         axes = range(3)
         tables: list[list[list[Any]]] = [
             [run.per_actuator(c.efforts) for c in columns],
@@ -94,13 +94,13 @@ class Tables:
             [run.in_block_order(c.multipliers) for c in columns],
             [c.rest for c in columns],
         ]  # fmt: skip
-        contacts = causes.contacts
+        contacts = cases.contacts
         weights = goal.efforts or [0.0] * len(goal.drag)
         return [
             run.counts(), 0.0, -1.0, 0.0,
             *(x for table in tables for row in zip(*table, strict=True) for x in row),
             *_flat(c.coulomb for c in contacts), *_flat(c.viscous for c in contacts),
-            *(x for part in (weights, goal.drag, goal.rubbing) for x in run.per_actuator(part)),
+            *(x for part in (weights, goal.drag, goal.per_newton) for x in run.per_actuator(part)),
         ]  # fmt: skip
 
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Efforts and forces of a motion as sums over their causes.
+"""Efforts and forces of a motion as sums over load cases.
 
-All is affine in a few causes: the load of the motion itself; the free efforts, which cancel in the
-motion; and the Coulomb friction of each contact, per unit of its multiplier.
+All is affine in a few load cases: the load of the motion itself; the free efforts, which cancel in
+the motion; and the Coulomb friction of each contact, per unit of its multiplier.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ CERTAIN = 1e-4  # least square of what a unit effort, chosen at home, has of a f
 
 
 @dataclasses.dataclass
-class Cause:
-    """What one cause does.
+class LoadCase:
+    """What one load case does.
 
     Attributes
     ----------
@@ -59,8 +59,8 @@ class Cause:
     contacts: list[Any]
 
 
-class Causes:
-    """The causes of a motion's efforts, in order: load, free efforts, contacts.
+class LoadCases:
+    """The load cases of a motion, in order: load, free efforts, contacts.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ class Causes:
         self.contacts = [Contact(run, contact, friction) for contact in contacts]
         self._losses = losses(run) if friction else {}
         self.load = self._driven(True, [(c, c.viscous) for c in self.contacts])
-        self.free = [self._cause(efforts, False, []) for efforts in self._free_efforts()]
-        self.rubbing = [self._driven(False, [(c, c.coulomb)]) for c in self.contacts]
+        self.free = [self._case(efforts, False, []) for efforts in self._free_efforts()]
+        self.coulomb = [self._driven(False, [(c, c.coulomb)]) for c in self.contacts]
 
-    def _driven(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> Cause:
-        """A cause with the efforts of least norm that it needs."""
+    def _driven(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> LoadCase:
+        """A load case with the efforts of least norm that it needs."""
         self._load(inertial, friction)
         needed = self._forces.balance(self._supplied([], inertial), inertial).freedoms
-        return self._cause(self._forces.least_norm(needed), inertial, friction)
+        return self._case(self._forces.least_norm(needed), inertial, friction)
 
     def _supplied(self, efforts: list[Any], inertial: bool) -> Efforts:
         """What motors supply to joints, less what these lose by themselves in the motion."""
@@ -102,9 +102,9 @@ class Causes:
         for contact, force in friction:
             contact.resist(force)
 
-    def _cause(
+    def _case(
         self, efforts: list[Any], inertial: bool, friction: list[tuple[Contact, Vector]]
-    ) -> Cause:
+    ) -> LoadCase:
         self._load(inertial, friction)
         balance = self._forces.balance(self._supplied(efforts, inertial), inertial)
         found = balance.multipliers
@@ -119,7 +119,7 @@ class Causes:
             for s, joint, lane in self._observed
         ]
         contacts = [lane_pick(found[c.stage][c.row], c.lane) for c in self.contacts]
-        return Cause(efforts, found, [x for x, _ in balance.rest], bearing, observed, contacts)
+        return LoadCase(efforts, found, [x for x, _ in balance.rest], bearing, observed, contacts)
 
     def _transmitted(self, s: int, joint: Joint, multipliers: list[list[Any]]) -> Vector:
         """Force of a joint on its child, base axes, after the balance."""

@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The best free efforts: the best of all pieces whose signs are consistent.
+"""The best free efforts: the best of all patterns whose signs are consistent.
 
-Two Newton steps show of each piece whether it may be the best and about how good it is; only the
+Two Newton steps show of each pattern whether it may be the best and about how good it is; only the
 best goes on to its end. Where another might be better all the same, the row is handed over, and
-every piece is followed to its end, with steps that never lead upwards.
+every pattern is followed to its end, with steps that never lead upwards.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import itertools
 from typing import Any
 
 from masticator_dynamics.engine.status import JAMMED, RefusedError
-from masticator_dynamics.traced.causes import Causes
+from masticator_dynamics.traced.load_cases import LoadCases
 from masticator_dynamics.traced.numbers import (
     greater,
     is_known,
@@ -24,10 +24,10 @@ from masticator_dynamics.traced.numbers import (
     take_turns,
     total,
 )
-from masticator_dynamics.traced.pieces import Goal, Piece, Row, Terms
+from masticator_dynamics.traced.sign_pattern import Goal, Row, SignPattern, Terms
 
-FIRST_STEPS, STEPS = 2, 5  # of each piece; with those of the best one
-MOST_TURNS = 200  # of a piece that is followed to its end
+FIRST_STEPS, STEPS = 2, 5  # of each pattern; with those of the best one
+MOST_TURNS = 200  # of a pattern that is followed to its end
 SHORTEST = 2.0**-30  # part of a step
 CONVERGED = 1e-7  # of the efforts, for the last step; what is left is about its square
 CLOSING_IN = 0.5  # of the first step, for the second one, where more may be concluded from it
@@ -41,35 +41,35 @@ Signs = tuple[float, ...]
 
 
 def best_of(
-    causes: Causes, goal: Goal, conditions: list[Any], to_the_end: bool
+    cases: LoadCases, goal: Goal, conditions: list[Any], to_the_end: bool
 ) -> tuple[Row, Row, Any]:
-    """Free efforts and contacts' friction of the best piece, and the slope that is left there.
+    """Free efforts and contacts' friction of the best pattern, and the slope that is left there.
 
     Parameters
     ----------
-    causes : Causes
+    cases : LoadCases
         Forces as functions of the free efforts.
     goal : Goal
         What is kept least.
     conditions : list
         Gets numbers that must be positive for the answer to count.
     to_the_end : bool
-        Follow every piece to its end.
+        Follow every pattern to its end.
 
     Raises
     ------
     RefusedError
         On floats, where no pattern of signs is consistent.
     """
-    terms, patterns = Terms.of(causes, goal), _patterns(causes)
+    terms, candidates = Terms.of(cases, goal), _candidates(cases)
     best = _followed if to_the_end else _guessed
-    return best(terms, patterns, conditions)
+    return best(terms, candidates, conditions)
 
 
-def _patterns(causes: Causes) -> list[Signs]:
+def _candidates(cases: LoadCases) -> list[Signs]:
     """Signs to be looked at, those without zeros first; a contact without friction has but one."""
-    signs = [(1.0,) if is_known(c.rubs, 0.0) else (1.0, -1.0, 0.0) for c in causes.contacts]
-    found = [s for s in itertools.product(*signs) if s.count(0.0) <= len(causes.free)]
+    signs = [(1.0,) if is_known(c.sliding, 0.0) else (1.0, -1.0, 0.0) for c in cases.contacts]
+    found = [s for s in itertools.product(*signs) if s.count(0.0) <= len(cases.free)]
     return sorted(found, key=lambda s: s.count(0.0))
 
 
@@ -81,54 +81,56 @@ def _bounds(face: Signs, pattern: Signs) -> bool:
 
 
 def _possible(terms: Terms, signs: Signs) -> Any:
-    """Above zero where contacts rub; one that does not has but one sign."""
+    """Above zero where contacts slide; one without friction has but one sign."""
     found: Any = 1.0
-    for sign, rubs in zip(signs, terms.rubs, strict=True):
+    for sign, sliding in zip(signs, terms.sliding, strict=True):
         if sign != 1.0:
-            found = select(rubs, found, 0.0)
+            found = select(sliding, found, 0.0)
     return found
 
 
 # A few steps
 
 
-def _guessed(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
-    """The best piece, which a few steps show to be it, or a condition fails."""
+def _guessed(terms: Terms, candidates: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
+    """The best pattern, which a few steps show to be it, or a condition fails."""
     start: Row = terms.start
-    signs: Any = patterns[0]
+    signs: Any = candidates[0]
     others: Any = _UNSET
     steps = STEPS if terms.goal.curved else 1
-    if len(patterns) > 1:
-        signs, start, others = _first_look(terms, patterns, conditions)
+    if len(candidates) > 1:
+        signs, start, others = _first_look(terms, candidates, conditions)
         steps -= FIRST_STEPS if terms.goal.curved else 0
-    piece, x, step = Piece(terms, signs), start, start
+    pattern, x, step = SignPattern(terms, signs), start, start
     for _ in range(steps if start else 0):
-        step, _ = piece.newton(x)
+        step, _ = pattern.newton(x)
         x = _less(x, step)
-    value = piece.value(x)
-    conditions.append(piece.margin(x))
-    # Where pieces meet in the best point they are equally good, but for rounding.
+    value = pattern.value(x)
+    conditions.append(pattern.margin(x))
+    # Where patterns meet in the best point they are equally good, but for rounding.
     conditions.append(others - value * (1.0 - EQUAL) + NOTHING * terms.typical)
     if terms.goal.curved and x:
         conditions.append(_size(terms, x) * CONVERGED**2 - _square(step))
-    return x, piece.contacts(x), _slope(terms, value, piece.newton(x)[1])
+    return x, pattern.contacts(x), _slope(terms, value, pattern.newton(x)[1])
 
 
-def _first_look(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
-    """Signs and free efforts of what seems the best piece, and the least that others may have."""
+def _first_look(
+    terms: Terms, candidates: list[Signs], conditions: list[Any]
+) -> tuple[Row, Row, Any]:
+    """Signs and free efforts of what seems the best pattern, and the least that others may have."""
     best: Any = _UNSET
     least: Any = _UNSET  # of what seems the best
     others: Any = _UNSET
-    chosen: list[Any] = [*patterns[0], *[0.0] * terms.free]
+    chosen: list[Any] = [*candidates[0], *[0.0] * terms.free]
     insides: dict[Signs, Any] = {}
     lows: dict[Signs, Any] = {}
-    for signs in patterns:
-        piece = Piece(terms, signs)
-        x, value, low, inside, excluded = _looked_at(terms, piece, _possible(terms, signs))
+    for signs in candidates:
+        pattern = SignPattern(terms, signs)
+        x, value, low, inside, excluded = _looked_at(terms, pattern, _possible(terms, signs))
         insides[signs], lows[signs] = inside, low
         # A face is no lower than the minima beside it, or these are not the lowest of theirs; where
         # one of them is inside, it is none.
-        for other in (s for s in patterns if _bounds(signs, s)):
+        for other in (s for s in candidates if _bounds(signs, s)):
             above = value * (1.0 + EQUAL) + NOTHING * terms.typical - lows[other]
             others = select(above, others, -1.0)
             low = greater(low, lows[other])
@@ -141,11 +143,11 @@ def _first_look(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> t
         found = [*signs, *x]
         chosen = [select(better, a, b) for a, b in zip(found, chosen, strict=True)]
     conditions += [_UNSET / 2.0 - best, least + 0.5]
-    return chosen[: -terms.free or None], chosen[len(patterns[0]) :], others
+    return chosen[: -terms.free or None], chosen[len(candidates[0]) :], others
 
 
-def _looked_at(terms: Terms, piece: Piece, possible: Any) -> tuple[Row, Any, Any, Any, Any]:
-    """Where a piece has its minimum, about how low, and how low at least.
+def _looked_at(terms: Terms, pattern: SignPattern, possible: Any) -> tuple[Row, Any, Any, Any, Any]:
+    """Where a pattern has its minimum, about how low, and how low at least.
 
     Returns
     -------
@@ -154,29 +156,29 @@ def _looked_at(terms: Terms, piece: Piece, possible: Any) -> tuple[Row, Any, Any
     inside, excluded
         Above zero where the minimum seems to have the signs assumed; where it certainly has not.
     """
-    first, _ = piece.newton(terms.start)
+    first, _ = pattern.newton(terms.start)
     x = _less(terms.start, first)
-    value = piece.value(x)
+    value = pattern.value(x)
     low, step, sure = value, [0.0] * terms.free, 1.0
-    if not piece.exact:
-        step, fall = piece.newton(x)
+    if not pattern.exact:
+        step, fall = pattern.newton(x)
         x = _less(x, step)
         rest = CLOSING_IN**2 * _square(first) + CONVERGED**2 * _size(terms, x) - _square(step)
         sure = select(fall + ROUNDING * value, select(rest, 1.0, 0.0), 0.0)
         low, value = value - (1.0 + STILL_TO_COME) * fall, value - fall
     low = select(low + NOTHING * terms.typical, low, -1.0)  # what is no number, too
     low = select(sure, low, -1.0)
-    margin = piece.margin(x)
+    margin = pattern.margin(x)
     inside = possible if is_known(margin, 1.0) else select(margin, possible, 0.0)
-    outside = select(-(margin + STILL_TO_COME * piece.change(step)), sure, 0.0)
+    outside = select(-(margin + STILL_TO_COME * pattern.change(step)), sure, 0.0)
     return x, value, low, inside, select(possible, outside, 1.0)
 
 
 # To the end
 
 
-def _followed(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
-    """The best piece of all, each followed to its end."""
+def _followed(terms: Terms, candidates: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
+    """The best pattern of all, each followed to its end."""
     count = terms.free
     numbers = terms.numbers()
 
@@ -195,15 +197,15 @@ def _followed(terms: Terms, patterns: list[Signs], conditions: list[Any]) -> tup
         return select(inside, value, _UNSET), found
 
     ends: dict[Signs, tuple[Any, Row]] = {}
-    for signs in reversed(patterns):  # those with zeros first
+    for signs in reversed(candidates):  # those with zeros first
         ends[signs] = followed(signs, terms.start)
-        # A piece with several minima has its lowest in sight of its lowest face, most likely.
+        # A pattern with several minima has its lowest in sight of its lowest face, most likely.
         faces = [ends[face] for face in ends if _bounds(face, signs)]
         if faces:
             _, x = _lowest([(_UNSET, terms.start), *((v, f[:count]) for v, f in faces)])
             ends[signs] = _lowest([ends[signs], followed(signs, x)])
     none = [0.0] * (count + len(terms.contacts) + 1)
-    best, chosen = _lowest([(_UNSET, none), *(ends[signs] for signs in patterns)])
+    best, chosen = _lowest([(_UNSET, none), *(ends[signs] for signs in candidates)])
     conditions.append(_UNSET / 2.0 - best)
     if is_known(best, _UNSET):
         raise RefusedError(JAMMED)
@@ -225,19 +227,20 @@ def _turn(terms: Terms, signs: Row, state: Row) -> Row:
 
     The state: above zero where it goes on; above zero at the start; part of the step; half the
     square, relative slope, above zero where the signs are those assumed; free efforts, step, step
-    to turn to where that leads upwards, and what each contact rubs with.
+    to turn to where that leads upwards, and what the friction of each contact goes with.
     """
     count, (_, starts, part, value, slope, margin) = terms.free, state[:6]
     old, step, other = (state[6 + i * count : 6 + (i + 1) * count] for i in range(3))
-    piece = Piece(terms, signs)
+    pattern = SignPattern(terms, signs)
     moved = [part * a for a in step]
     x = _less(old, moved)
-    here, (full, fall), (safe, _) = piece.value(x), piece.newton(x), piece.newton(x, convex=True)
+    here, (full, fall) = pattern.value(x), pattern.newton(x)
+    safe, _ = pattern.newton(x, convex=True)
     full = [select(fall, a, b) for a, b in zip(full, safe, strict=True)]
     # The first step leads to where multipliers are zero that are held there: upwards, maybe.
     most = select(starts, _UNSET, here)
-    reached = [1.0, most, _slope(terms, here, fall), piece.margin(x), *x, *full, *safe,
-               *piece.contacts(x)]  # fmt: skip
+    reached = [1.0, most, _slope(terms, here, fall), pattern.margin(x), *x, *full, *safe,
+               *pattern.contacts(x)]  # fmt: skip
     halved = [0.5 * part, value, slope, margin, *old, *other, *other, *state[6 + 3 * count :]]
     falls = value * (1.0 + ROUNDING) - here
     ends = _size(terms, x) * CONVERGED**2 - _square(moved)

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The best free efforts within limits, for a row that was computed without.
 
-As in ``traced/pieces.py`` there is one smooth problem per pattern of contact signs, now with the
-signs and the limits as side conditions: a few quadratic programs (sequential quadratic programming
-on the Lagrangian's second derivatives) end at its minimum. The lowest over all patterns is the
-answer.
-
-Where no pattern can meet the limits, the same problems with one more unknown, the part by which
-all limits are exceeded, say by how much at least.
+As in ``traced/sign_pattern.py`` there is one smooth problem per pattern of contact signs, now with
+the signs and the limits as side conditions: a few quadratic programs (sequential quadratic
+programming on the Lagrangian's second derivatives) end at its minimum. The lowest over all
+patterns is the answer. Where no pattern can meet the limits, the same problems with one more
+unknown, the part by which all limits are exceeded, say by how much at least.
 """
 
 import math
@@ -32,16 +30,16 @@ STEP_WEIGHT = 1e-4  # of the length of steps beside the excess
 
 
 class Problem(NamedTuple):
-    """Everything affine in the causes of ``traced/tables.py``, and what is asked of it.
+    """Everything affine in the load cases of ``traced/tables.py``, and what is asked of it.
 
-    Rows of ``causes``: efforts (n_u), forces of the actuated joints in their own axes (3 n_u),
+    Rows of ``cases``: efforts (n_u), forces of the actuated joints in their own axes (3 n_u),
     joint forces of the goal, multipliers of the contacts (n_c).
     """
 
     sizes: IntArray  # n_u, free efforts d, n_c, joint forces
-    causes: FloatArray  # (rows, 1 + d + n_c)
+    cases: FloatArray  # (rows, 1 + d + n_c)
     actuators: (
-        FloatArray  # (8, n_u) weight, drag, rubbing; highest effort, lowest, negative, and what
+        FloatArray  # (8, n_u) weight, drag, per_newton; highest effort, lowest, negative, and what
         # excesses of them are parts of; limits of axial and radial force
     )
     contacts: FloatArray  # (4, n_c) 1 with Coulomb friction; lowest and highest multiplier, and
@@ -53,7 +51,7 @@ class Problem(NamedTuple):
 class Workspace(NamedTuple):
     """Scratch memory of :func:`limit_efforts`; ``d`` counts the excess as well."""
 
-    terms: FloatArray  # (rows, 1 + d) causes combined for a pattern of signs
+    terms: FloatArray  # (rows, 1 + d) load cases combined for a pattern of signs
     normals: FloatArray  # (constraints, d)
     values: FloatArray  # (constraints,)
     curved: FloatArray  # (constraints, 3) multiplier, first row of the length, its factor
@@ -70,7 +68,7 @@ def workspace(problem: Problem) -> Workspace:
     d, square = free + 1, free + 1 + contacts
     constraints = 5 * actuators + 3 * contacts + 1
     shapes = (
-        (len(problem.causes), 1 + free), (constraints, d), (constraints,), (constraints, 3),
+        (len(problem.cases), 1 + free), (constraints, d), (constraints,), (constraints, 3),
         (square, square), (square, square + 1), (5, d), (2, d + 1), (2 * d + 5, d + 2),
     )  # fmt: skip
     return Workspace(*(np.zeros(shape) for shape in shapes))
@@ -78,7 +76,7 @@ def workspace(problem: Problem) -> Workspace:
 
 @entry_point
 def limit_efforts(problem: Any, work: Any, relaxed: float, amounts: FloatArray) -> Any:
-    """Best amounts of the causes within limits that are widened by a part ``relaxed``.
+    """Best amounts of the load cases within limits that are widened by a part ``relaxed``.
 
     Returns
     -------
@@ -120,9 +118,9 @@ def _sign(pattern, contact):
 
 @leaf
 def _combine(problem, work, pattern):
-    """Causes as affine functions of the free efforts: contacts rub with what they carry."""
+    """Load cases as affine functions of the free efforts, which friction of contacts follows."""
     free, contacts = problem.sizes[1], problem.sizes[2]
-    rows, causes = len(problem.causes), problem.causes
+    rows, cases = len(problem.cases), problem.cases
     matrix, right = work.hessian, work.right
     for i in range(contacts):
         if pattern >> i & 1 and problem.contacts[0, i] == 0.0:
@@ -130,17 +128,17 @@ def _combine(problem, work, pattern):
         row = rows - contacts + i
         for j in range(contacts):
             own = 1.0 if i == j else 0.0
-            matrix[i, j] = own - _sign(pattern, j) * causes[row, 1 + free + j]
+            matrix[i, j] = own - _sign(pattern, j) * cases[row, 1 + free + j]
         for m in range(1 + free):
-            right[i, m] = causes[row, m]
+            right[i, m] = cases[row, m]
     if contacts > 0 and not solve_small(matrix, right, contacts, 1 + free):
         return False
     for r in range(rows):
         for m in range(1 + free):
-            work.terms[r, m] = causes[r, m]
+            work.terms[r, m] = cases[r, m]
             for i in range(contacts):
-                rubbing = _sign(pattern, i) * causes[r, 1 + free + i]
-                work.terms[r, m] += rubbing * right[i, m]
+                friction = _sign(pattern, i) * cases[r, 1 + free + i]
+                work.terms[r, m] += friction * right[i, m]
     return True
 
 
@@ -246,10 +244,12 @@ def _constraints(problem, work, pattern, relaxed, widening):
     work.normals[:, :size] = 0.0
     for i in range(actuators):
         limits, across = problem.actuators[3:, i], actuators + 3 * i
-        rubbing, drag = problem.actuators[2, i], problem.actuators[1, i]
+        per_newton, drag = problem.actuators[2, i], problem.actuators[1, i]
         for bound, sign in ((limits[0], 1.0), (limits[1], -1.0)):
             axial, unit = limits[3], limits[2]
-            count = _limit(work, count, bound, unit, sign, i, drag, across, rubbing, free, excess)
+            count = _limit(
+                work, count, bound, unit, sign, i, drag, across, per_newton, free, excess
+            )
             row = across + 2
             count = _limit(work, count, axial, axial, sign, row, 0.0, across, 0.0, free, excess)
         radial = limits[4]
@@ -331,20 +331,20 @@ def _derivatives(problem, work, size):
             weight = problem.goal[0]
         if weight == 0.0:
             continue
-        value, x, y, length, rubbing = _affine(terms, r, point, free), 0.0, 0.0, 0.0, 0.0
+        value, x, y, length, per_newton = _affine(terms, r, point, free), 0.0, 0.0, 0.0, 0.0
         if r < actuators:
             x = _affine(terms, actuators + 3 * r, point, free)
             y = _affine(terms, actuators + 3 * r + 1, point, free)
-            length, rubbing = math.sqrt(x * x + y * y), problem.actuators[2, r]
-            value += problem.actuators[1, r] + rubbing * length
-            _bend(work, actuators + 3 * r, x, y, length, weight * value * rubbing, free)
+            length, per_newton = math.sqrt(x * x + y * y), problem.actuators[2, r]
+            value += problem.actuators[1, r] + per_newton * length
+            _bend(work, actuators + 3 * r, x, y, length, weight * value * per_newton, free)
         total += weight * value * value
         for m in range(free):
-            slope = _slope_of(terms, r, actuators, m, x, y, length, rubbing)
+            slope = _slope_of(terms, r, actuators, m, x, y, length, per_newton)
             gradient[m] += weight * value * slope
             for n in range(free):
                 hessian[m, n] += (
-                    weight * slope * _slope_of(terms, r, actuators, n, x, y, length, rubbing)
+                    weight * slope * _slope_of(terms, r, actuators, n, x, y, length, per_newton)
                 )
     for m in range(free):
         hessian[m, m] += problem.goal[2]
@@ -364,12 +364,12 @@ def _bend_limits(work, free, count):
 
 
 @leaf
-def _slope_of(terms, row, actuators, m, x, y, length, rubbing):
+def _slope_of(terms, row, actuators, m, x, y, length, per_newton):
     """Derivative of a term by a free effort, friction included."""
     slope = terms[row, 1 + m]
-    if rubbing != 0.0 and length > 0.0:
+    if per_newton != 0.0 and length > 0.0:
         across = actuators + 3 * row
-        slope += rubbing * (x * terms[across, 1 + m] + y * terms[across + 1, 1 + m]) / length
+        slope += per_newton * (x * terms[across, 1 + m] + y * terms[across + 1, 1 + m]) / length
     return slope
 
 
@@ -417,7 +417,7 @@ def _invert(matrix, inverse, size):
 
 @leaf
 def _slope(work, size, count, value):
-    """What is left of the optimality conditions, in the measure of ``traced/pieces.py``."""
+    """What is left of the optimality conditions, in the measure of ``traced/sign_pattern.py``."""
     if not value > 0.0:
         return 0.0
     left, square = work.vectors[3], 0.0
@@ -433,7 +433,7 @@ def _slope(work, size, count, value):
 
 @leaf
 def _keep(problem, work, pattern, amounts):
-    """Write down the amounts of the causes at the point."""
+    """Write down the amounts of the load cases at the point."""
     free, contacts = problem.sizes[1], problem.sizes[2]
     rows = len(work.terms)
     amounts[0] = 1.0

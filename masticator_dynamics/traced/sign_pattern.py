@@ -5,7 +5,7 @@
 With friction the forces depend on the sign of each contact's multiplier. Within a pattern of signs
 all is affine in the free efforts, but for the friction of the actuated joints, which goes with the
 length of an affine vector: the objective is smooth. A multiplier may also be zero at the optimum:
-such a face is a piece of its own, with the zero as a side condition.
+such a face is a pattern of its own, with the zero as a side condition.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.traced.causes import Causes
+from masticator_dynamics.traced.load_cases import LoadCases
 from masticator_dynamics.traced.matrices import inverse
 from masticator_dynamics.traced.numbers import (
     Number,
@@ -47,7 +47,7 @@ class Goal:
     ----------
     efforts : list
         Weights of the squares of the efforts; empty: none.
-    drag, rubbing : list
+    drag, per_newton : list
         Effort of the joints' friction: its constant part, and per newton across the axis.
     lanes : list of int
     forces, contacts : float
@@ -56,7 +56,7 @@ class Goal:
 
     efforts: list[Any]
     drag: list[Any]
-    rubbing: list[Any]
+    per_newton: list[Any]
     lanes: list[int]
     forces: float
     contacts: float
@@ -64,12 +64,12 @@ class Goal:
     @property
     def curved(self) -> bool:
         """Whether the objective is more than a quadratic one."""
-        return bool(self.efforts) and not all(is_known(x, 0.0) for x in self.rubbing)
+        return bool(self.efforts) and not all(is_known(x, 0.0) for x in self.per_newton)
 
 
 @dataclasses.dataclass
 class Terms:
-    """What the objective and the signs depend on; rows by causes: load, free efforts, contacts.
+    """What the objective and the signs depend on; rows by load cases: load, free efforts, contacts.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Terms:
         Force across the axis of each actuated joint.
     observed, contacts : list of row
         Components of the goal's forces; multipliers of the contacts.
-    rubs : list
+    sliding : list
         Above zero for each contact with Coulomb friction.
     """
 
@@ -91,27 +91,27 @@ class Terms:
     across: list[list[Row]]
     observed: list[Row]
     contacts: list[Row]
-    rubs: list[Any]
+    sliding: list[Any]
 
     @classmethod
-    def of(cls, causes: Causes, goal: Goal) -> Terms:
+    def of(cls, cases: LoadCases, goal: Goal) -> Terms:
         """Those of an evaluation."""
-        columns = [causes.load, *causes.free, *causes.rubbing]
-        count, motors = len(causes.contacts), range(len(goal.lanes))
-        seen = range(len(causes.load.observed) if goal.forces else 0)
+        columns = [cases.load, *cases.free, *cases.coulomb]
+        count, motors = len(cases.contacts), range(len(goal.lanes))
+        seen = range(len(cases.load.observed) if goal.forces else 0)
         return cls(
             goal,
-            len(causes.free),
+            len(cases.free),
             [[c.efforts[i] for c in columns] for i in motors],
             [[[c.bearing[i][x] for c in columns] for x in range(2)] for i in motors],
             [[c.observed[s][x] for c in columns] for s in seen for x in range(3)],
             [[c.contacts[i] for c in columns] for i in range(count)],
-            [contact.rubs for contact in causes.contacts],
+            [contact.sliding for contact in cases.contacts],
         )
 
     @functools.cached_property
     def start(self) -> Row:
-        """Free efforts that were best if nothing rubbed."""
+        """Free efforts that were best without friction."""
         goal, free = self.goal, self.free
 
         def plain(rows: list[Row]) -> list[Row]:
@@ -119,13 +119,13 @@ class Terms:
 
         terms = dataclasses.replace(
             self,
-            goal=dataclasses.replace(goal, rubbing=[0.0] * len(goal.rubbing)),
+            goal=dataclasses.replace(goal, per_newton=[0.0] * len(goal.per_newton)),
             efforts=plain(self.efforts),
             observed=plain(self.observed),
             contacts=plain(self.contacts),
         )
         zero = [0.0] * free
-        step, _ = Piece(terms, [1.0] * len(self.contacts)).newton(zero)
+        step, _ = SignPattern(terms, [1.0] * len(self.contacts)).newton(zero)
         return [-a for a in step]
 
     @functools.cached_property
@@ -162,22 +162,22 @@ class Terms:
             return function(part) if isinstance(part, Number) else part
 
         goal = self.goal
-        efforts, drag, rubbing = (change(x) for x in (goal.efforts, goal.drag, goal.rubbing))
-        rows = [self.efforts, self.across, self.observed, self.contacts, self.rubs]
+        efforts, drag, per_newton = (change(x) for x in (goal.efforts, goal.drag, goal.per_newton))
+        rows = [self.efforts, self.across, self.observed, self.contacts, self.sliding]
         return Terms(
-            dataclasses.replace(goal, efforts=efforts, drag=drag, rubbing=rubbing),
+            dataclasses.replace(goal, efforts=efforts, drag=drag, per_newton=per_newton),
             self.free,
             *(change(part) for part in rows),
         )
 
 
-class Piece:
+class SignPattern:
     """One pattern of contact signs.
 
     Parameters
     ----------
     terms : Terms
-        By causes.
+        By load cases.
     signs : sequence of number
         1, -1, or 0 where a multiplier is held at zero.
     """
@@ -196,13 +196,13 @@ class Piece:
         return not self._goal.curved or held == self._terms.free
 
     def _solved_contacts(self) -> list[Row]:
-        """Multipliers of the contacts, which rub with these, as functions of the free efforts."""
+        """Multipliers of the contacts, friction included, as functions of the free efforts."""
         signs, free, rows = self._signs, self._terms.free, self._terms.contacts
         count = range(len(rows))
-        plain, rubbing = [r[: 1 + free] for r in rows], [r[1 + free :] for r in rows]
-        if all(is_known(x, 0.0) for row in rubbing for x in row):
+        plain, coulomb = [r[: 1 + free] for r in rows], [r[1 + free :] for r in rows]
+        if all(is_known(x, 0.0) for row in coulomb for x in row):
             return plain
-        matrix = [[float(i == j) - rubbing[i][j] * signs[j] for j in count] for i in count]
+        matrix = [[float(i == j) - coulomb[i][j] * signs[j] for j in count] for i in count]
         solution, _ = inverse(matrix, np.eye(len(rows)))
         return [
             [total(solution[i][j] * plain[j][m] for j in count) for m in range(1 + free)]
@@ -210,7 +210,7 @@ class Piece:
         ]
 
     def _row(self, row: Row) -> Row:
-        """A quantity as a function of the free efforts; contacts rub with what they carry."""
+        """A quantity as a function of the free efforts; friction goes with what contacts carry."""
         free = self._terms.free
         return [
             row[m]
@@ -226,7 +226,7 @@ class Piece:
     # Signs
 
     def contacts(self, x: Row) -> Row:
-        """What each contact rubs with, sign included."""
+        """What the friction of each contact goes with, sign included."""
         pairs = zip(self._signs, self.multipliers, strict=True)
         return [sign * at(row, x) for sign, row in pairs]
 
@@ -235,11 +235,13 @@ class Piece:
         largest: Any = 1e-300
         lowest: Any = 0.0
         rounding = SIGN_ROUNDING * total(absolute(row[0]) for row in self.multipliers)
-        for row, sign, rubs in zip(self.multipliers, self._signs, self._terms.rubs, strict=True):
+        for row, sign, sliding in zip(
+            self.multipliers, self._signs, self._terms.sliding, strict=True
+        ):
             multiplier = at(row, x)
             largest = greater(absolute(multiplier), largest)
             if not is_known(sign, 0.0):
-                lowest = select(rubs, lesser(sign * multiplier, lowest), lowest)
+                lowest = select(sliding, lesser(sign * multiplier, lowest), lowest)
         return 1.0 if is_known(lowest, 0.0) else lowest + SIGN_SLACK * largest + rounding
 
     def change(self, step: Row) -> Any:
@@ -293,10 +295,10 @@ class Piece:
         found: list[tuple[Any, Row, int]] = [(goal.forces, row, 1) for row in self._observed]
         if goal.contacts:
             found += [(goal.contacts, row, 1) for row in self.multipliers]
-        for weight, row, drag, rubbing, lanes in zip(
-            goal.efforts, self._efforts, goal.drag, goal.rubbing, goal.lanes, strict=False
+        for weight, row, drag, per_newton, lanes in zip(
+            goal.efforts, self._efforts, goal.drag, goal.per_newton, goal.lanes, strict=False
         ):
-            if is_known(rubbing, 0.0):
+            if is_known(per_newton, 0.0):
                 found.append((weight, [row[0] + drag, *row[1:]], lanes))
         return found
 
@@ -304,18 +306,18 @@ class Piece:
     def _bent(self) -> list[int]:
         """Motors of whose efforts friction takes a part."""
         goal = self._goal
-        return [i for i in range(len(goal.efforts)) if not is_known(goal.rubbing[i], 0.0)]
+        return [i for i in range(len(goal.efforts)) if not is_known(goal.per_newton[i], 0.0)]
 
     def _bent_effort(self, i: int, x: Row) -> tuple[Any, Row, list[Row]]:
         """An effort with friction, its slopes and second derivatives."""
         goal, (bx, by), free = self._goal, self._across[i], range(len(x))
-        row, rubbing = self._efforts[i], goal.rubbing[i]
+        row, per_newton = self._efforts[i], goal.per_newton[i]
         length, per_length, (cx, cy) = direction(at(bx, x), at(by, x))
-        effort = at(row, x) + goal.drag[i] + rubbing * length
-        slopes = [row[1 + m] + rubbing * (cx * bx[1 + m] + cy * by[1 + m]) for m in free]
+        effort = at(row, x) + goal.drag[i] + per_newton * length
+        slopes = [row[1 + m] + per_newton * (cx * bx[1 + m] + cy * by[1 + m]) for m in free]
         # The length bends only across its own direction.
         turns = [cx * by[1 + m] - cy * bx[1 + m] for m in free]
-        return effort, slopes, [[rubbing * per_length * (a * b) for b in turns] for a in turns]
+        return effort, slopes, [[per_newton * per_length * (a * b) for b in turns] for a in turns]
 
     @functools.cached_property
     def _quadratic(self) -> list[Row]:
@@ -334,7 +336,7 @@ class Piece:
         hessian = [list(row[1:]) for row in self._quadratic]
         for i in self._bent:
             effort, slopes, bends = self._bent_effort(i, x)
-            bent = select(effort * goal.rubbing[i], effort, 0.0) if convex else effort
+            bent = select(effort * goal.per_newton[i], effort, 0.0) if convex else effort
             for m in free:
                 part = goal.efforts[i] * (effort * slopes[m])
                 gradient[m] = gradient[m] + lane_sum(part, goal.lanes[i])

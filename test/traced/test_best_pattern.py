@@ -113,7 +113,7 @@ def test_a_minimum_that_a_face_undercuts_is_handed_over() -> None:
 
 @pytest.mark.parametrize('goal', GOALS)
 def test_few_steps_and_all_agree(goal: str) -> None:
-    """Where a few steps settle a row, following every piece to its end changes nothing."""
+    """Where a few steps settle a row, following every pattern to its end changes nothing."""
     mechanism = samples.mechanism('masticator')
     given, handed = wild_rows(goal)
     kind = mechanism.solver.distribution(goal, True)
