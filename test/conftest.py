@@ -18,7 +18,7 @@ COMPUTING = {
     'control': 'controllers ros2_control_block',
     'demo': 'checks link_motion message_definitions script',
     'drives': (
-        'command configuration emergency frames gate reference rotors scaling simulator_files '
+        'can_frames command configuration emergency gate reference rotors scaling simulator_files '
         'servo_step simulator_motor simulator_servo state_machine supervisor supervisor_commands '
         'supervisor_requests trend'
     ),

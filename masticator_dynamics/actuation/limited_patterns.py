@@ -48,7 +48,7 @@ class Problem(NamedTuple):
     # in the free efforts: 0 unless the goal leaves some of them open
 
 
-class Workspace(NamedTuple):
+class Scratch(NamedTuple):
     """Scratch memory of :func:`limit_efforts`; ``d`` counts the excess as well."""
 
     terms: FloatArray  # (rows, 1 + d) load cases combined for a pattern of signs
@@ -62,7 +62,7 @@ class Workspace(NamedTuple):
     small: FloatArray  # (2 d + 5, d + 2) of the quadratic program
 
 
-def workspace(problem: Problem) -> Workspace:
+def scratch(problem: Problem) -> Scratch:
     """Scratch memory for problems of the same sizes."""
     actuators, free, contacts, _ = (int(size) for size in problem.sizes)
     d, square = free + 1, free + 1 + contacts
@@ -71,7 +71,7 @@ def workspace(problem: Problem) -> Workspace:
         (len(problem.cases), 1 + free), (constraints, d), (constraints,), (constraints, 3),
         (square, square), (square, square + 1), (5, d), (2, d + 1), (2 * d + 5, d + 2),
     )  # fmt: skip
-    return Workspace(*(np.zeros(shape) for shape in shapes))
+    return Scratch(*(np.zeros(shape) for shape in shapes))
 
 
 @entry_point

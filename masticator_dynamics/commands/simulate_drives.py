@@ -15,7 +15,7 @@ from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.simulator.faults import NAMES
-from masticator_dynamics.drives.simulator.simulation import load_simulation
+from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pydantic
 
-from masticator_dynamics.drives.ranges import out_of_range
+from masticator_dynamics.drives.plausible_ranges import out_of_range
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.yaml_file import (

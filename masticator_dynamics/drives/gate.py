@@ -15,7 +15,7 @@ from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Goal, Setpoint
 from masticator_dynamics.drives.safety import FIRST_STEP, DriveGuard, Finding
-from masticator_dynamics.drives.status import BoolArray
+from masticator_dynamics.drives.status_words import BoolArray
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 

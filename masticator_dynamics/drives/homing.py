@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback
-from masticator_dynamics.drives.status import BoolArray, homed
+from masticator_dynamics.drives.status_words import BoolArray, homed
 from masticator_dynamics.engine.arrays import FloatArray
 
 _COUNTS, _LEAST = 2.0, 1e-3  # counts, or rad: how far from home a drive may be that has just homed

@@ -27,7 +27,7 @@ from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.receiver import BUS_ERRORS, Receiver
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.sdo import SdoChannel
-from masticator_dynamics.drives.status import is_powered
+from masticator_dynamics.drives.status_words import is_powered
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import AbsentError, DriveError
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal
-from masticator_dynamics.drives.status import (
+from masticator_dynamics.drives.status_words import (
     LOST_AFTER,
     BoolArray,
     faulted,

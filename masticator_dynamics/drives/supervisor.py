@@ -25,7 +25,13 @@ from masticator_dynamics.drives.latch import Latch
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import MOVING, Phase, Report
 from masticator_dynamics.drives.safety import DriveGuard, Finding
-from masticator_dynamics.drives.status import BoolArray, faulted, follows, in_operation, powered
+from masticator_dynamics.drives.status_words import (
+    BoolArray,
+    faulted,
+    follows,
+    in_operation,
+    powered,
+)
 from masticator_dynamics.drives.watches import Watches
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError

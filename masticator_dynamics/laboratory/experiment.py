@@ -31,7 +31,7 @@ from masticator_dynamics.laboratory.protocol import (
     load_protocol,
     plan,
 )
-from masticator_dynamics.laboratory.tables import Result
+from masticator_dynamics.laboratory.result_tables import Result
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.twin.study import StudySetting

@@ -17,16 +17,16 @@ import numpy as np
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table, write_text
-from masticator_dynamics.laboratory import recording, tables, texture
+from masticator_dynamics.laboratory import recording, result_tables, texture
 from masticator_dynamics.laboratory.experiment import Experiment
-from masticator_dynamics.laboratory.tables import Result, Table
+from masticator_dynamics.laboratory.result_tables import Result, Table
 
 REPORT = 'report.html'
 FILES = {
-    'strokes.csv': tables.strokes_table,
-    'mouthfuls.csv': tables.mouthfuls_table,
-    'conditions.csv': tables.conditions_table,
-    'effects.csv': tables.effects_table,
+    'strokes.csv': result_tables.strokes_table,
+    'mouthfuls.csv': result_tables.mouthfuls_table,
+    'conditions.csv': result_tables.conditions_table,
+    'effects.csv': result_tables.effects_table,
 }
 # Figures that the report shows, with their units and the factor to them from SI units.
 SHOWN = {
@@ -144,7 +144,7 @@ def _page(experiment: Experiment, results: Sequence[Result]) -> str:
 
 def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
     """Means and confidence intervals: conditions are columns."""
-    columns, rows = tables.conditions_table(results)
+    columns, rows = result_tables.conditions_table(results)
     count = columns.index('figure')
     names = list(dict.fromkeys(tuple(map(str, row[:count])) for row in rows))
     found = {(tuple(map(str, row[:count])), row[count]): row[count + 1 :] for row in rows}
@@ -168,7 +168,7 @@ def _interval(row: Sequence[Any] | None, scale: float) -> str:
 
 
 def _effects(results: Sequence[Result]) -> str:
-    columns, rows = tables.effects_table(results)
+    columns, rows = result_tables.effects_table(results)
     told = [row for row in rows if row[1] in SHOWN and math.isfinite(row[5])]
     if not told:
         return '<p>None can be told: no factor, or no repetitions that differ.</p>'
@@ -239,7 +239,7 @@ def _figures_figure(results: Sequence[Result]) -> Any:
     """Every mouthful a dot, the mean of each condition a line; one panel for each figure."""
     from matplotlib.figure import Figure
 
-    columns, rows = tables.mouthfuls_table(results)
+    columns, rows = result_tables.mouthfuls_table(results)
     start = columns.index('repetition')
     keys = [tuple(map(str, row[1:start])) for row in rows]
     names = sorted(set(keys))

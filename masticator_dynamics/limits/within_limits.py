@@ -15,7 +15,7 @@ from masticator_dynamics.actuation.limited_patterns import (
     Problem,
     least_excess,
     limit_efforts,
-    workspace,
+    scratch,
 )
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import LimitError
@@ -96,7 +96,7 @@ class _OneRow:
         self._evaluate(self._given)
         problem = self._problem()
         amounts = np.zeros(problem.cases.shape[1])
-        value, slope = limit_efforts(problem, workspace(problem), slack, amounts)
+        value, slope = limit_efforts(problem, scratch(problem), slack, amounts)
         if value < np.inf:
             self._report(amounts, slope)
         return bool(value < np.inf)
@@ -111,7 +111,7 @@ class _OneRow:
         accelerations = slice(2 * freedoms, 3 * freedoms)
         problem = self._problem_with_accelerations(asked, accelerations)
         amounts = np.zeros(problem.cases.shape[1])
-        value, _ = limit_efforts(problem, workspace(problem), 0.0, amounts)
+        value, _ = limit_efforts(problem, scratch(problem), 0.0, amounts)
         if not value < np.inf:
             return False
         free = int(problem.sizes[1]) - freedoms
@@ -136,7 +136,7 @@ class _OneRow:
         self._evaluate(self._given)
         problem = self._problem()
         amounts = np.zeros(problem.cases.shape[1])
-        excess = least_excess(problem, workspace(problem), amounts)
+        excess = least_excess(problem, scratch(problem), amounts)
         if not excess < np.inf:
             return f'no efforts keep the limits at {pose}'
         self._report(amounts, 0.0)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.simulator.simulation import load_simulation
+from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.errors import MasticatorError

@@ -28,8 +28,8 @@ from masticator_dynamics.drives.following import Following
 from masticator_dynamics.drives.safety import DriveGuard
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.axes import Axes
-from masticator_dynamics.drives.simulator.servo import Control, Servo
-from masticator_dynamics.drives.simulator.simulation import Simulation
+from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
+from masticator_dynamics.drives.simulator.simulation_file import Simulation
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
@@ -273,7 +273,7 @@ def _servos(
     for servo in servos:
         servo.position_gain, servo.velocity_gain = gains.position, gains.velocity
         servo.period = 1.0 / drives.cycle_rate
-        servo.control = Control.POSITION
+        servo.control = ServoTask.POSITION
     return axes, servos
 
 

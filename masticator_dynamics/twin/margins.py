@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from masticator_dynamics.drives.configuration import Gains
-from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
+from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.twin.forward_dynamics import ForwardDynamics

@@ -19,7 +19,7 @@ from masticator_dynamics.drives.configuration import (
     load_drives,
 )
 from masticator_dynamics.drives.rotors import with_rotors
-from masticator_dynamics.drives.simulator.simulation import Simulation, load_simulation
+from masticator_dynamics.drives.simulator.simulation_file import Simulation, load_simulation
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism

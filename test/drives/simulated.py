@@ -9,8 +9,8 @@ import numpy as np
 from masticator_dynamics.drives.configuration import Drive, Drives
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.plant import FreeMotors
-from masticator_dynamics.drives.simulator.servo import Control
-from masticator_dynamics.drives.simulator.simulation import SimulatedDrive, Simulation
+from masticator_dynamics.drives.simulator.servo import ServoTask
+from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive, Simulation
 
 MOTOR = {
     'rated_torque': 0.1, 'peak_torque': 0.3, 'gear_ratio': 5.0, 'efficiency': 1.0,
@@ -83,7 +83,7 @@ class Axis:
 
     def drive_with(self, demand):
         """A step with a demanded torque of the motor, N m, which no setting clips."""
-        self.servo.control, self.servo.max_torque = Control.TORQUE, math.inf
+        self.servo.control, self.servo.max_torque = ServoTask.TORQUE, math.inf
         self.servo.target_torque = 1000.0 * demand / self._rated
         self._axes.advance()
 

@@ -8,7 +8,7 @@ import pytest
 from drives.simulated import drives, simulation
 from masticator_dynamics.drives.simulator import servo_step
 from masticator_dynamics.drives.simulator.axes import Axes
-from masticator_dynamics.drives.simulator.servo import Control
+from masticator_dynamics.drives.simulator.servo import ServoTask
 
 COUNT = 5  # fills no group of lanes
 
@@ -20,7 +20,7 @@ def test_all_servos_at_once_are_each_for_itself(seed):
     for step in range(400):
         for servo in axes.servos.values():
             if step % 40 == 0:
-                servo.control = rng.choice(list(Control))
+                servo.control = rng.choice(list(ServoTask))
                 servo.max_rate, servo.deceleration = 10.0 ** rng.uniform(3.0, 6.0, 2)
                 servo.following_window = 10.0 ** rng.uniform(1.0, 4.0)
                 servo.torque_offset, servo.target_torque = rng.normal(0.0, 300.0, 2)

@@ -11,7 +11,7 @@ import scipy.integrate
 from drives.simulated import MOTOR, SIMULATED, Axis, drives, simulation
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.plant import FreeMotors
-from masticator_dynamics.drives.simulator.servo import Control
+from masticator_dynamics.drives.simulator.servo import ServoTask
 from masticator_dynamics.errors import InputError
 
 RATIO = MOTOR['gear_ratio']
@@ -27,7 +27,7 @@ def test_gains_are_those_of_a_spring_and_a_damper_at_the_joint():
     axis = Axis(motor=FINE, step=5e-6)
     servo = axis.servo
     servo.period, servo.position_gain, servo.velocity_gain = 0.01, 3.0, 0.02
-    servo.control = Control.POSITION
+    servo.control = ServoTask.POSITION
     goal = 0.1
     servo.command(goal * 64 * COUNTS)
 
@@ -60,7 +60,7 @@ def test_torque_offset_carries_a_load_that_the_position_gain_would_yield_to():
     yielding, carried = Axis(load=0.3, motor=FINE), Axis(load=0.3, motor=FINE)
     carried.servo.torque_offset = 1000.0 * 0.3 / RATIO / MOTOR['rated_torque']
     for axis in (yielding, carried):
-        axis.servo.control = Control.POSITION
+        axis.servo.control = ServoTask.POSITION
         axis.follow(0.5)
     assert yielding.position == pytest.approx(-0.3 / 3.0, rel=1e-3)
     assert carried.position == pytest.approx(0.0, abs=2e-3)
@@ -69,7 +69,7 @@ def test_torque_offset_carries_a_load_that_the_position_gain_would_yield_to():
 
 def test_torque_mode_adds_target_and_offset():
     axis = Axis(inertia=1.0)
-    axis.servo.control = Control.TORQUE
+    axis.servo.control = ServoTask.TORQUE
     axis.servo.target_torque, axis.servo.torque_offset = 500.0, 250.0
     axis.follow(0.05)
     assert axis.effort == pytest.approx(0.75 * MOTOR['rated_torque'] * RATIO)
@@ -86,7 +86,7 @@ def test_no_voltage_is_no_torque():
 def test_max_torque_limits_and_says_so():
     axis = Axis(inertia=1.0)
     servo = axis.servo
-    servo.control, servo.target_torque, servo.max_torque = Control.TORQUE, 500.0, 200.0
+    servo.control, servo.target_torque, servo.max_torque = ServoTask.TORQUE, 500.0, 200.0
     axis.follow(0.05)
     assert servo.torque == pytest.approx(200.0)
     assert servo.limited
@@ -105,7 +105,7 @@ def demands(axis, duration):
 
 def test_targets_are_interpolated_and_a_late_one_is_bridged():
     axis = Axis(inertia=10.0)
-    axis.servo.period, axis.servo.control = 0.002, Control.POSITION
+    axis.servo.period, axis.servo.control = 0.002, ServoTask.POSITION
     for target in (40.0, 80.0):
         axis.servo.command(target)
         steps = demands(axis, 0.002)
@@ -118,7 +118,7 @@ def test_targets_are_interpolated_and_a_late_one_is_bridged():
 
 def test_demand_returns_to_the_last_target():
     axis = Axis(inertia=10.0)
-    axis.servo.period, axis.servo.control = 0.002, Control.POSITION
+    axis.servo.period, axis.servo.control = 0.002, ServoTask.POSITION
     axis.servo.command(40.0)
     found = demands(axis, 0.010)
     assert found[7] == pytest.approx(80.0)  # bridging a whole period
@@ -128,7 +128,7 @@ def test_demand_returns_to_the_last_target():
 def test_targets_keep_to_range_and_rate():
     axis = Axis(inertia=10.0)
     servo = axis.servo
-    servo.period, servo.control = 0.002, Control.POSITION
+    servo.period, servo.control = 0.002, ServoTask.POSITION
     servo.highest, servo.max_rate = 30.0, 5000.0
     servo.command(1000.0)
     found = demands(axis, 0.05)
@@ -144,7 +144,7 @@ def test_stop_takes_velocity_over_deceleration_and_then_holds():
     axis.follow(0.01)
     scale = COUNTS * 64
     servo.deceleration = 200.0 * scale
-    servo.control = Control.STOP
+    servo.control = ServoTask.STOP
     start = servo.position / scale
     axis.follow(0.049)
     assert not servo.stopped
@@ -158,7 +158,7 @@ def test_stop_takes_velocity_over_deceleration_and_then_holds():
 def test_following_error_has_a_window_and_a_time():
     axis = Axis(inertia=10.0)
     servo = axis.servo
-    servo.period, servo.control = 0.001, Control.POSITION
+    servo.period, servo.control = 0.001, ServoTask.POSITION
     servo.following_window, servo.following_time = 100.0, 0.01
     servo.command(90.0)
     axis.follow(0.1)
@@ -183,7 +183,7 @@ def test_a_stuck_encoder_shows_the_same_for_ever():
 
 def test_referencing_moves_numbers_and_not_the_motor():
     axis = Axis(encoder_offset=500)
-    axis.servo.control = Control.POSITION
+    axis.servo.control = ServoTask.POSITION
     axis.follow(0.1)
     axis.servo.reference(-20)
     axis.follow(0.1)
@@ -196,7 +196,7 @@ def test_referencing_moves_numbers_and_not_the_motor():
 def test_efforts_reach_the_plants_joints_by_name():
     plant = FreeMotors(('crank_2', 'crank_1'), np.array([1e-3, 1e-3]), 0.0005)
     axes = Axes(drives(), simulation(), plant)
-    axes.servos['crank_1'].control = Control.TORQUE
+    axes.servos['crank_1'].control = ServoTask.TORQUE
     axes.servos['crank_1'].target_torque = 100.0
     for _ in range(10):
         axes.advance()

@@ -13,7 +13,7 @@ from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics.drives.cycle import Emergency, Goal
 from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.state_machine import State
-from masticator_dynamics.drives.status import LOST_AFTER, all_heard
+from masticator_dynamics.drives.status_words import LOST_AFTER, all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
 
 NAN = float('nan')

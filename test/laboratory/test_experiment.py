@@ -20,7 +20,7 @@ from masticator_dynamics.laboratory.experiment import Experiment
 from masticator_dynamics.laboratory.mouthful import motion_path, opening_angle
 from masticator_dynamics.laboratory.protocol import Motion, Rest, load_protocol, plan
 from masticator_dynamics.laboratory.report import FILES, write_report
-from masticator_dynamics.laboratory.tables import summary
+from masticator_dynamics.laboratory.result_tables import summary
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 

@@ -14,8 +14,8 @@ import pytest
 from masticator_dynamics.drives.configuration import Drives, Gains, MotorFriction
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.plant import FreeMotors
-from masticator_dynamics.drives.simulator.servo import Control
-from masticator_dynamics.drives.simulator.simulation import Simulation
+from masticator_dynamics.drives.simulator.servo import ServoTask
+from masticator_dynamics.drives.simulator.simulation_file import Simulation
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.twin import control_chain as chain
 from masticator_dynamics.twin import margins, study
@@ -168,7 +168,7 @@ def swings(setting: study.StudySetting, position: float, velocity: float, inerti
     plant = FreeMotors(joints, np.full(len(joints), inertia), simulation.step)
     axes = Axes(drives, simulation, plant)
     servo = axes.servos['crank_1']
-    servo.control = Control.POSITION
+    servo.control = ServoTask.POSITION
     servo.position_gain, servo.velocity_gain = position, velocity
     servo.command(servo.position + 1e-6 / math.tau * 4.8 * 2**40)
     speeds = []

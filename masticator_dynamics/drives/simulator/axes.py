@@ -10,7 +10,7 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator import servo_step
 from masticator_dynamics.drives.simulator.plant import FreeMotors, Plant
 from masticator_dynamics.drives.simulator.servo import Servo
-from masticator_dynamics.drives.simulator.simulation import Simulation
+from masticator_dynamics.drives.simulator.simulation_file import Simulation
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.traced.kernels import address

@@ -10,7 +10,7 @@ from masticator_dynamics.drives.objects import Control as Bit
 from masticator_dynamics.drives.state_machine import State
 
 
-class Command(enum.Enum):
+class ControlCommand(enum.Enum):
     """What bits 0 to 3 of the control word ask for."""
 
     DISABLE_VOLTAGE = 0
@@ -22,32 +22,32 @@ class Command(enum.Enum):
 
 # Number of the transition in the standard's figure, by state and command.
 ASKED = {
-    (State.SWITCH_ON_DISABLED, Command.SHUTDOWN): 2,
-    (State.READY_TO_SWITCH_ON, Command.SWITCH_ON): 3,
-    (State.READY_TO_SWITCH_ON, Command.ENABLE_OPERATION): 3,  # and then 4
-    (State.READY_TO_SWITCH_ON, Command.QUICK_STOP): 7,
-    (State.READY_TO_SWITCH_ON, Command.DISABLE_VOLTAGE): 7,
-    (State.SWITCHED_ON, Command.ENABLE_OPERATION): 4,
-    (State.SWITCHED_ON, Command.SHUTDOWN): 6,
-    (State.SWITCHED_ON, Command.QUICK_STOP): 10,
-    (State.SWITCHED_ON, Command.DISABLE_VOLTAGE): 10,
-    (State.OPERATION_ENABLED, Command.SWITCH_ON): 5,
-    (State.OPERATION_ENABLED, Command.SHUTDOWN): 8,
-    (State.OPERATION_ENABLED, Command.DISABLE_VOLTAGE): 9,
-    (State.OPERATION_ENABLED, Command.QUICK_STOP): 11,
-    (State.QUICK_STOP_ACTIVE, Command.DISABLE_VOLTAGE): 12,
-    (State.QUICK_STOP_ACTIVE, Command.ENABLE_OPERATION): 16,
+    (State.SWITCH_ON_DISABLED, ControlCommand.SHUTDOWN): 2,
+    (State.READY_TO_SWITCH_ON, ControlCommand.SWITCH_ON): 3,
+    (State.READY_TO_SWITCH_ON, ControlCommand.ENABLE_OPERATION): 3,  # and then 4
+    (State.READY_TO_SWITCH_ON, ControlCommand.QUICK_STOP): 7,
+    (State.READY_TO_SWITCH_ON, ControlCommand.DISABLE_VOLTAGE): 7,
+    (State.SWITCHED_ON, ControlCommand.ENABLE_OPERATION): 4,
+    (State.SWITCHED_ON, ControlCommand.SHUTDOWN): 6,
+    (State.SWITCHED_ON, ControlCommand.QUICK_STOP): 10,
+    (State.SWITCHED_ON, ControlCommand.DISABLE_VOLTAGE): 10,
+    (State.OPERATION_ENABLED, ControlCommand.SWITCH_ON): 5,
+    (State.OPERATION_ENABLED, ControlCommand.SHUTDOWN): 8,
+    (State.OPERATION_ENABLED, ControlCommand.DISABLE_VOLTAGE): 9,
+    (State.OPERATION_ENABLED, ControlCommand.QUICK_STOP): 11,
+    (State.QUICK_STOP_ACTIVE, ControlCommand.DISABLE_VOLTAGE): 12,
+    (State.QUICK_STOP_ACTIVE, ControlCommand.ENABLE_OPERATION): 16,
 }
 
 
-def command_of(word: int) -> Command:
+def command_of(word: int) -> ControlCommand:
     """What a control word asks for, fault reset apart."""
     if not word & Bit.ENABLE_VOLTAGE:
-        return Command.DISABLE_VOLTAGE
+        return ControlCommand.DISABLE_VOLTAGE
     if not word & Bit.QUICK_STOP:
-        return Command.QUICK_STOP
+        return ControlCommand.QUICK_STOP
     if not word & Bit.SWITCH_ON:
-        return Command.SHUTDOWN
+        return ControlCommand.SHUTDOWN
     if not word & Bit.ENABLE_OPERATION:
-        return Command.SWITCH_ON
-    return Command.ENABLE_OPERATION
+        return ControlCommand.SWITCH_ON
+    return ControlCommand.ENABLE_OPERATION

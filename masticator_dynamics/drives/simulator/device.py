@@ -9,10 +9,10 @@ from collections.abc import Callable
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.objects import Control as Bit
 from masticator_dynamics.drives.objects import Mode, Object, Status
-from masticator_dynamics.drives.simulator.commands import ASKED, Command, command_of
+from masticator_dynamics.drives.simulator.commands import ASKED, ControlCommand, command_of
 from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary
-from masticator_dynamics.drives.simulator.errors import ErrorLog
-from masticator_dynamics.drives.simulator.servo import Control, Servo
+from masticator_dynamics.drives.simulator.error_log import ErrorLog
+from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
 from masticator_dynamics.drives.state_machine import TRANSITIONS, State
 
 FOLLOWING_ERROR, TOO_HOT = 0x8611, 0x4310
@@ -23,8 +23,8 @@ _SEVERE = (0x2, 0x3, 0x5, 0x7)
 
 
 _CONTROLS = {
-    Mode.CYCLIC_SYNCHRONOUS_POSITION: Control.POSITION,
-    Mode.CYCLIC_SYNCHRONOUS_TORQUE: Control.TORQUE,
+    Mode.CYCLIC_SYNCHRONOUS_POSITION: ServoTask.POSITION,
+    Mode.CYCLIC_SYNCHRONOUS_TORQUE: ServoTask.TORQUE,
 }
 
 
@@ -74,7 +74,7 @@ class Device:
         self._after: int | None = None  # transition that waits for standstill
         self.mode = 0
         self.homed: bool | None = None
-        self._servo.control = Control.OFF
+        self._servo.control = ServoTask.OFF
         self._go(1)
 
     def control(self, word: int) -> None:
@@ -107,7 +107,7 @@ class Device:
         servo = self._servo
         if self._temperature() > self._limit:
             self.fault(TOO_HOT)
-        if servo.control is Control.OFF:
+        if servo.control is ServoTask.OFF:
             return
         if servo.following_failed:
             self.fault(FOLLOWING_ERROR)
@@ -121,7 +121,7 @@ class Device:
             return
         option = self._code(names.FAULT_OPTION, 2)
         self.state = State.FAULT_REACTION_ACTIVE
-        if self._servo.control is Control.OFF or option == 0 or code >> 12 in _SEVERE:
+        if self._servo.control is ServoTask.OFF or option == 0 or code >> 12 in _SEVERE:
             self._go(14)
         else:
             self._slow_down(14, quickly=option == 2)
@@ -136,7 +136,7 @@ class Device:
             return
         self._errors.signal(code)
         if option in (2, 3) and self.state not in (State.FAULT, State.FAULT_REACTION_ACTIVE):
-            self._ask(Command.DISABLE_VOLTAGE if option == 2 else Command.QUICK_STOP)
+            self._ask(ControlCommand.DISABLE_VOLTAGE if option == 2 else ControlCommand.QUICK_STOP)
 
     def regain_connection(self, code: int) -> None:
         """An error of communication is over; one that led to a fault stays until it is reset."""
@@ -150,7 +150,7 @@ class Device:
         word = state.value[1] | Status.VOLTAGE_ENABLED.value | Status.REMOTE.value
         if self._temperature() > self._limit - _WARNING:
             word |= Status.WARNING.value
-        if servo.control is not Control.OFF and servo.limited:
+        if servo.control is not ServoTask.OFF and servo.limited:
             word |= Status.INTERNAL_LIMIT.value
         if self.mode == Mode.HOMING:
             word |= Status.TARGET_REACHED.value
@@ -159,7 +159,7 @@ class Device:
                 word |= bit.value
         elif servo.stopped:
             word |= Status.TARGET_REACHED.value
-        elif servo.control in (Control.POSITION, Control.TORQUE):
+        elif servo.control in (ServoTask.POSITION, ServoTask.TORQUE):
             word |= Status.FOLLOWS_COMMAND.value
             if servo.following_failing:
                 word |= Status.FOLLOWING_ERROR.value
@@ -168,9 +168,9 @@ class Device:
     def _code(self, option: Object, otherwise: int) -> int:
         return self._objects.get(option.index, option.subindex, otherwise)
 
-    def _ask(self, command: Command) -> None:
+    def _ask(self, command: ControlCommand) -> None:
         number = ASKED.get((self.state, command))
-        if command is Command.ENABLE_OPERATION and self.state is State.OPERATION_ENABLED:
+        if command is ControlCommand.ENABLE_OPERATION and self.state is State.OPERATION_ENABLED:
             self._after = None
             self._operate()
         elif number in (5, 8):
@@ -184,7 +184,7 @@ class Device:
         elif number == 16:
             if self._option >= 5:
                 self._go(16)
-        elif number == 3 and command is Command.ENABLE_OPERATION:
+        elif number == 3 and command is ControlCommand.ENABLE_OPERATION:
             self._go(3)
             self._go(4)
         elif number is not None:
@@ -204,7 +204,7 @@ class Device:
         elif self.state is State.OPERATION_ENABLED:
             self._operate()
         else:
-            self._servo.control = Control.OFF
+            self._servo.control = ServoTask.OFF
 
     def _operate(self) -> None:
         """What operation enabled means in this mode."""
@@ -222,7 +222,7 @@ class Device:
         self._after = after
         entry = names.QUICK_STOP_DECELERATION.index if quickly else _PROFILE_DECELERATION
         self._servo.deceleration = float(self._objects.get(entry, 0, 1_000_000))
-        self._servo.control = Control.STOP
+        self._servo.control = ServoTask.STOP
 
     def _acknowledge(self) -> None:
         if self._temperature() > self._limit:

@@ -57,7 +57,7 @@ NOT_NOW, NO_DATA = 0x08000022, 0x08000024
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class DictionaryEntry:
     """What the EDS says of an object."""
 
     name: str
@@ -94,7 +94,7 @@ class ObjectDictionary:
 
     Parameters
     ----------
-    entries : dict of Entry
+    entries : dict of DictionaryEntry
         By (index, subindex).
 
     Attributes
@@ -107,7 +107,7 @@ class ObjectDictionary:
         Take a value before it is stored; may raise :class:`AbortError`.
     """
 
-    def __init__(self, entries: dict[Key, Entry]):
+    def __init__(self, entries: dict[Key, DictionaryEntry]):
         self.entries = entries
         self.values: dict[Key, Value] = {key: entry.default for key, entry in entries.items()}
         self.readers: dict[Key, Callable[[], Value]] = {}
@@ -133,7 +133,7 @@ class ObjectDictionary:
         assert isinstance(value, int)
         return value
 
-    def find(self, key: Key) -> Entry:
+    def find(self, key: Key) -> DictionaryEntry:
         """An object's description.
 
         Raises
@@ -186,7 +186,7 @@ class ObjectDictionary:
         self.values[key] = value
 
 
-def load_eds(path: pathlib.Path, node_id: int) -> dict[Key, Entry]:
+def load_eds(path: pathlib.Path, node_id: int) -> dict[Key, DictionaryEntry]:
     """Read an EDS file.
 
     Raises
@@ -219,7 +219,7 @@ def load_eds(path: pathlib.Path, node_id: int) -> dict[Key, Entry]:
     return entries
 
 
-def _entry(section: configparser.SectionProxy, node_id: int) -> Entry:
+def _entry(section: configparser.SectionProxy, node_id: int) -> DictionaryEntry:
     data_type = int(section['DataType'], 0)
     if data_type not in FORMATS:
         raise ValueError(f'data type {section["DataType"]} is not supported')
@@ -229,7 +229,7 @@ def _entry(section: configparser.SectionProxy, node_id: int) -> Entry:
         return _number(text, data_type, node_id) if text else None
 
     text = section.get('DefaultValue', '').strip()
-    return Entry(
+    return DictionaryEntry(
         name=section.get('ParameterName', ''),
         data_type=data_type,
         access=section.get('AccessType', 'rw').strip().lower(),

@@ -26,7 +26,7 @@ import math
 from typing import Any
 
 from masticator_dynamics.drives import configuration
-from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
+from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 from masticator_dynamics.traced.functions import exponential, hyperbolic_tangent, whole_below
 from masticator_dynamics.traced.numbers import absolute, greater, lesser, sign_of
 

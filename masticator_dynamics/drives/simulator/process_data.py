@@ -10,7 +10,7 @@ from collections.abc import Callable
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.simulator.device import Device
 from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary, Value, key_of
-from masticator_dynamics.drives.simulator.errors import ErrorLog
+from masticator_dynamics.drives.simulator.error_log import ErrorLog
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.pdo import Pdo
 

@@ -20,7 +20,7 @@ from masticator_dynamics.drives.simulator.dictionary import (
     key_of,
 )
 from masticator_dynamics.drives.simulator.servo import Servo
-from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
+from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 
 _NONE = 0xFFFFFFFF  # a limit that is none
 _POSITION_DEMAND, _ENCODER = 0x6062, 0x608F

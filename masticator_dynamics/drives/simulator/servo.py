@@ -3,7 +3,7 @@
 """A servo drive's loops, from set points in the units of the bus to the joint's effort.
 
 Positions are counts of the motor's encoder, torques per mille of the motor's rated torque. What
-the drive is told to do is in :class:`Control`; when it is told so is the slave's business.
+the drive is told to do is in :class:`ServoTask`; when it is told so is the slave's business.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import types
 
 from masticator_dynamics.drives import configuration
 from masticator_dynamics.drives.simulator import motor, servo_step
-from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
+from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 
 
-class Control(enum.Enum):
+class ServoTask(enum.Enum):
     """What the power stage is used for."""
 
     OFF = 'no voltage'
@@ -27,10 +27,10 @@ class Control(enum.Enum):
 
 
 _CODES = {
-    Control.OFF: servo_step.OFF,
-    Control.TORQUE: servo_step.TORQUE,
-    Control.POSITION: servo_step.POSITION,
-    Control.STOP: servo_step.STOP,
+    ServoTask.OFF: servo_step.OFF,
+    ServoTask.TORQUE: servo_step.TORQUE,
+    ServoTask.POSITION: servo_step.POSITION,
+    ServoTask.STOP: servo_step.STOP,
 }
 
 
@@ -137,21 +137,21 @@ class Servo:
         self.lowest, self.highest, self.max_rate = -math.inf, math.inf, math.inf
         self.position = motor.encoder(types.SimpleNamespace(**made_of), position)
         self.temperature = ambient
-        self._control = Control.OFF
+        self._control = ServoTask.OFF
         self._rest()
 
     @property
-    def control(self) -> Control:
+    def control(self) -> ServoTask:
         """What the power stage is used for."""
         return self._control
 
     @control.setter
-    def control(self, control: Control) -> None:
+    def control(self, control: ServoTask) -> None:
         if control is self._control:
             return
         self._control, self._code = control, _CODES[control]
         self._rest()
-        if control is Control.STOP:
+        if control is ServoTask.STOP:
             self._demand_rate = self._covered = self.velocity
 
     @property
@@ -192,7 +192,7 @@ class Servo:
     @property
     def stopped(self) -> bool:
         """Whether the velocity demanded by STOP has come down to zero."""
-        return self._control is Control.STOP and self._demand_rate == 0.0
+        return self._control is ServoTask.STOP and self._demand_rate == 0.0
 
     def command(self, target: float) -> None:
         """Go to a position, counts, within one period."""

@@ -22,7 +22,7 @@ from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.dictionary import load_eds
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.plant import Plant
-from masticator_dynamics.drives.simulator.simulation import Simulation
+from masticator_dynamics.drives.simulator.simulation_file import Simulation
 from masticator_dynamics.drives.simulator.slave import Handler, Slave
 from masticator_dynamics.drives.timing import Longest
 from masticator_dynamics.errors import DriveError, InputError

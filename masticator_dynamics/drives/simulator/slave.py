@@ -14,19 +14,19 @@ from masticator_dynamics.drives.simulator.device import Device
 from masticator_dynamics.drives.simulator.dictionary import (
     BAD_VALUE,
     AbortError,
-    Entry,
+    DictionaryEntry,
     Key,
     ObjectDictionary,
     Value,
 )
-from masticator_dynamics.drives.simulator.errors import ErrorLog
+from masticator_dynamics.drives.simulator.error_log import ErrorLog
 from masticator_dynamics.drives.simulator.heartbeat import Heartbeats
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.pdo import Pdo
 from masticator_dynamics.drives.simulator.process_data import ProcessData
-from masticator_dynamics.drives.simulator.sdo import SdoServer
-from masticator_dynamics.drives.simulator.servo import Control, Servo
-from masticator_dynamics.drives.simulator.simulation import SimulatedDrive
+from masticator_dynamics.drives.simulator.sdo_server import SdoServer
+from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
+from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 
 HEARTBEAT_LOST, BUS_OFF, NMT_STOPPED = 0x8130, 0x8140, 0x8100
 _SYNC_COB_ID = (0x1005, 0)
@@ -46,7 +46,7 @@ class Slave:
     ----------
     drive : Drive
     simulated : SimulatedDrive
-    entries : dict of Entry
+    entries : dict of DictionaryEntry
         Of the EDS.
     servo : Servo
     link : Link
@@ -66,7 +66,7 @@ class Slave:
         self,
         drive: Drive,
         simulated: SimulatedDrive,
-        entries: dict[Key, Entry],
+        entries: dict[Key, DictionaryEntry],
         servo: Servo,
         link: Link,
         rerouted: Callable[[], None],
@@ -172,7 +172,7 @@ class Slave:
 
     def _leave_operation(self) -> None:
         """React as to a lost connection, unless there is no torque anyway."""
-        if self.servo.control is not Control.OFF:
+        if self.servo.control is not ServoTask.OFF:
             self.device.lose_connection(NMT_STOPPED)
 
     def _reset(self, last: int) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from masticator_dynamics.drives.status import LOST_AFTER
+from masticator_dynamics.drives.status_words import LOST_AFTER
 
 if TYPE_CHECKING:
     from masticator_dynamics.drives.configuration import Drives

@@ -17,7 +17,7 @@ from std_msgs.msg import Bool
 
 from masticator_dynamics.drives.command import CommandReader, NotFiniteError
 from masticator_dynamics.drives.cycle import Feedback
-from masticator_dynamics.drives.status import all_heard
+from masticator_dynamics.drives.status_words import all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError

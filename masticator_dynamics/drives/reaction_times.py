@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.escalation import step_time
-from masticator_dynamics.drives.status import LOST_AFTER
+from masticator_dynamics.drives.status_words import LOST_AFTER
 
 # Cycles from when a fault can be known of to when status words tell of the reaction: one until the
 # next SYNC, one until drives take over the control word, one until they tell, and the part of one
