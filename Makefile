@@ -69,16 +69,23 @@ $(INTERFACES): $(wildcard masticator_interfaces/* masticator_interfaces/*/*) | $
 demo: setup ## the main job, end to end, with no robot
 	@$(BIN)/masticator demo
 
-# Tests with processes live by the clock: they run one after another, with nothing beside them.
-# All others only compute: they share the processors, first. 5: no test of that kind was chosen.
+WAITING ?= 3
+# First tests that only compute, which share the processors; then those that mostly wait, some at a
+# time; then those by the clock, one after another. 5: no test of that kind was chosen.
 test: setup ## all tests; PYTEST='-k closure' adds flags
-	@run=($(BIN)/python -m pytest --timeout=600 --durations=10 --rerun-show-tracebacks)
-	computing=0 clock=0
-	"$${run[@]}" -m 'not clock' --numprocesses auto --dist loadfile $(PYTEST) || computing=$$?
-	"$${run[@]}" -m clock $(PYTEST) || clock=$$?
-	if [[ $$computing == 5 ]]; then exit $$clock; fi
-	if [[ $$clock == 5 ]]; then exit $$computing; fi
-	exit $$((computing ? computing : clock))
+	@status=5
+	phase() {
+	    local code=0
+	    $(BIN)/python -m pytest --timeout=600 --durations=10 --rerun-show-tracebacks "$$@" || code=$$?
+	    case $$code,$$status in
+	        5,*) ;;
+	        *,0 | *,5) status=$$code ;;
+	    esac
+	}
+	phase -m 'not waiting and not clock' --numprocesses auto --dist loadfile $(PYTEST)
+	phase -m waiting --numprocesses $(WAITING) --dist loadfile $(PYTEST)
+	phase -m clock $(PYTEST)
+	exit $$status
 
 docs: setup ## the documentation as a site, in docs/_build
 	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build

@@ -15,26 +15,41 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 CLOCK = {'control', 'demo', 'drives', 'fuzz', 'nodes'}  # folders of tests with processes
 # Files in them that only compute.
 COMPUTING = {
-    'control': 'controllers ros2_control_block',
+    'control': 'controllers ros2_control_block simulated_bus',
     'demo': 'checks link_motion message_definitions script',
     'drives': (
-        'can_frames command configuration emergency gate reference rotors scaling simulator_files '
-        'servo_step simulator_motor simulator_servo state_machine supervisor supervisor_commands '
+        'can_frames command configuration emergency gate reference rotors scaling '
+        'simulator_canopen simulator_cia402 simulator_faults simulator_files servo_step '
+        'simulator_motor simulator_servo state_machine supervisor supervisor_commands '
         'supervisor_requests trend'
     ),
     'nodes': (
-        'added_effort cycle cycle_limits estimator_set executed_motion joint_state_input '
-        'trajectory_cdr'
+        'added_effort cycle cycle_limits estimator_set executed_motion goal_watch '
+        'joint_state_input launch rejections robot_launch security_policy trajectory_cdr '
+        'wire_message'
+    ),
+}
+# Files in them that wait more than they work and bear neighbours.
+WAITING = {
+    'demo': 'processes',
+    'drives': 'can_bus escalation network sdo simulator_process simulator_real_time watches',
+    'fuzz': 'fuzz',
+    'nodes': (
+        'completion_and_coupling cycle_scheduler drive_requests dynamics_bad_input dynamics_limits '
+        'dynamics_process dynamics_topics dynamics_trajectories guard inertia_estimator '
+        'newest_first node_processes ros2_control start_and_end status_reporter trajectory_action'
     ),
 }
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests that need the computer for themselves."""
+    """Mark the tests that need the computer for themselves, and those that may have neighbours."""
     for item in items:
         folder, *_ = item.path.relative_to(pathlib.Path(__file__).parent).parts
-        computes = item.path.stem.removeprefix('test_') in COMPUTING.get(folder, '').split()
-        if folder in CLOCK and not computes:
+        file = item.path.stem.removeprefix('test_')
+        if file in WAITING.get(folder, '').split():
+            item.add_marker(pytest.mark.waiting)
+        elif folder in CLOCK and file not in COMPUTING.get(folder, '').split():
             item.add_marker(pytest.mark.clock)
 
 

@@ -11,9 +11,11 @@ import sys
 import threading
 import time
 
+import can
 import numpy as np
 import yaml
 
+from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.cycle import Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
@@ -73,6 +75,22 @@ class Robot:
         self._process.stdin.flush()
         answer = self._lines.get(timeout=PATIENCE)
         assert answer.startswith('ok'), answer
+
+    def restart(self):
+        """Nothing is wrong, and all drives are as after power-on."""
+        self.inject('clear all')
+        with open_bus(load_drives(self.file).bus) as bus:
+            reset_node = can.Message(arbitration_id=0, is_extended_id=False, data=b'\x81\x00')
+            bus.send(reset_node)
+            booted = {0x700 + node: b'\x00' for node in range(1, 7)}.items()
+            heard = set()
+
+            def all_booted():
+                if message := bus.recv(0.1):
+                    heard.add((message.arbitration_id, bytes(message.data)))
+                return booted <= heard
+
+            wait_for(all_booted, 'drives to boot')
 
     def end(self):
         self._process.terminate()

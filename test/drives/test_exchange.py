@@ -25,11 +25,17 @@ def make(tmp_path, port, **changes):
     return Robot(tmp_path, content(port) | changes)
 
 
-@pytest.fixture
-def robot(tmp_path, free_port):
-    robot = make(tmp_path, free_port)
+@pytest.fixture(scope='module')
+def running(tmp_path_factory, module_port):
+    robot = make(tmp_path_factory.mktemp('exchange'), module_port)
     yield robot
     robot.end()
+
+
+@pytest.fixture
+def robot(running):
+    running.restart()
+    return running
 
 
 def longest_run(kept):

@@ -29,11 +29,17 @@ pytestmark = by_the_clock
 EDS = share_directory() / 'config' / 'cia402_servo.eds'
 
 
-@pytest.fixture
-def robot(tmp_path, free_port):
-    robot = Robot(tmp_path, content(free_port))
+@pytest.fixture(scope='module')
+def running(tmp_path_factory, module_port):
+    robot = Robot(tmp_path_factory.mktemp('network'), content(module_port))
     yield robot
     robot.end()
+
+
+@pytest.fixture
+def robot(running):
+    running.restart()
+    return running
 
 
 def altered(robot, change):
