@@ -40,11 +40,16 @@ class JawForces:
         known, total = self.oracle._coupler_loads(self.axis, pins_ddot, joints_ddot)
         self.pin_known = total - known
         self.arms = joints - platform.pose[:3]
-        self.needed = rss._mandible_load(platform) - wrench + rss._resultant(self.arms, known)
+        needed = rss._mandible_load(platform) - wrench + rss._resultant(self.arms, known)
         count = 2 if name == 'masticator' else 0
         points, self.slip, _ = (part[:count] for part in platform.point(rss.CONDYLES))
         self.condyle_arms = points - platform.pose[:3]
-        self.axial_map = -rss._wrench_columns(self.arms, self.axis)
+        axial_map = -rss._wrench_columns(self.arms, self.axis)
+        units = np.eye(3 * count).reshape(3 * count, count, 3)
+        carried = [rss._resultant(self.condyle_arms, unit) for unit in units]
+        # Forces along the couplers: without contact forces, and by each component of these.
+        self.axial = np.linalg.solve(axial_map, needed)
+        self.axial_by_contact = np.linalg.solve(axial_map, np.reshape(carried, (3 * count, 6)).T)
 
     def contact_friction(self, multipliers: Array) -> Array:
         """Force (2, 3) of the sockets on the mandible against its slip."""
@@ -60,8 +65,7 @@ class JawForces:
         if rubbing is None:
             rubbing = self.contact_friction(multipliers)
         forces = np.outer(multipliers, rss.CONTACT_NORMAL) + rubbing
-        load = self.needed - rss._resultant(self.condyle_arms, forces)
-        axial = np.linalg.solve(self.axial_map, load)
+        axial = self.axial - self.axial_by_contact @ forces.ravel()
         return self.pin_known - axial[:, None] * self.axis
 
     def joint_friction(self, pin_force: Array) -> Array:

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from by_the_clock import by_the_clock
 
+from demo.perfect_run import perfect_record
+from masticator_dynamics import Mechanism
 from masticator_dynamics.demo import run, run_demo, session
 from masticator_dynamics.demo.checks import TIMING
 from masticator_dynamics.demo.mcap_file import read_mcap
-from masticator_dynamics.demo.record import read_record
+from masticator_dynamics.demo.script import script_for
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.tables import read_table
 
@@ -131,14 +133,22 @@ def test_node_that_does_not_listen(tmp_path, capsys, monkeypatch):
 
 
 def test_failed_check_is_named_and_results_stay(tmp_path, capsys, monkeypatch):
-    def tampered(*arguments):
-        record = read_record(*arguments)
-        state = dataclasses.replace(record.state, effort=record.state.effort * 1.1)
-        return dataclasses.replace(record, state=state, effort=record.effort * 1.1)
+    """Of a record as a faultless node leaves it, but for its efforts."""
+    mechanism = Mechanism.load('masticator')
+    record = perfect_record(mechanism, script_for(mechanism, None, 1))
+    state = dataclasses.replace(record.state, effort=record.state.effort * 1.1)
+    tampered = dataclasses.replace(record, state=state, effort=record.effort * 1.1)
 
-    monkeypatch.setattr(run, 'read_record', tampered)
+    def recorded(work, *_):
+        for name in ('run.mcap', 'node.log'):
+            (work / name).touch()
+
+    monkeypatch.setattr(run, 'record_session', recorded)
+    monkeypatch.setattr(run, 'read_record', lambda *_: tampered)
+    monkeypatch.setattr(run, 'load_run', lambda *_: None)
+    monkeypatch.setattr(run, 'page_of', lambda runs: ('', len(runs)))
     output = tmp_path / 'results'
-    assert run_demo(output, strokes=1, rate=RATE) == 1
+    assert run_demo(output, strokes=1) == 1
     shown = capsys.readouterr()
     # Forces of the sockets follow from the torques that were recorded.
     failed = 'torques as expected, contact forces as expected, energy balance'

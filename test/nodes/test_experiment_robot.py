@@ -36,23 +36,23 @@ PATIENCE = 240.0  # s
 LATE = {'PDOs missing', 'time-out', 'heartbeat'}  # what a computer that is held up makes of drives
 
 
-@pytest.fixture
-def robot(ros_domain, tmp_path, monkeypatch):
+@pytest.fixture(scope='module')
+def robot(ros_domain, tmp_path_factory):
     """Dynamics, drives and twin at rates that a busy computer keeps."""
-    monkeypatch.setattr(processes, '_START', 480.0)  # s; a cold cache compiles
     if not has_multicast():
         pytest.skip('no multicast route')
     mechanism = Mechanism(with_rotors('masticator', load_drives('drives.yaml')))
-    work = tmp_path / 'nodes'
-    work.mkdir()
+    work = tmp_path_factory.mktemp('nodes')
     content = yaml.safe_load(find_file('drives.yaml').read_text(encoding='utf-8'))
     content['heartbeat']['timeout'] = content['command_timeout'] = 0.5  # s
     file = work / 'patient.yaml'
     file.write_text(yaml.safe_dump(content), encoding='utf-8')
     loop = ClosedLoop(rate=50.0, commands=100.0, drives=str(file))
     try:
-        with running_nodes(work, dict(os.environ), 'robot', mechanism, loop):
-            yield mechanism
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(processes, '_START', 480.0)  # s; a cold cache compiles
+            with running_nodes(work, dict(os.environ), 'robot', mechanism, loop):
+                yield mechanism
     finally:
         print(logs(work, ('robot',)))
 
