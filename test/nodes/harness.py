@@ -108,8 +108,14 @@ class NodeProcess:
 
     def wait_until_ready(self):
         """Wait until the node says that it is active."""
+
+        def is_ready():
+            ended = self.process.poll() is not None
+            assert self.log(READY[self.name]) or not ended, f'it has ended: {self.lines}'
+            return self.log(READY[self.name])
+
         try:
-            self.wait_for_line(READY[self.name], patience=START)
+            wait_for(is_ready, f'{self.name} ready', START)
         except AssertionError:
             self.process.kill()
             raise

@@ -30,10 +30,12 @@ ALL = 'crank_1, crank_2, crank_3, crank_4, crank_5, crank_6'
 
 def test_drives_that_are_switched_on_late_are_waited_for(ros_domain, tmp_path):
     file = write_drives(tmp_path)
-    node = NodeProcess('servo_drives', wait=False, namespace='late', drives=file)
+    node = NodeProcess(
+        'servo_drives', wait=False, namespace='late', drives=file, wait_for_drives=120.0
+    )
     drives = None
     try:
-        (line,) = node.wait_for_line('waiting up to 10 s: crank_1', START)
+        (line,) = node.wait_for_line('waiting up to 120 s: crank_1', START)
         assert 'do not answer on bus udp_multicast' in line
         drives = SimulatedDrives(file)
         node.wait_until_ready()
