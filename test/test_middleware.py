@@ -10,9 +10,10 @@ from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.ros import middleware
 
 CONFIG = share_directory() / 'config'
-EVERYWHERE = {middleware.PROFILES: str(CONFIG / 'fastdds.xml')}
+EVERYWHERE = {middleware.PROFILES: str(CONFIG / 'fastdds.xml'), middleware.HEEDED: '1'}
 HERE = {
     middleware.PROFILES: str(CONFIG / 'fastdds_localhost.xml'),
+    middleware.HEEDED: '1',
     middleware.RANGE: 'SYSTEM_DEFAULT',
 }
 
@@ -43,3 +44,19 @@ def test_profiles_name_udp_and_nothing_else(name: str) -> None:
     participant = root.find('.//d:participant', spaces)
     assert participant.get('is_default_profile') == 'true'
     assert participant.findtext('.//d:useBuiltinTransports', namespaces=spaces) == 'false'
+
+
+@pytest.mark.parametrize('name', ['fastdds.xml', 'fastdds_localhost.xml'])
+def test_profiles_say_what_the_middleware_then_leaves_to_them(name: str) -> None:
+    """Fast DDS's own defaults are others: discovery would fail at 5000 bytes, data be shared."""
+    spaces = {'d': 'http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles'}
+    root = ElementTree.parse(CONFIG / name).getroot()
+    for kind in ('reader', 'writer'):
+        end = root.find(f'.//d:data_{kind}', spaces)
+        assert end.get('is_default_profile') == 'true'
+        assert end.findtext('d:historyMemoryPolicy', namespaces=spaces) == 'DYNAMIC'
+        assert end.findtext('.//d:data_sharing/d:kind', namespaces=spaces) == 'OFF'
+        builtin = root.findtext(f'.//d:builtin/d:{kind}HistoryMemoryPolicy', namespaces=spaces)
+        assert builtin == 'PREALLOCATED_WITH_REALLOC'
+    mode = root.findtext('.//d:data_writer//d:publishMode/d:kind', namespaces=spaces)
+    assert mode == 'SYNCHRONOUS'

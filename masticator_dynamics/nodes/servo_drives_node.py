@@ -12,6 +12,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
 from masticator_dynamics.nodes.common.parameters import Autostart, Declaration, MechanismName
+from masticator_dynamics.ros.pieces import refuse_pieces
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +106,14 @@ def create(node: ManagedNode, settings: ServoDrivesSettings) -> Runtime:
 
 def main() -> int:
     """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('servo_drives', ServoDrivesSettings, create))
+    return process.run(_node)
+
+
+def _node() -> ManagedNode:
+    node = ManagedNode('servo_drives', ServoDrivesSettings, create)
+    if not refuse_pieces():
+        node.get_logger().warning('large messages are not kept away: each may delay a cycle')
+    return node
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the middleware with which a new listener does not hold up those that publish."""
+"""Settings of the middleware: no listener holds up those that publish, and memory comes back."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from masticator_dynamics.files.share import share_directory
 
 PROFILES = 'FASTRTPS_DEFAULT_PROFILES_FILE'  # Jazzy's Fast DDS 2.14 knows no other name
+HEEDED = 'RMW_FASTRTPS_USE_QOS_FROM_XML'  # what profiles say of memory counts, too
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _OURS = ('', 'rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp')
 
@@ -33,10 +34,11 @@ def settings(environment: Mapping[str, str]) -> dict[str, str]:
     config = share_directory() / 'config'
     deprecated = environment.get('ROS_LOCALHOST_ONLY', '') == '1'
     if not deprecated and environment.get(RANGE, '').upper() != 'LOCALHOST':
-        return {PROFILES: str(config / 'fastdds.xml')}
+        return {PROFILES: str(config / 'fastdds.xml'), HEEDED: '1'}
     if environment.get('ROS_STATIC_PEERS'):
         return {}
-    local = {PROFILES: str(config / 'fastdds_localhost.xml'), RANGE: 'SYSTEM_DEFAULT'}
+    local = {PROFILES: str(config / 'fastdds_localhost.xml'), HEEDED: '1'}
+    local[RANGE] = 'SYSTEM_DEFAULT'
     return local | ({'ROS_LOCALHOST_ONLY': '0'} if deprecated else {})
 
 

@@ -41,7 +41,7 @@ def _files(minutes, seed, folder, counts, findings):
 
 
 def _wire(minutes, seed, folder, nodes, counts, findings, notes):
-    from fuzz.robot import ALL, LATE, Robot
+    from fuzz.robot import ALL, KINDS, LATE, Robot
     from fuzz.wire import Wire
 
     rng = np.random.default_rng([seed, 1])
@@ -64,17 +64,20 @@ def _wire(minutes, seed, folder, nodes, counts, findings, notes):
                     break
             else:
                 if robot.memory is at_start:  # what the first of every kind takes is no loss
-                    robot.memory = robot.resident()
+                    robot.memory = robot.taken()
         after = robot.lateness()
         notes.append(f'latest cycle {1e3 * after:.1f} ms, without fuzz {1e3 * before:.1f} ms')
         if after > LATE + before:
             notes.append(f'TOO LATE by more than {1e3 * LATE:.0f} ms (on a busy computer: others)')
         time.sleep(_AFTERWARDS)
-        memory = robot.resident()
+        memory = robot.taken()
         notes += [
-            f'memory {n}: {at_start[n]:.0f} MB, '
-            f'{robot.memory[n]:.0f} after a round, {m:.0f} at the end'
-            for n, m in memory.items()
+            f'{kind} memory of {name}: {first:.0f} MB, {then:.0f} after a round, '
+            f'{last:.0f} at the end'
+            for name in memory
+            for kind, first, then, last in zip(
+                KINDS, at_start[name], robot.memory[name], memory[name], strict=True
+            )
         ]
         findings += [] if findings else robot.grown()
     finally:

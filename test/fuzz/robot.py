@@ -19,6 +19,7 @@ ALL = ('dynamics', 'servo_drives', 'joint_state_completion', 'inertia_estimator'
        'inertia_coupling', 'frame_path')  # fmt: skip
 LATE = 20e-3  # s
 GROWTH = 1.2  # of the memory before
+KINDS = ('resident', 'private')
 _TO_DRIVE = struct.Struct('<Hih')  # control word, position, torque
 
 
@@ -46,15 +47,11 @@ class Robot:
         self.efforts = self.peer.record(Float64MultiArray, 'feedforward_effort')
         self.measured = self.peer.record(JointState, 'servo_drives/state')
         wait_for(lambda: self.efforts and self.measured, 'efforts and states')
-        self.memory = self.resident()
+        self.memory = self.taken()
 
-    def resident(self):
-        """Resident memory of each process, MB."""
-        pattern = re.compile(r'Rss: +(\d+) kB')
-        return {
-            name: sum(map(int, pattern.findall(smaps(process.process.pid)))) / 1024.0
-            for name, process in self.alive()
-        }
+    def taken(self):
+        """Resident and private memory of each process, MB."""
+        return {name: memory(process.process.pid) for name, process in self.alive()}
 
     def alive(self):
         return [(n, p) for n, p in self.processes.items() if p.process.poll() is None]
@@ -113,11 +110,12 @@ class Robot:
 
     def grown(self):
         """Processes whose memory has not come back."""
-        now = self.resident()
+        now = self.taken()
         return [
-            f'memory of {name}: {now[name]:.0f} MB after {before:.0f} MB'
-            for name, before in self.memory.items()
-            if name in now and now[name] > GROWTH * before
+            f'{kind} memory of {name}: {later:.0f} MB after {before:.0f} MB'
+            for name in now
+            for kind, later, before in zip(KINDS, now[name], self.memory[name], strict=True)
+            if later > GROWTH * before
         ]
 
     def close(self):
@@ -128,8 +126,13 @@ class Robot:
         return [f'node {name} ended with {code}' for name, code in codes.items() if code]
 
 
-def smaps(pid):
-    return pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text(encoding='ascii')
+def memory(pid):
+    """Resident and private memory of a process, MB: the latter is shared with nobody."""
+    text = pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text(encoding='ascii')
+    return tuple(
+        sum(map(int, re.findall(rf'^{what}: +(\d+) kB', text, re.MULTILINE))) / 1024.0
+        for what in ('Rss', r'Private_\w+')
+    )
 
 
 def take_all(messages):

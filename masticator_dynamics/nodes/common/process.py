@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ctypes
 import os
 import signal
 import sys
@@ -25,6 +27,8 @@ from masticator_dynamics.ros import middleware
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STUCK = 2.0  # s; a compiler lets no signal through for longer
 _SIGNAL_POLL = 0.1  # s; Python sees a signal only between two waits of the executor
+_MMAP_THRESHOLD = -3  # of mallopt(3)
+_LARGE = 262_144  # bytes
 
 
 class _Termination:
@@ -88,6 +92,7 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
     try:
         termination.release()
         middleware.prepare()
+        _return_large_blocks()
         rclpy.init(
             args=None if arguments is None else list(arguments),
             signal_handler_options=SignalHandlerOptions.NO,
@@ -116,6 +121,15 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
         rclpy.utilities.try_shutdown()
         termination.end()
     return code
+
+
+def _return_large_blocks() -> None:
+    """Have the C library give what large messages took back to the system.
+
+    By itself it keeps up to 64 MB of it, from when a block of 32 MB has been freed.
+    """
+    with contextlib.suppress(AttributeError):  # another C library than GNU's
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
 def leave(code: int) -> NoReturn:

@@ -1,0 +1,46 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What messages on ``servo_drives/command`` cost the cycle's thread, in a process of its own.
+
+A line for each look that found something: CPU time of the thread, s, and how many messages so far
+were accepted, refused, and not converted for their size.
+"""
+
+import time
+import types
+
+import rclpy
+
+from masticator_dynamics.nodes.common.guard import Guard
+from masticator_dynamics.nodes.servo_drives.drive_topics import CommandInput
+from masticator_dynamics.ros import middleware
+from masticator_dynamics.ros.pieces import refuse_pieces
+
+CRANKS = tuple(f'crank_{k}' for k in range(1, 7))
+
+
+def main():
+    middleware.prepare()
+    rclpy.init()
+    node = rclpy.create_node('servo_drives')
+    node.guard = Guard(node)
+    supervisor = types.SimpleNamespace(joints=CRANKS, submit=id, not_finite=int, emergency_stop=int)
+    command = CommandInput(node, supervisor, 'position')
+    assert refuse_pieces() > 0
+    node.get_logger().info('as every node does before it works')
+    print('ready', flush=True)
+    before = None
+    while True:
+        begin = time.thread_time()
+        command.poll()
+        taken = time.thread_time() - begin
+        rejections = command.rejections
+        counts = rejections.accepted, rejections.rejected, node.guard.unreadable.rejected
+        if counts != before:
+            print(taken, *counts, flush=True)
+        before = counts
+        time.sleep(0.002)
+
+
+if __name__ == '__main__':
+    main()

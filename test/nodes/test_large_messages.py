@@ -1,0 +1,135 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of any size cost the drives' cycle little, and what they took comes back."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from rclpy.serialization import serialize_message  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+
+from nodes.command_costs import CRANKS  # noqa: E402
+from nodes.harness import ROOT, NodeProcess, Peer, wait_for  # noqa: E402
+
+TIMES = 4.0  # what a right command takes of the cycle's thread; the largest that is read: twice
+SIZES = (1_000, 7_000, 20_000, 60_000)  # bytes; one datagram each
+LARGE = (108_000, 1_000_000, 10_000_000)  # bytes
+GOOD = serialize_message(JointState(name=list(CRANKS), position=[0.0] * 6))
+
+
+def of_names(size):
+    """A message that is right, and tedious to convert."""
+    return serialize_message(JointState(name=['x'] * ((size - len(GOOD)) // 8)))
+
+
+class Costs:
+    """Lines of `nodes.command_costs`, and a publisher."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', 'nodes.command_costs'], cwd=ROOT / 'test',
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        self.lines = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.peer = Peer('servo_drives')
+        self.publisher = self.peer.node.create_publisher(JointState, 'servo_drives/command', 10)
+        wait_for(lambda: 'ready' in self.lines, 'a reader')
+        wait_for(self.publisher.get_subscription_count, 'a subscription')
+        self.send(GOOD)  # the first fills caches
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.strip())
+
+    def counts(self):
+        return [int(part) for part in self.lines[-1].split()[1:]]
+
+    def send(self, content):
+        """Publish until it is heard of; CPU time of the look that took it, s."""
+        before = len(self.lines)
+
+        def heard():
+            self.publisher.publish(content)  # best effort: it may get lost
+            time.sleep(0.05)
+            return self.lines[before:]
+
+        return max(float(line.split()[0]) for line in wait_for(heard, 'a look'))
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        self.process.stdout.close()
+        self.peer.close()
+
+
+@pytest.fixture(name='costs')
+def fixture_costs(ros_domain):
+    costs = Costs()
+    yield costs
+    costs.close()
+
+
+@pytest.mark.parametrize('size', SIZES)
+def test_a_message_takes_little_of_the_cycle(costs, size):
+    """The least of several: caches of a busy computer are cold now and then."""
+    right = min(costs.send(GOOD) for _ in range(10))
+    assert min(costs.send(of_names(size)) for _ in range(10)) < TIMES * right
+    assert sum(costs.counts()[1:]) >= 10
+
+
+def test_what_comes_in_pieces_is_not_even_fetched(costs):
+    for size in LARGE:
+        for content in (of_names(size), GOOD + bytes(size)):
+            for _ in range(5):
+                costs.publisher.publish(content)
+                time.sleep(0.02)
+        accepted = costs.counts()[0]
+        costs.send(GOOD)
+        assert costs.counts()[0] > accepted
+        assert costs.counts()[1:] == [0, 0]
+
+
+def private(pid):
+    """Memory of a process that it shares with nobody, MB."""
+    text = pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text(encoding='ascii')
+    return sum(map(int, re.findall(r'Private_\w+: +(\d+) kB', text))) / 1024.0
+
+
+def test_memory_returns_after_a_storm(ros_domain):
+    """By default the middleware keeps 40 MB of it."""
+    process = NodeProcess('joint_state_completion')
+    peer = Peer('joint_state_completion')
+    try:
+        publisher = peer.node.create_publisher(JointState, 'joint_states_in', 10)
+        wait_for(publisher.get_subscription_count, 'a subscription')
+
+        def refused():
+            publisher.publish(GOOD + bytes(LARGE[0]))
+            time.sleep(0.05)
+            status = peer.status('messages')
+            return status and status[2]['unreadable'] != '0'
+
+        wait_for(refused, 'a refusal')
+        time.sleep(1.0)
+        before = private(process.process.pid)
+        for k in range(400):
+            publisher.publish(GOOD + bytes(LARGE[2 if k % 20 == 0 else 0]))
+            time.sleep(0.01)
+        wait_for(lambda: int(peer.status('messages')[2]['unreadable']) > 50, 'refusals')
+        time.sleep(2.0)
+        after = private(process.process.pid)
+    finally:
+        peer.close()
+        assert process.end() == 0
+    assert after < 1.2 * before, (before, after)

@@ -1,0 +1,100 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Under SROS 2 with strategy Enforce, who has no keys can neither enable nor free the robot.
+
+Needs a Fast DDS that was built with security, and `ros2 security` to make the keys: Ubuntu's ROS 2
+Jazzy has both, the wheels of PyPI neither.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('can', reason='python-can is not installed')
+
+from masticator_dynamics.files.share import share_directory  # noqa: E402
+from masticator_dynamics.nodes.security_policy import ENCLAVES, FILE  # noqa: E402
+from nodes.drives_harness import (  # noqa: E402
+    POWERED,
+    BusTrace,
+    SimulatedDrives,
+    has_multicast,
+    write_drives,
+)
+from nodes.harness import ROOT, NodeProcess  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+)
+TRIES = 1000
+
+
+def secured(keystore, enclave):
+    """Environment of a participant with the keys of an enclave."""
+    return {
+        'ROS_SECURITY_KEYSTORE': str(keystore),
+        'ROS_SECURITY_ENABLE': 'true',
+        'ROS_SECURITY_STRATEGY': 'Enforce',
+        'ROS_SECURITY_ENCLAVE_OVERRIDE': f'{ENCLAVES}/{enclave}',
+    }
+
+
+def asked(count, environment):
+    """How many of so many requests a process with such an environment had answered."""
+    done = subprocess.run(
+        [sys.executable, '-m', 'nodes.stranger', str(count)],
+        cwd=ROOT / 'test', env=os.environ | environment, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return int(done.stdout)
+
+
+@pytest.fixture(name='keystore')
+def fixture_keystore(ros_domain, tmp_path):
+    """Keys for all enclaves of the policy that ships; a skip that says what is missing."""
+    start = 'import rclpy; rclpy.init(); rclpy.create_node("probe")'
+    folder = tmp_path / 'keystore'
+    (folder / 'enclaves' / ENCLAVES.strip('/') / 'operator').mkdir(parents=True)
+    probe = subprocess.run(
+        [sys.executable, '-c', start],
+        env=os.environ | secured(folder, 'operator'), capture_output=True, text=True,
+    )  # fmt: skip
+    assert probe.returncode, 'a participant without keys was let in by strategy Enforce'
+    if 'security libraries' in probe.stderr:
+        pytest.skip('this Fast DDS was built without security')
+    if not shutil.which('ros2'):
+        pytest.skip('there is no `ros2 security` to make keys with')
+    shutil.rmtree(folder)
+    policy = str(share_directory() / FILE)
+    for command in (
+        ['create_keystore', folder],
+        ['generate_artifacts', '-k', folder, '-p', policy],
+    ):
+        subprocess.run(['ros2', 'security', *map(str, command)], check=True)
+    return folder
+
+
+@pytest.mark.timeout(1200)
+def test_who_has_no_keys_cannot_enable_or_free_the_robot(keystore, tmp_path, monkeypatch):
+    file = write_drives(tmp_path, absolute=True)
+    simulator, trace = SimulatedDrives(file), BusTrace(file)
+    with monkeypatch.context() as patch:
+        for name, value in secured(keystore, 'servo_drives').items():
+            patch.setenv(name, value)
+        node = NodeProcess('servo_drives', drives=file)
+    try:
+        assert asked(TRIES, {}) == 0
+        assert not [
+            (number, state)
+            for number in range(1, 7)
+            for _, state in trace.states(0.0, number)
+            if state in POWERED
+        ]
+        assert asked(1, secured(keystore, 'operator')) == 1  # who has them can
+    finally:
+        assert node.end() == 0
+        trace.close()
+        simulator.end()
