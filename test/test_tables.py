@@ -201,3 +201,13 @@ def test_a_folder_without_permission_is_refused_early(
     monkeypatch.setattr(os, 'access', lambda path, mode: False)
     with pytest.raises(InputError, match='no permission in'):
         tables.check_writable(str(tmp_path / 'a.csv'))
+
+
+def test_a_message_about_columns_is_short_whatever_the_file() -> None:
+    """Of a file with 200 000 columns it was one line of 1.3 MB."""
+    many = ','.join(f'c{k}' for k in range(200_000))
+    with pytest.raises(InputError, match=r'c28, c29 and 199970 more$') as refused:
+        table(f'{many}\n{many}\n').numbers(['time'])
+    assert len(str(refused.value)) < 300
+    with pytest.raises(InputError, match=r'there are: x{60}…, y$'):
+        table(f'{"x" * 100_000},y\n1,1\n').numbers(['time'])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -224,7 +225,7 @@ def find_file(path: str | pathlib.Path, beside: pathlib.Path | None = None) -> p
     given = pathlib.Path(path)
     shipped = share_directory() / 'config' / given
     candidates = [given, *([beside.parent / given] if beside else []), shipped]
-    return next((file for file in candidates if file.is_file()), given)
+    return next((file for file in candidates if os.path.isfile(file)), given)  # of any name
 
 
 def _check(path: str | pathlib.Path, drives: Drives) -> None:

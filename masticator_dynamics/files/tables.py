@@ -24,6 +24,7 @@ from masticator_dynamics.files.text_file import read_bytes
 
 STANDARD_STREAM = '-'
 _LARGEST = 1_000_000_000  # bytes; some million rows
+_NAMED, _LONGEST = 30, 60  # names in a message, and characters of one
 
 
 class Table:
@@ -86,7 +87,7 @@ class Table:
         missing = [name for name in names if name not in self.columns]
         if missing:
             raise InputError(
-                f'{self.source}: missing {_listed(missing)}; there are: {", ".join(self.columns)}'
+                f'{self.source}: missing {_listed(missing)}; there are: {_some(self.columns)}'
             )
         return np.column_stack([self._column(name) for name in names])
 
@@ -309,7 +310,15 @@ def _is_blank(cells: Sequence[str]) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return f'column{"s" if len(names) > 1 else ""} {", ".join(names)}'
+    return f'column{"s" if len(names) > 1 else ""} {_some(names)}'
+
+
+def _some(names: Sequence[str]) -> str:
+    """Names from a file that may be anything: not more of them than a line can bear."""
+    some = ', '.join(
+        name if len(name) < _LONGEST else f'{name[:_LONGEST]}…' for name in names[:_NAMED]
+    )
+    return some if len(names) <= _NAMED else f'{some} and {len(names) - _NAMED} more'
 
 
 def _shown(cell: str) -> str:

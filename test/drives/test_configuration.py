@@ -270,3 +270,8 @@ def test_a_file_of_before_the_gate_has_its_limits(written):
     plain = dict(drives.drives['crank_1'].limits)
     del plain['acceleration']
     assert type(drives.drives['crank_1'].limits)(**plain).acceleration == 2000.0
+
+
+def test_a_name_that_no_file_can_have_is_refused_as_others_are():
+    with pytest.raises(DescriptionError, match='File name too long'):
+        load_drives('x' * 300)
