@@ -82,7 +82,7 @@ test: setup ## all tests; PYTEST='-k closure' adds flags
 	        *,0 | *,5) status=$$code ;;
 	    esac
 	}
-	phase -m 'not waiting and not clock' --numprocesses auto --dist loadfile $(PYTEST)
+	phase -m computing --numprocesses auto --dist loadfile $(PYTEST)
 	phase -m waiting --numprocesses $(WAITING) --dist loadfile $(PYTEST)
 	phase -m clock $(PYTEST)
 	exit $$status

@@ -1,12 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for all tests: which live by the clock; the same property tests in every run."""
+"""What holds for all tests: the phase of each file; the same property tests in every run."""
 
 import pathlib
 import signal
 
 import hypothesis
-import pytest
 
 # A shell that runs tests in the background has them ignore Ctrl-C, and their processes with them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -32,25 +31,41 @@ COMPUTING = {
 # Files in them that wait more than they work and bear neighbours.
 WAITING = {
     'demo': 'processes',
-    'drives': 'can_bus escalation network sdo simulator_process simulator_real_time watches',
+    'drives': ('can_bus escalation network sdo simulator_process simulator_real_time watches'),
     'fuzz': 'fuzz',
     'nodes': (
         'completion_and_coupling cycle_scheduler drive_requests dynamics_bad_input dynamics_limits '
-        'dynamics_process dynamics_topics dynamics_trajectories guard inertia_estimator '
-        'newest_first node_processes ros2_control start_and_end status_reporter trajectory_action'
+        'dynamics_process dynamics_topics dynamics_trajectories guard '
+        'inertia_estimator newest_first node_processes ros2_control '
+        'start_and_end status_reporter trajectory_action'
     ),
 }
 
 
+PHASES = 'computing', 'waiting', 'clock'
+
+
+def phase(path):
+    """When a test file has its turn in `make test`."""
+    folder, *_ = path.relative_to(pathlib.Path(__file__).parent).parts
+    file = path.stem.removeprefix('test_')
+    if file in WAITING.get(folder, '').split():
+        return 'waiting'
+    computes = folder not in CLOCK or file in COMPUTING.get(folder, '').split()
+    return 'computing' if computes else 'clock'
+
+
+def pytest_ignore_collect(collection_path, config):
+    """What is not in the phase asked for need not be imported, which takes some seconds."""
+    asked = config.option.markexpr
+    is_test = collection_path.suffix == '.py' and collection_path.name.startswith('test_')
+    return True if is_test and asked in PHASES and phase(collection_path) != asked else None
+
+
 def pytest_collection_modifyitems(items):
-    """Mark the tests that need the computer for themselves, and those that may have neighbours."""
+    """Mark all tests of a file by its phase."""
     for item in items:
-        folder, *_ = item.path.relative_to(pathlib.Path(__file__).parent).parts
-        file = item.path.stem.removeprefix('test_')
-        if file in WAITING.get(folder, '').split():
-            item.add_marker(pytest.mark.waiting)
-        elif folder in CLOCK and file not in COMPUTING.get(folder, '').split():
-            item.add_marker(pytest.mark.clock)
+        item.add_marker(phase(item.path))
 
 
 hypothesis.settings.register_profile(
