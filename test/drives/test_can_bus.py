@@ -86,10 +86,49 @@ def test_packets_for_one_machine_alone_are_no_frames(multicast):
         assert seen == [0x182, 0x183]
 
 
-def test_frames_do_not_leave_the_machine(multicast):
-    with open_bus(multicast) as bus:
-        sender = bus._sender
-        assert sender.getsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL) == 0
+def test_a_flood_of_what_is_no_frame_holds_nobody_up(multicast):
+    """Who waits without end for a frame has a say from time to time."""
+    with open_bus(multicast) as here:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+            for _ in range(120):
+                stranger.sendto(b'garbage', (multicast.channel, multicast.port))
+        assert here.recv(None) is None
+        assert 0 < here.ignored < 120
+
+
+def test_frames_of_other_drives_are_left_out_on_demand(multicast):
+    with open_bus(multicast) as here, open_bus(multicast) as there:
+        here.set_filters([{'can_id': 0x182, 'can_mask': 0x7FF}])
+        send(there, 0x181, b'')
+        send(there, 0x182, b'\x02')
+        assert receive(here, 0x182) == b'\x02'
+        assert here.ignored == 0
+
+
+def test_a_bus_that_is_closed_while_somebody_waits(multicast):
+    bus = open_bus(multicast)
+    bus.shutdown()
+    with pytest.raises(can.CanOperationError, match='failed to receive'):
+        bus.recv(PATIENCE)
+    with pytest.raises(can.CanOperationError, match='failed to send'):
+        send(bus, 1, b'')
+
+
+@pytest.mark.parametrize(
+    ('channel', 'level', 'option'),
+    [
+        ('239.74.163.2', socket.IPPROTO_IP, socket.IP_MULTICAST_TTL),
+        ('ff15::4a:a302', socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS),
+    ],
+)
+def test_frames_do_not_leave_the_machine(free_port, channel, level, option):
+    try:
+        bus = open_bus(Bus(interface='udp_multicast', channel=channel, port=free_port))
+    except DriveError as error:
+        pytest.skip(f'this machine has no IPv6: {error}')
+    with bus:
+        assert bus._sender.getsockopt(level, option) == 0
 
 
 @pytest.mark.parametrize('channel', ['can0', '127.0.0.1', ''])
@@ -114,6 +153,13 @@ def test_no_multicast_route():
     last = ended.stderr.splitlines()[-1]
     assert 'DriveError: bus udp_multicast 239.74.163.2 port 43113: no route for multicast' in last
     assert 'ip route add' in last
+
+
+def test_a_port_that_somebody_has_for_himself(free_port):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(('239.74.163.2', free_port))
+        with pytest.raises(DriveError, match=f'port {free_port}: cannot be opened: .*in use'):
+            open_bus(Bus(interface='udp_multicast', channel='239.74.163.2', port=free_port))
 
 
 def test_no_can_device():

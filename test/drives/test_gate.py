@@ -17,7 +17,8 @@ from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.gate import Gate
 from masticator_dynamics.forward_kinematics import ActuatedFit
 
 COUNT = int(os.environ.get('GATE_COMMANDS', '10000'))
@@ -259,6 +260,18 @@ def test_positions_that_overflow_make_no_velocity_in_mode_effort(mechanism):
         bench.send(array(1, sign * 1e308, 0.0), effort=np.zeros(6))
     assert bench.drives.setpoint.goal is Goal.STOPPED
     assert bench.report.text.startswith('crank_1: setpoint velocity')
+
+
+def test_efforts_that_come_without_velocity_are_held_to_their_limits(mechanism):
+    """The position loop alone overcomes friction then: no velocity is asked of anybody."""
+    guard = Bench(mechanism, mode='effort').supervisor.guard
+    gate, home = Gate(DRIVES, guard, mechanism), mechanism.home.position
+    gate.begin(home)
+    gate.locate(home)
+    for share, refused in ((0.5, []), (1.5, ['crank_2'])):
+        setpoint = Setpoint(Goal.ENABLED, home, array(2, share * guard.effort[1], 0.0))
+        found = gate.refuse(setpoint, 1e9, commanded=True, joins=True)
+        assert [one.drive for one in found] == refused
 
 
 def test_where_no_drive_is_redundant_any_positions_close_the_loops():

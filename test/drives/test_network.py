@@ -248,6 +248,19 @@ def test_object_that_only_the_eds_has(other_robot):
         assert network.nmt_states == [NmtState.OPERATIONAL] * 6
 
 
+def test_a_drive_without_a_thermometer_of_the_known_kind(other_robot):
+    robot = other_robot(lambda text: re.sub(r'\[2002\][^[]*', '', text))
+    with connected(robot) as network:
+        assert math.isnan(network.temperature(5))
+        assert network.temperature(4) == pytest.approx(25.0, abs=0.2)
+
+
+def test_nothing_is_asked_of_drives_that_are_not_connected(robot):
+    network = DriveNetwork(load_drives(robot.file), robot.file)
+    with pytest.raises(DriveError, match='is not connected'), network.receiving_by_caller():
+        pass
+
+
 def test_mode_that_is_not_supported(other_robot):
     only_position = r'\1DefaultValue=0x000000A0'
     robot = other_robot(
