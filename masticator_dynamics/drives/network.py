@@ -338,6 +338,8 @@ class DriveNetwork:
             node = canopen.RemoteNode(drive.node_id, self._dictionaries[index])
             network.add_node(node)
             self._channels[name] = SdoChannel(name, node)
+            # canopen's own listener keeps all of them for ever, and raises for short ones.
+            network.unsubscribe(objects.EMERGENCY_COB + drive.node_id)
             network.subscribe(objects.EMERGENCY_COB + drive.node_id, self._emergency_listener(name))
             network.subscribe(
                 objects.HEARTBEAT_COB + drive.node_id, self._heartbeat_listener(index)
@@ -345,7 +347,9 @@ class DriveNetwork:
 
     def _emergency_listener(self, name: str) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:
-            code, register = int.from_bytes(data[:2], 'little'), data[2]
+            if len(data) < 2:  # does not say what the matter is
+                return
+            code, register = int.from_bytes(data[:2], 'little'), (*data, 0)[2]
             self.emergencies.append(Emergency(name, code, register, emergency.words(code)))
 
         return take

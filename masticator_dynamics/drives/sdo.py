@@ -15,6 +15,7 @@ from masticator_dynamics.errors import DriveError
 _ANSWER = 0.5  # s; a drive takes some milliseconds, a simulated one on a busy machine longer
 _SOON = 0.3  # s, for those who must look again within a second
 _ATTEMPTS = 2  # a frame may be lost on udp_multicast
+_SEGMENTS = 10  # of 7 bytes; all that is read are numbers
 
 
 class SdoChannel:
@@ -163,6 +164,23 @@ class SdoChannel:
         client.RESPONSE_TIMEOUT = _ANSWER if patient else _SOON
         client.MAX_RETRIES = _ATTEMPTS if patient else 1
         if data is None:
-            return bytes(client.upload(entry.index, entry.subindex))
+            return self._upload(entry)
         client.download(entry.index, entry.subindex, data)
         return data
+
+    def _upload(self, entry: Object) -> bytes:
+        """As canopen's own, which reads for as long as somebody sends segments."""
+        client = self._node.sdo
+        with client.open(entry.index, entry.subindex, buffering=0) as stream:
+            data, variable = b'', self._needed(entry)
+            for _ in range(_SEGMENTS):
+                segment = stream.read(7)
+                data += segment
+                if not segment:
+                    break
+            else:
+                client.abort()
+                raise canopen.SdoCommunicationError(f'more than {_SEGMENTS} segments came')
+            size = len(variable) // 8  # some drives send 32 bits of smaller objects
+            cut = variable.fixed_size and (stream.size is None or size < stream.size)
+            return bytes(data[:size] if cut else data)

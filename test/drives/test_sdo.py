@@ -13,11 +13,13 @@ import pytest
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.bring_up import set_mode, set_up
 from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.objects import Mode, Object
 from masticator_dynamics.drives.sdo import SdoChannel
 from masticator_dynamics.errors import DriveError
 from masticator_dynamics.files.share import share_directory
 
+can = pytest.importorskip('can', reason='python-can is not installed')
 canopen = pytest.importorskip('canopen', reason='canopen is not installed')
 
 EDS = str(share_directory() / 'config' / 'cia402_servo.eds')
@@ -157,3 +159,43 @@ def test_a_rate_that_no_cycle_time_is_for(served):
     assert refusal(set_up, served.channel, *without_gains(rate=333.0)).endswith(
         'cannot express 333 Hz'
     )
+
+
+def test_segments_without_end_are_not_read_for_ever():
+    """Who has the answers' identifier may send as many as it likes, and keep a thread for good."""
+    channel = f'segments-{next(CHANNELS)}'
+    network = canopen.Network()
+    network.connect(interface='virtual', channel=channel)
+    sdo = SdoChannel('crank_1', network.add_node(1, EDS))
+    asked = []
+
+    def answer(identifier, data, timestamp):
+        if data[0] == 0x80:  # given up, which needs no answer
+            return
+        asked.append(bytes(data))
+        first, last = data[0] == 0x40, len(asked) > 500
+        head = b'\x40' + data[1:4] if first else bytes([data[0] & 0x10 | last])
+        stranger.send_message(0x581, bytes(head).ljust(8, b'\x01'))
+
+    stranger = canopen.Network()
+    stranger.connect(interface='virtual', channel=channel)
+    stranger.subscribe(0x601, answer)
+    try:
+        assert 'more than 10 segments came' in refusal(sdo.read, objects.STATUS_WORD)
+    finally:
+        for one in (network, stranger):
+            one.disconnect()
+    assert len(asked) < 40
+
+
+def test_emergencies_are_told_whatever_their_length_and_kept_by_nobody():
+    network = DriveNetwork(DRIVES, str(share_directory() / 'config' / 'drives.yaml'))
+    network._network = canopen.Network()
+    network._add_nodes()
+    for size in range(9):
+        data = bytes((0x10, 0x23, 0x03, 0, 0, 0, 0, 0))[:size]
+        network._take(can.Message(arbitration_id=0x81, is_extended_id=False, data=data))
+    found = [(one.drive, one.code, one.register) for one in network.emergencies]
+    assert found == [('crank_1', 0x2310, register) for register in (0, *[3] * 6)]
+    emergencies = network._network.nodes[1].emcy
+    assert not emergencies.log and not emergencies.active
