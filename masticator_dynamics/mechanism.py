@@ -288,7 +288,7 @@ class Mechanism(Evaluator):
                 self._entries[key] = self.kernels.entry(code, result, self, otherwise)
         chosen = self._entries.get(key)
         if chosen is not None and '_entry' in self.__dict__ and self._entry is not None:
-            self._entry.choose(name, bool(friction), chosen.call)  # until another is asked for
+            self._entry.add(name, bool(friction), chosen.call)
         return self._quick_kinds[key]
 
     def feedforward_batch(

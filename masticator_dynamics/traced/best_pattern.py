@@ -10,13 +10,18 @@ every pattern is followed to its end, with steps that never lead upwards.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from masticator_dynamics.engine.status import JAMMED, RefusedError
 from masticator_dynamics.traced.load_cases import LoadCases
 from masticator_dynamics.traced.numbers import (
     greater,
     is_known,
+    lane_pick,
+    lanes,
     lesser,
     reciprocal,
     select,
@@ -28,6 +33,7 @@ from masticator_dynamics.traced.sign_pattern import Goal, Row, SignPattern, Term
 
 FIRST_STEPS, STEPS = 2, 5  # of each pattern; with those of the best one
 MOST_TURNS = 200  # of a pattern that is followed to its end
+TOGETHER = 8  # patterns in lanes, at most
 SHORTEST = 2.0**-30  # part of a step
 CONVERGED = 1e-7  # of the efforts, for the last step; what is left is about its square
 CLOSING_IN = 0.5  # of the first step, for the second one, where more may be concluded from it
@@ -41,7 +47,7 @@ Signs = tuple[float, ...]
 
 
 def best_of(
-    cases: LoadCases, goal: Goal, conditions: list[Any], to_the_end: bool
+    cases: LoadCases, goal: Goal, conditions: list[Any], to_the_end: bool, share: bool
 ) -> tuple[Row, Row, Any]:
     """Free efforts and contacts' friction of the best pattern, and the slope that is left there.
 
@@ -55,6 +61,8 @@ def best_of(
         Gets numbers that must be positive for the answer to count.
     to_the_end : bool
         Follow every pattern to its end.
+    share : bool
+        Put patterns into lanes.
 
     Raises
     ------
@@ -62,8 +70,9 @@ def best_of(
         On floats, where no pattern of signs is consistent.
     """
     terms, candidates = Terms.of(cases, goal), _candidates(cases)
-    best = _followed if to_the_end else _guessed
-    return best(terms, candidates, conditions)
+    if to_the_end:
+        return _followed(terms, candidates, conditions)
+    return _guessed(terms, candidates, conditions, share)
 
 
 def _candidates(cases: LoadCases) -> list[Signs]:
@@ -80,26 +89,28 @@ def _bounds(face: Signs, pattern: Signs) -> bool:
     )  # fmt: skip
 
 
-def _possible(terms: Terms, signs: Signs) -> Any:
+def _possible(terms: Terms, signs: Sequence[Any]) -> Any:
     """Above zero where contacts slide; one without friction has but one sign."""
     found: Any = 1.0
     for sign, sliding in zip(signs, terms.sliding, strict=True):
-        if sign != 1.0:
-            found = select(sliding, found, 0.0)
+        found = select(sign - 0.5, found, select(sliding, found, 0.0))
     return found
 
 
 # A few steps
 
 
-def _guessed(terms: Terms, candidates: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
+def _guessed(
+    terms: Terms, candidates: list[Signs], conditions: list[Any], share: bool
+) -> tuple[Row, Row, Any]:
     """The best pattern, which a few steps show to be it, or a condition fails."""
     start: Row = terms.start
     signs: Any = candidates[0]
     others: Any = _UNSET
     steps = STEPS if terms.goal.curved else 1
     if len(candidates) > 1:
-        signs, start, others = _first_look(terms, candidates, conditions)
+        looked_at = _all_looked_at(terms, candidates, share)
+        signs, start, others = _first_look(terms, looked_at, conditions)
         steps -= FIRST_STEPS if terms.goal.curved else 0
     pattern, x, step = SignPattern(terms, signs), start, start
     for _ in range(steps if start else 0):
@@ -114,10 +125,27 @@ def _guessed(terms: Terms, candidates: list[Signs], conditions: list[Any]) -> tu
     return x, pattern.contacts(x), _slope(terms, value, pattern.newton(x)[1])
 
 
+def _all_looked_at(terms: Terms, candidates: list[Signs], share: bool) -> dict[Signs, Row]:
+    """What a look at each pattern shows, patterns that take the same steps together."""
+    found: dict[Signs, Row] = {}
+    groups: dict[object, list[Signs]] = {}
+    for i, signs in enumerate(candidates):
+        at_a_point = signs.count(0.0) == terms.free
+        groups.setdefault((at_a_point, i // TOGETHER) if share else i, []).append(signs)
+    for group in groups.values():
+        columns = [lanes(np.array(column)) for column in zip(*group, strict=True)]
+        pattern = SignPattern(terms.limb_by_limb if len(group) > 1 else terms, columns)
+        looked_at = _looked_at(terms, pattern, _possible(terms, columns))
+        for lane, signs in enumerate(group):
+            found[signs] = [lane_pick(x, lane) for x in looked_at]
+    return found
+
+
 def _first_look(
-    terms: Terms, candidates: list[Signs], conditions: list[Any]
+    terms: Terms, looked_at: dict[Signs, Row], conditions: list[Any]
 ) -> tuple[Row, Row, Any]:
     """Signs and free efforts of what seems the best pattern, and the least that others may have."""
+    candidates = list(looked_at)
     best: Any = _UNSET
     least: Any = _UNSET  # of what seems the best
     others: Any = _UNSET
@@ -125,8 +153,7 @@ def _first_look(
     insides: dict[Signs, Any] = {}
     lows: dict[Signs, Any] = {}
     for signs in candidates:
-        pattern = SignPattern(terms, signs)
-        x, value, low, inside, excluded = _looked_at(terms, pattern, _possible(terms, signs))
+        value, low, inside, excluded, *x = looked_at[signs]
         insides[signs], lows[signs] = inside, low
         # A face is no lower than the minima beside it, or these are not the lowest of theirs; where
         # one of them is inside, it is none.
@@ -146,15 +173,15 @@ def _first_look(
     return chosen[: -terms.free or None], chosen[len(candidates[0]) :], others
 
 
-def _looked_at(terms: Terms, pattern: SignPattern, possible: Any) -> tuple[Row, Any, Any, Any, Any]:
+def _looked_at(terms: Terms, pattern: SignPattern, possible: Any) -> Row:
     """Where a pattern has its minimum, about how low, and how low at least.
 
     Returns
     -------
-    x, value, low
-        Free efforts and half the square there; -1 for the least where nothing can be said of it.
-    inside, excluded
+    list
+        Half the square, about and at least; -1 for the latter where nothing can be said of it.
         Above zero where the minimum seems to have the signs assumed; where it certainly has not.
+        The free efforts.
     """
     first, _ = pattern.newton(terms.start)
     x = _less(terms.start, first)
@@ -171,7 +198,7 @@ def _looked_at(terms: Terms, pattern: SignPattern, possible: Any) -> tuple[Row, 
     margin = pattern.margin(x)
     inside = possible if is_known(margin, 1.0) else select(margin, possible, 0.0)
     outside = select(-(margin + STILL_TO_COME * pattern.change(step)), sure, 0.0)
-    return x, value, low, inside, select(possible, outside, 1.0)
+    return [value, low, inside, select(possible, outside, 1.0), *x]
 
 
 # To the end

@@ -145,7 +145,7 @@ class Plan:
     """
 
     def __init__(self, description: MechanismDescription, structure: Structure, share: bool):
-        self.description, self.structure, self._share = description, structure, share
+        self.description, self.structure, self.share = description, structure, share
         self.tree: SpanningTree = structure.tree
         self.independent = [structure.index(name) for name in description.independent]
         self.actuated = [structure.index(name) for name in description.actuated]
@@ -178,7 +178,7 @@ class Plan:
     def _kind(self, block: Block, bodies: list[int]) -> object:
         """What limbs must have in common to share operations; None for a limb of its own."""
         tree, own = self.tree, {body: i for i, body in enumerate(bodies)}
-        if not self._share or self._needed_elsewhere(block, own):
+        if not self.share or self._needed_elsewhere(block, own):
             return None
         formula = limb_of(self.structure, block, self._home)
 

@@ -10,17 +10,11 @@ from typing import Any
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.best_pattern import best_of
-from masticator_dynamics.traced.evaluation import LARGEST_SQUARE, largest
+from masticator_dynamics.traced.evaluation import LARGEST_SQUARE
 from masticator_dynamics.traced.friction import friction_of_actuators
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.load_cases import LoadCases
-from masticator_dynamics.traced.numbers import (
-    absolute,
-    greater,
-    lane_least,
-    select,
-    total,
-)
+from masticator_dynamics.traced.numbers import largest, select, total
 from masticator_dynamics.traced.sign_pattern import Goal, direction
 
 
@@ -56,7 +50,7 @@ class Distribution:
         run.comment('The best free efforts for each pattern of contact signs')
         goal = goal_of(run, goals, friction)
         conditions = run.forces.conditions
-        found = best_of(self._cases, goal, conditions, to_the_end)
+        found = best_of(self._cases, goal, conditions, to_the_end, run.plan.share)
         free, loads, self.optimality = found
         run.comment('Efforts and forces with the best of them')
         self._loads = loads
@@ -138,10 +132,7 @@ def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) ->
     """
     motors = run.forces.motors
     rates = [run.joint_rate(m.joint.body)[1] for m in motors]
-    fastest: Any = 0.0
-    for rate in rates:
-        fastest = greater(absolute(rate), fastest)
-    fastest = -lane_least(-fastest)
+    fastest = largest(rates)
     torque, power = goals.get('torque', 0.0), goals.get('power', 0.0)
     weights = []
     for m, rate in zip(motors, rates, strict=True):

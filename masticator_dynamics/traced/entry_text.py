@@ -133,12 +133,27 @@ named_two:
 named_all:
   %goal = phi i64 [%goal_alone, %named_known], [%goal_two, %named_two]
   %friction = phi i64 [%friction_alone, %named_known], [%friction_two, %named_two]
-  %same_goal = icmp eq i64 %goal, %chosen_goal
-  %same_friction = icmp eq i64 %friction, %chosen_friction
+  %first = inttoptr i64 %others to {pointer('i64')}
+  br label %named_next
+named_next:
+  %here = phi {pointer('i64')} [%first, %named_all], [%next, %named_differs]
+  %next = getelementptr i64, {pointer('i64')} %here, i64 3
+  %its_goal = load i64, {pointer('i64')} %here
+  %last = icmp eq i64 %its_goal, 0
+  br i1 %last, label %other, label %named_look
+named_look:
+  %its_friction_at = getelementptr i64, {pointer('i64')} %here, i64 1
+  %its_friction = load i64, {pointer('i64')} %its_friction_at
+  %same_goal = icmp eq i64 %goal, %its_goal
+  %same_friction = icmp eq i64 %friction, %its_friction
   %same = and i1 %same_goal, %same_friction
-  br i1 %same, label %named_same, label %other
+  br i1 %same, label %named_same, label %named_differs
+named_differs:
+  br label %named_next
 named_same:
-  %best = call i64 %PyObject_Vectorcall(i64 %chosen, i64 %arguments, i64 %count, i64 0)
+  %function_at = getelementptr i64, {pointer('i64')} %here, i64 2
+  %function = load i64, {pointer('i64')} %function_at
+  %best = call i64 %PyObject_Vectorcall(i64 %function, i64 %arguments, i64 %count, i64 0)
   ret i64 %best
 """
 

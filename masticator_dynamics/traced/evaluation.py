@@ -20,11 +20,11 @@ from masticator_dynamics.traced.motion import StageMotion
 from masticator_dynamics.traced.numbers import (
     Number,
     absolute,
-    greater,
     is_known,
     lane_least,
     lane_pick,
     lane_sum,
+    largest,
     select,
     total,
 )
@@ -205,11 +205,3 @@ class Evaluation:
                 for lane, index in enumerate(joint.joints):
                     found[index] = lane_pick(value, lane)
         return [found[i] for i in sorted(found)]
-
-
-def largest(numbers: list[Any]) -> Any:
-    """Largest amount over numbers and lanes; not a number where one is none."""
-    wide: Any = 0.0
-    for x in numbers:
-        wide = greater(absolute(x), wide)
-    return -lane_least(-wide)

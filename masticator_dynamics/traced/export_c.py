@@ -11,7 +11,7 @@ from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.traced.c_source import literal, statements
 from masticator_dynamics.traced.distribution import Distribution
-from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.traced.numbers import Graph, TooLargeError
 from masticator_dynamics.traced.outputs import MOST_OPERATIONS
 
@@ -72,7 +72,7 @@ def _body(
     names = [f'{part}[{i}]' for part in ('y', 'y_dot', 'y_ddot') for i in range(count)]
     names += [f'wrench[{i}]' for i in range(6)]
     plain = goal == 'torque' and not friction
-    best = run if plain else Distribution(run, {goal: 1.0}, friction)
+    best = LeastNorm(run) if plain else Distribution(run, {goal: 1.0}, friction)
     wanted = [*best.efforts(), run.counts()]
     return statements(graph, wanted, names, run.comments)
 

@@ -20,7 +20,7 @@ from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint
 from masticator_dynamics.traced.constraints import Twist
-from masticator_dynamics.traced.evaluation import Evaluation, largest
+from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.forces import Efforts, Pair
 from masticator_dynamics.traced.friction import Contact, friction_of_actuators, losses
 from masticator_dynamics.traced.matrices import cholesky, solve_factored
@@ -31,6 +31,7 @@ from masticator_dynamics.traced.numbers import (
     greater,
     lane_pick,
     lane_sum,
+    largest,
     square_root,
     stacked,
     total,

@@ -15,10 +15,9 @@ from masticator_dynamics.traced.forces import Efforts
 from masticator_dynamics.traced.numbers import (
     Scalar,
     absolute,
-    greater,
-    lane_least,
     lane_pick,
     lane_sum,
+    largest,
     reciprocal,
     select,
     square_root,
@@ -153,7 +152,7 @@ def friction_of_actuators(
     if not friction:
         return [0.0] * len(motors), [0.0] * len(motors)
     rates = [run.joint_rate(m.joint.body)[1] for m in motors]
-    fastest = _fastest(rates)
+    fastest = largest(rates)
     actuators, names = run.plan.description.actuators, [j.name for j in run.plan.tree.joints]
     drag, per_newton = [], []
     for m, rate in zip(motors, rates, strict=True):
@@ -189,19 +188,12 @@ def losses(run: Evaluation) -> Efforts:
         for joint in stage.joints
     }
     lossy = {k: v for k, v in rates.items() if any(any(law(j)) for j in v[1].joints)}
-    fastest = _fastest([rate for _, _, rate in rates.values()]) if lossy else 0.0
+    fastest = largest(rate for _, _, rate in rates.values())
     found = {}
     for key, (stage, joint, rate) in lossy.items():
         damping, coulomb, transition = stage.constant(law, joint)
         found[key] = damping * rate + coulomb * _sense(rate, fastest, transition)
     return found
-
-
-def _fastest(rates: list[Any]) -> Any:
-    fastest: Any = 0.0
-    for rate in rates:
-        fastest = greater(absolute(rate), fastest)
-    return -lane_least(-fastest)
 
 
 def _sense(rate: Any, fastest: Scalar, transition: Any) -> Any:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics of a mechanism: efforts of least norm for a motion, and what they cause."""
+"""Inverse dynamics of a mechanism: a motion, efforts of least norm for it, and what they cause."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.traced.evaluation import Evaluation, largest
+from masticator_dynamics.traced.evaluation import LARGEST_SQUARE, Evaluation
+from masticator_dynamics.traced.numbers import lane_sum, largest, total
 from masticator_dynamics.traced.vectors import Vector
 
 
 class InverseDynamics(Evaluation):
-    """One evaluation.
+    """One evaluation, of which the motors' rates are factored.
 
     Parameters
     ----------
@@ -43,31 +44,32 @@ class InverseDynamics(Evaluation):
         motion, wrench = (y, y_dot, y_ddot), given[3 * count :]
         super().__init__(description, structure, given, motion, wrench, driving, share, positions)
         self.forces.factor()
-        self.forces.inertial()
-        needed = self.forces.balance().freedoms
-        self.comment('Efforts of least norm')
-        self.motor_efforts = self.forces.least_norm(needed)
-        self.comment('Forces of the constraints with these efforts, and whether all this counts')
-        self.forces.inertial()
-        self.balance = self.forces.balance(self.forces.on_joints(self.motor_efforts))
+
+
+class LeastNorm:
+    """The efforts of least norm without friction, and the forces that go with them."""
+
+    def __init__(self, run: InverseDynamics):
+        self._run, forces = run, run.forces
+        forces.inertial()
+        needed = forces.balance().freedoms
+        run.comment('Efforts of least norm')
+        self._efforts = forces.least_norm(needed)
+        run.comment('Forces of the constraints with these efforts, and whether all this counts')
+        forces.inertial()
+        self._balance = forces.balance(forces.on_joints(self._efforts))
+        stages = zip(run.plan.stages, self._balance.multipliers, strict=True)
+        squares = [lane_sum(x * x, stage.lanes) for stage, found in stages for x in found]
+        forces.conditions.append(LARGEST_SQUARE - total(squares))
 
     def efforts(self) -> list[Any]:
         """Of the actuators, in their order."""
-        return self.per_actuator(self.motor_efforts)
+        return self._run.per_actuator(self._efforts)
 
     def multipliers(self) -> list[Any]:
         """Of all constraint equations, in block order."""
-        return self.in_block_order(self.balance.multipliers)
+        return self._run.in_block_order(self._balance.multipliers)
 
     def balance_residual(self) -> Any:
         """Largest generalised force left unbalanced, N or N m."""
-        return largest([rest for rest, _ in self.balance.rest])
-
-    def _everything(self) -> list[tuple[Any, int]]:
-        found = []
-        for stage, motion, multipliers in zip(
-            self.plan.stages, self.motions, self.balance.multipliers, strict=True
-        ):
-            rates = [*motion.velocity.values(), *motion.acceleration.values(), *multipliers]
-            found += [(x, stage.lanes) for x in rates]
-        return found
+        return largest([rest for rest, _ in self._balance.rest])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -43,8 +43,7 @@ def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
     name : str
         Of the function.
     """
-    lanes = max([len(n[1]) for n in graph.nodes if n[0] == 'lanes'], default=1)
-    writer = Writer(graph, name, 1 << (lanes - 1).bit_length(), lanes)
+    writer = Writer(graph, name)
     repeated = [row_function(g, told, f'{name}_{f}') for f, (g, told) in graph.functions.items()]
     return ''.join(repeated) + writer.function(outputs)
 
@@ -113,13 +112,13 @@ def loops(graph: Graph, needed: Sequence[int]) -> list[int]:
 
 
 class Writer:
-    """Writes one function; ``width`` numbers are in a vector, of which ``lanes`` count."""
+    """Writes one function; a number with lanes is a vector, as wide as the next power of two."""
 
-    def __init__(self, graph: Graph, name: str, width: int, lanes: int):
-        self._graph, self._name, self._width, self._lanes = graph, name, width, lanes
+    def __init__(self, graph: Graph, name: str):
+        self._graph, self._name = graph, name
         self._together = 1  # outputs written at once
         self._lines: list[str] = []
-        self._spread: set[int] = set()
+        self._spread: set[str] = set()
         self._block = 'entry'  # that is being written
         # Nodes by the loop that they are in; 0: none.
         self._inside: dict[int, list[int]] = collections.defaultdict(list)
@@ -183,7 +182,8 @@ class Writer:
 
     def _wide(self, index: int) -> int:
         """Width of a node's vector; 0 for a single number."""
-        return self._width if self._graph.lanes[index] else 0
+        count = self._graph.lanes[index]
+        return 1 << (count - 1).bit_length() if count else 0
 
     def _value(self, index: int, width: int) -> str:
         """A node as an operand, spread over a vector where one is wanted."""
@@ -203,13 +203,14 @@ class Writer:
             return self._value(self._graph.nodes[parts[0]][5][parts[1]], width)
         if not width or self._wide(index):
             return f'%t{index}'
-        if index not in self._spread:
-            self._spread.add(index)
-            kind = type_of(width)
-            self._say(f'%s{index} = insertelement {kind} undef, double %t{index}, i32 0')
+        spread = f'%b{index}_{width}'
+        if spread not in self._spread:
+            self._spread.add(spread)
+            kind, one = type_of(width), f'%s{index}_{width}'
+            self._say(f'{one} = insertelement {kind} undef, double %t{index}, i32 0')
             zeros = f'<{width} x i32> zeroinitializer'
-            self._say(f'%b{index} = shufflevector {kind} %s{index}, {kind} undef, {zeros}')
-        return f'%b{index}'
+            self._say(f'{spread} = shufflevector {kind} {one}, {kind} undef, {zeros}')
+        return spread
 
     @staticmethod
     def _vector(values: Sequence[str]) -> str:
@@ -306,40 +307,51 @@ class Writer:
         self._say(f'%p{index} = {at}')
         self._say(f'%t{index} = load double, {double} %p{index}')
 
-    def _lane(self, index: int, number: int, lane: int) -> str:
-        """One lane of a node, as an operand of the node being written."""
-        name, kind = f'%e{index}_{lane}', type_of(self._width)
-        self._say(f'{name} = extractelement {kind} {self._value(number, self._width)}, i32 {lane}')
-        return name
-
     def _pick(self, index: int, node: tuple[Any, ...]) -> None:
-        kind, lane = type_of(self._width), -1 - node[2]
-        self._say(
-            f'%t{index} = extractelement {kind} {self._value(node[1], self._width)}, i32 {lane}'
-        )
+        width, lane = self._wide(node[1]), -1 - node[2]
+        vector = f'{type_of(width)} {self._value(node[1], width)}'
+        self._say(f'%t{index} = extractelement {vector}, i32 {lane}')
 
     def _sum(self, index: int, node: tuple[Any, ...]) -> None:
-        """In pairs of neighbours, always in the same order."""
-        terms = [self._lane(index, node[1], lane) for lane in range(self._lanes)]
-        step = 0
-        while len(terms) > 1:
-            pairs = list(zip(terms[::2], terms[1::2], strict=False))
-            added = []
-            for a, b in pairs:
-                name = f'%t{index}' if len(terms) == 2 else f'%a{index}_{step}'
-                step += 1
-                self._say(f'{name} = fadd {FLAGS} double {a}, {b}')
-                added.append(name)
-            terms = added + terms[2 * len(pairs) :]
+        """Of halves, or of parts as long as go into all lanes, always in the same order."""
+
+        def added(name: str, kind: str, a: str, b: str) -> None:
+            self._say(f'{name} = fadd {FLAGS} {kind} {a}, {b}')
+
+        self._folded(index, node[1], added)
 
     def _least(self, index: int, node: tuple[Any, ...]) -> None:
-        least = self._lane(index, node[1], 0)
-        for lane in range(1, self._lanes):
-            x = self._lane(index, node[1], lane)
-            name = f'%t{index}' if lane == self._lanes - 1 else f'%a{index}_{lane}'
-            self._say(f'%c{index}_{lane} = fcmp olt double {x}, {least}')
-            self._say(f'{name} = select i1 %c{index}_{lane}, double {x}, double {least}')
-            least = name
+        def lesser(name: str, kind: str, a: str, b: str) -> None:
+            truth = kind.replace('double', 'i1')
+            self._say(f'{name}_less = fcmp olt {kind} {b}, {a}')
+            self._say(f'{name} = select {truth} {name}_less, {kind} {b}, {kind} {a}')
+
+        self._folded(index, node[1], lesser)
+
+    def _folded(self, index: int, number: int, join: Callable[[str, str, str, str], None]) -> None:
+        """One number of all lanes of another: their parts joined until one lane is left."""
+        count, width = self._graph.lanes[number], self._wide(number)
+        value, step = self._value(number, width), 0
+        while count > 1:
+            size = count & -count  # the longest part of which there is a whole number
+            size = size // 2 if size == count else size
+            kind, parts = type_of(size if size > 1 else 0), []
+            for first in range(0, count, size):
+                parts.append(f'%e{index}_{step}_{first}')
+                lanes = ', '.join(f'i32 {first + i}' for i in range(size))
+                taken = f'{type_of(width)} {value}'
+                if size > 1:
+                    mask = f'<{size} x i32> <{lanes}>'
+                    self._say(f'{parts[-1]} = shufflevector {taken}, {taken}, {mask}')
+                else:
+                    self._say(f'{parts[-1]} = extractelement {taken}, {lanes}')
+            value = parts[0]
+            for i, part in enumerate(parts[1:], 1):
+                last = size == 1 and i == len(parts) - 1
+                name = f'%t{index}' if last else f'%a{index}_{step}_{i}'
+                join(name, kind, value, part)
+                value = name
+            count, width, step = size, size, step + 1
 
     def _store(self, position: int, block: list[int]) -> None:
         double = pointer('double')

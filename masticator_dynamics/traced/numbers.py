@@ -7,7 +7,7 @@ An algorithm in plain Python runs on floats and computes, or runs on :class:`Num
 graph of operations behind: straight-line code without loops, indices or branches. What is known
 when a mechanism is loaded is a float and folds; equal operations are one node; what nobody asks
 for is never written out. :class:`Lanes` are floats of which every limb of a kind has its own, so
-that limbs alike share one sequence of operations and one SIMD register.
+that limbs alike, or sign patterns, share one sequence of operations and one SIMD register.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Graph:
     nodes : list of tuple
         Operation and its arguments: indices of nodes, or for ``input``, ``constant``, ``lanes``
         and ``pick`` also plain values.
-    lanes : list of bool
-        Per node, whether it has a value for each lane.
+    lanes : list of int
+        Per node, how many lanes it has a value for; 0: a single number.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class Graph:
     def __init__(self, largest: int = 1_000_000) -> None:
         self.largest = largest
         self.nodes: list[tuple[Any, ...]] = []
-        self.lanes: list[bool] = []
+        self.lanes: list[int] = []
         self._known: dict[tuple[Any, ...], int] = {}
         self._loops = 0
         self.functions: dict[str, tuple[Graph, list[Scalar]]] = {}  # that are repeated
@@ -71,10 +71,12 @@ class Graph:
             if index >= self.largest:
                 raise TooLargeError(f'more than {self.largest} operations')
             self.nodes.append(key)
-            wide = operation == 'lanes'
+            counts = {len(arguments[0])} if operation == 'lanes' else {0}
             if operation in LANEWISE:
-                wide = any(self.lanes[a] for a in arguments)
-            self.lanes.append(wide)
+                counts = {0, *(self.lanes[a] for a in arguments)}
+            *_, count = sorted(counts)
+            assert counts <= {0, count}, 'lanes of two kinds'
+            self.lanes.append(count)
         return Number(self, index)
 
     def lift(self, x: Scalar) -> int:
@@ -368,7 +370,12 @@ def repeat(
 
 
 def lane_sum(x: Scalar, count: int) -> Any:
-    """Sum over lanes; a number without lanes counts once per lane."""
+    """Sum over so many lanes; a number without lanes counts once per lane.
+
+    Of one lane it is the number, also where that has lanes of another kind.
+    """
+    if count == 1:
+        return x
     if isinstance(x, Number):
         return x.graph.record('sum', x.index) if x.graph.lanes[x.index] else x * float(count)
     return float(x.values.sum()) if isinstance(x, Lanes) else x * count
@@ -379,6 +386,19 @@ def lane_least(x: Scalar) -> Any:
     if isinstance(x, Number):
         return x.graph.record('least', x.index) if x.graph.lanes[x.index] else x
     return float(x.values.min()) if isinstance(x, Lanes) else x
+
+
+def largest(numbers: Iterable[Scalar]) -> Any:
+    """Largest amount over numbers and their lanes, which may be as many for each as they like."""
+    wide: dict[int, Any] = {}
+    for x in numbers:
+        count = len(x.values) if isinstance(x, Lanes) else 0
+        count = x.graph.lanes[x.index] if isinstance(x, Number) else count
+        wide[count] = greater(absolute(x), wide.get(count, 0.0))
+    found: Any = 0.0
+    for x in wide.values():
+        found = greater(-lane_least(-x), found)
+    return found
 
 
 def lane_pick(x: Scalar, lane: int) -> Any:

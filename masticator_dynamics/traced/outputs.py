@@ -10,7 +10,7 @@ from typing import Any
 from masticator_dynamics.traced.distribution import Distribution
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.from_home import ClosedFromHome
-from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.traced.numbers import Graph, Scalar
 
 MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
@@ -30,7 +30,7 @@ def record(asked: int, outputs: Callable[[list[Any]], list[Scalar]]) -> tuple[Gr
 
 def told(run: InverseDynamics, forces: Any = None) -> list[Scalar]:
     """What :attr:`Kernels.evaluate` tells of a row."""
-    forces = forces or run
+    forces = forces or LeastNorm(run)
     return [
         run.counts(), run.closure_residual(), forces.balance_residual(),
         *forces.efforts(), *forces.multipliers(),
@@ -52,9 +52,17 @@ def told_best(goals: Mapping[str, float], friction: bool, run: InverseDynamics) 
     return told(run, Distribution(run, goals, friction))
 
 
-def whole(run: Evaluation, forces: Any = None) -> list[Scalar]:
-    """What :attr:`Kernels.everything` tells: whether it counts, then a row of the engine."""
-    forces = forces or run
+def whole(run: Any, forces: Any = None) -> list[Scalar]:
+    """What :attr:`Kernels.everything` tells: whether it counts, then a row of the engine.
+
+    Parameters
+    ----------
+    run : Evaluation
+        Of the motion.
+    forces : LeastNorm, Distribution or ForwardDynamics, optional
+        What has the efforts; those of least norm unless told.
+    """
+    forces = forces or LeastNorm(run)
     report = [0.0, -1.0, 0.0, run.closure_residual(), forces.balance_residual()]
     return [
         run.counts(), *report, *_rates(run), *forces.efforts(), *forces.multipliers(),

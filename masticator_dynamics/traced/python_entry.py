@@ -7,9 +7,8 @@ compiled extension would need a compiler at every install. So the few lines of C
 extension consists of are generated, too, as LLVM's language: a function of the vectorcall protocol
 that reads up to four arrays, lets the row function write into a fresh ``bytes`` object and returns
 a result object whose slots it fills in. It only knows arrays of doubles of the right length, or
-None, and the one goal and friction that it was told of (:meth:`Entry.choose`), for which it calls
-another such function; with all else, and where the row does not count, it calls a function in
-Python.
+None, and goals and friction that it was told of (:meth:`Entry.add`), for which it calls other such
+functions; with all else, and where the row does not count, it calls a function in Python.
 
 What it knows about objects in memory is numpy's published struct of an array and CPython's of
 ``bytes`` and tuples; :func:`supported` looks whether they are so here.
@@ -45,10 +44,11 @@ FUNCTIONS = {
 }
 CONTEXT = (
     'none', 'array', 'double', 'new_array', 'zeros', 'length', 'result', 'mechanism', 'otherwise',
-    *(f'word_{word}' for word in WORDS), 'no', 'chosen_goal', 'chosen_friction', 'chosen',
+    *(f'word_{word}' for word in WORDS), 'no', 'others',
     *(f'at_{name}' for name in FUNCTIONS),
 )  # fmt: skip
 _FASTCALL_KEYWORDS = 0x82
+MOST_OTHERS = 8  # goals with a name, with friction or without
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -126,6 +126,8 @@ class Entry:
     ):
         zeros = np.zeros(max(sizes[0], 6))
         length = np.array([sizes[1]], dtype=np.int64)
+        # Goal, friction and function of each, addresses; after the last a zero.
+        self._others = np.zeros((MOST_OTHERS + 1, 3), dtype=np.int64)
         known = {
             'none': id(None),
             'array': id(np.ndarray),
@@ -138,6 +140,7 @@ class Entry:
             'otherwise': id(otherwise),
             **{f'word_{word}': id(sys.intern(word)) for word in WORDS},
             'no': id(False),
+            'others': self._others.ctypes.data,
             **{
                 f'at_{name}': ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
                 for name in FUNCTIONS
@@ -150,17 +153,17 @@ class Entry:
         )
         # The tuple owns all that addresses are given of. A function reads its definition until it
         # is gone itself: while Python ends, a list in this module would be gone before.
-        self._chosen: list[Any] = []
+        self._held: dict[tuple[str, bool], Callable[..., Any]] = {}
         held = (
             self._context, code, zeros, length, result, mechanism, otherwise, definition,
-            self._chosen,
+            self._others, self._held,
         )  # fmt: skip
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
         self.call: Callable[..., Any] = make(ctypes.addressof(definition), held, None)
 
-    def choose(self, goal: str, friction: bool, entry: Callable[..., Any]) -> None:
+    def add(self, goal: str, friction: bool, function: Callable[..., Any]) -> None:
         """Have another entry called with this very goal and friction as keywords.
 
         Parameters
@@ -169,13 +172,13 @@ class Entry:
             Name of a goal.
         friction : bool
             Whether joints and contacts have friction.
-        entry : callable
-            What is called with them.
+        function : callable
+            What is called with them, always the same.
         """
-        chosen = [sys.intern(goal), friction, entry]
-        first = id(self._context) + BYTES_DATA + 8 * CONTEXT.index('chosen_goal')
-        (ctypes.c_int64 * 3).from_address(first)[:] = [id(x) for x in chosen]
-        self._chosen[:] = chosen
+        key = sys.intern(goal), friction
+        if key not in self._held:
+            self._held[key] = function
+            self._others[len(self._held) - 1] = [id(x) for x in (*key, function)]
 
 
 def _numpy_functions() -> Any:

@@ -72,8 +72,9 @@ class _RowsWriter(Writer):
     """
 
     def __init__(self, graph: Graph, name: str, width: int, strides: tuple[int, int]):
-        super().__init__(graph, name, width, 1)
-        self._together, self._strides = width, strides
+        super().__init__(graph, name)
+        self._width = self._together = width
+        self._strides = strides
         self._columns: dict[int, str] = {}  # of what is given
         self._names = 0
 

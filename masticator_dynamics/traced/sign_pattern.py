@@ -24,6 +24,7 @@ from masticator_dynamics.traced.numbers import (
     absolute,
     greater,
     is_known,
+    lane_pick,
     lane_sum,
     lesser,
     reciprocal,
@@ -129,6 +130,28 @@ class Terms:
         return [-a for a in step]
 
     @functools.cached_property
+    def limb_by_limb(self) -> Terms:
+        """The same without lanes: limbs that share them are entries of their own."""
+        goal, lanes = self.goal, self.goal.lanes
+
+        def apart(part: Any, lane: int) -> Any:
+            if isinstance(part, list):
+                return [apart(x, lane) for x in part]
+            return lane_pick(part, lane)
+
+        def entries(parts: list[Any]) -> list[Any]:
+            pairs = zip(parts, lanes, strict=False)
+            return [apart(part, lane) for part, count in pairs for lane in range(count)]
+
+        weights, drag, slopes = (entries(x) for x in (goal.efforts, goal.drag, goal.per_newton))
+        return dataclasses.replace(
+            self,
+            goal=Goal(weights, drag, slopes, [1] * sum(lanes), goal.forces, goal.contacts),
+            efforts=entries(self.efforts),
+            across=entries(self.across),
+        )
+
+    @functools.cached_property
     def typical(self) -> Any:
         """Half the weighted squares of the load alone."""
         goal = self.goal
@@ -179,7 +202,8 @@ class SignPattern:
     terms : Terms
         By load cases.
     signs : sequence of number
-        1, -1, or 0 where a multiplier is held at zero.
+        1, -1, or 0 where a multiplier is held at zero. With lanes these are as many patterns, and
+        nothing else may have lanes.
     """
 
     def __init__(self, terms: Terms, signs: Sequence[Any]):
@@ -282,11 +306,13 @@ class SignPattern:
         step = self._step(x, gradient, hessian)
         fall = 0.5 * _dot(gradient, step)
         # Along a line the sign of the fall says enough; else the Hessian must be positive definite.
-        held = sum(is_known(sign, 0.0) for sign in self._signs)
-        unsure = self._goal.curved and len(x) - held > 1
-        for size in range(1, len(x) + 1 if unsure else 0):
+        held = total(1.0 - s * s for s in self._signs if not isinstance(s, Number))
+        line = held - (len(x) - 1.5)
+        if not self._goal.curved or (isinstance(line, float) and line > 0.0):
+            return step, fall
+        for size in range(1, len(x) + 1):
             _, minor = inverse([row[:size] for row in hessian[:size]], np.eye(size))
-            fall = select(minor, fall, -HUGE)
+            fall = select(minor, fall, select(line, fall, -HUGE))
         return step, fall
 
     def _plain(self) -> list[tuple[Any, Row, int]]:
@@ -347,10 +373,10 @@ class SignPattern:
 
     def _step(self, x: Row, gradient: Row, hessian: list[Row]) -> Row:
         """The step for a gradient and a Hessian."""
-        # Multipliers that may be held at zero; for signs that are known when recorded, that are.
-        held = [(row, 1.0 - sign * sign)
+        # Multipliers that may be held at zero.
+        held = [(row, holds)
                 for row, sign in zip(self.multipliers, self._signs, strict=True)
-                if isinstance(sign, Number) or not sign]  # fmt: skip
+                if not is_known(holds := 1.0 - sign * sign, 0.0)]  # fmt: skip
         if not x:
             return []
         if len(held) == len(x) and all(is_known(holds, 1.0) for _, holds in held):

@@ -30,7 +30,7 @@ def told_rates(run: ForwardDynamics) -> list[Scalar]:
 def told_report(run: ForwardDynamics) -> list[Scalar]:
     """Whether it counts, state of the food, a row of the engine, `reported`."""
     run.solve_forces()
-    counted, *row = whole(run)
+    counted, *row = whole(run, run)
     return [counted, *run.outside.bolus, *row, *run.report()]
 
 

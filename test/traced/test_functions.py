@@ -11,7 +11,14 @@ from masticator_dynamics.traced import functions
 from masticator_dynamics.traced.kernels import address, library
 from masticator_dynamics.traced.llvm_ir import row_function
 from masticator_dynamics.traced.matrices import orthogonal
-from masticator_dynamics.traced.numbers import Graph
+from masticator_dynamics.traced.numbers import (
+    Graph,
+    Lanes,
+    lane_least,
+    lane_pick,
+    lane_sum,
+    select,
+)
 
 CASES = {
     'hyperbolic_tangent': (math.tanh, (-30.0, 30.0)),
@@ -34,6 +41,31 @@ def test_on_floats_and_as_machine_code(name):
         code.row(address(asked), address(told))
         assert told[0] == pytest.approx(expected(value), rel=4e-15, abs=0.0), value
         assert function(float(value)) == pytest.approx(expected(value), rel=4e-15, abs=0.0)
+
+
+def test_lanes_of_any_number_beside_one_another_in_machine_code() -> None:
+    """Sums, least numbers and single lanes, also where the same number is spread over several."""
+    rng = np.random.default_rng(4)
+    tables = [rng.normal(size=count) for count in range(2, 13)]
+
+    def told(x):
+        found = []
+        for table in tables:
+            wide = select(x - Lanes(table), x * Lanes(table), Lanes(table))
+            last = len(table) - 1
+            found += [lane_sum(wide, len(table)), lane_least(wide), lane_pick(wide, last)]
+        return found
+
+    graph = Graph()
+    text = row_function(graph, told(*graph.inputs(1)), 'row')
+    code = library('lanes', lambda: text, [text])
+    asked, numbers = np.zeros(1), np.zeros(3 * len(tables))
+    for asked[0] in (-3.0, -0.1, 0.2, 3.0):
+        code.row(address(asked), address(numbers))
+        np.testing.assert_allclose(numbers, told(float(asked[0])), rtol=1e-13, atol=1e-14)
+        wide = [np.where(asked[0] > t, asked[0] * t, t) for t in tables]
+        expected = [x for t in wide for x in (t.sum(), t.min(), t[-1])]
+        np.testing.assert_allclose(numbers, expected, rtol=1e-13, atol=1e-14)
 
 
 def test_an_orthogonal_basis_keeps_its_digits_where_columns_are_nearly_alike() -> None:

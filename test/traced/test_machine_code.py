@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import gc
 import os
 import platform
@@ -20,10 +21,12 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.results import QuickEffort
 from masticator_dynamics.traced import kernels as traced
 from masticator_dynamics.traced import outputs
-from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.traced.bodies import Plan
+from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.traced.machine_code import Library, Processor, object_code
 from masticator_dynamics.traced.numbers import Graph
 from masticator_dynamics.traced.rows_ir import rows_function
+from masticator_dynamics.twin import ForwardDynamics
 
 SAMPLES = int(os.environ.get('TRACED_STATES', '300'))  # of each mechanism; slow: 100000
 AGREEMENT = 1e-12  # of the largest
@@ -84,8 +87,8 @@ def test_the_same_source_on_floats_is_the_reference(name: str) -> None:
         run = InverseDynamics(
             mechanism.description, mechanism.structure, given.tolist(), mechanism.driving
         )
+        efforts = np.array(LeastNorm(run).efforts())
         assert run.counts() == 1.0
-        efforts = np.array(run.efforts())
         for answer in (told(mechanism, given), told(mechanism, given[None])[0]):
             found = answer[traced.EFFORT : traced.EFFORT + len(efforts)]
             assert np.abs(found - efforts).max() <= AGREEMENT * np.abs(efforts).max()
@@ -100,6 +103,29 @@ def test_rows_depend_neither_on_neighbours_nor_on_their_number(name: str) -> Non
     for count in (1, 2, 7, 9):
         apart = told(mechanism, given[::-1][:count])
         np.testing.assert_array_equal(apart, together[::-1][:count])
+
+
+def test_limbs_of_several_kinds_each_go_into_lanes_of_their_own() -> None:
+    """Two, one and three limbs: the third has no motor."""
+    description = samples.mechanism('masticator').description
+    motors = {k: v for k, v in description.actuators.items() if k != 'crank_3'}
+    mechanism = Mechanism(
+        dataclasses.replace(description, actuated=tuple(motors), actuators=motors)
+    )
+    plan = Plan(mechanism.description, mechanism.structure, share=True)
+    assert [stage.lanes for stage in plan.stages][2:] == [2, 1, 3]
+    forward, rubbing, floats = (ForwardDynamics(mechanism, friction=f) for f in (False, True, True))
+    floats._code.code = floats._code.code_at_positions = None
+    for state in samples.states('masticator', 5, seed=910):
+        for choice in ({}, {'friction': True}, {'goal': 'power'}):
+            one = mechanism.feedforward(*state, **choice)
+            (row,) = mechanism.feedforward_batch(*(x[None] for x in state), **choice).actuated
+            assert isinstance(one, QuickEffort)
+            assert np.abs(one.actuated - row).max() <= AGREEMENT * np.abs(row).max()
+        driven = state.y, state.y_dot, mechanism.feedforward(*state).actuated, state.wrench
+        assert samples.relative_error(forward(*driven).y_ddot, state.y_ddot) < REFERENCE
+        found, expected = rubbing(*driven).y_ddot, floats(*driven).y_ddot
+        assert samples.relative_error(found, expected) < REFERENCE
 
 
 def test_a_row_that_is_handed_over_is_the_engine_s() -> None:
@@ -303,7 +329,7 @@ def test_the_entry_takes_a_goal_and_friction(choice) -> None:
                 assert np.abs(found - wanted).max() <= 1e-9 * max(np.abs(wanted).max(), 1.0)
 
 
-def test_one_choice_does_not_come_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_choice_comes_to_python_but_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls, ordinary = [], Mechanism._feedforward
 
     def counted(self, *given, **choice):
@@ -321,10 +347,11 @@ def test_one_choice_does_not_come_to_python(monkeypatch: pytest.MonkeyPatch) -> 
     for _ in range(3):
         mechanism.feedforward(y, goal='power')
     assert len(calls) == 2
-    for _ in range(3):  # chosen before, and again from now on
-        mechanism.feedforward(y, friction=True)
+    for choice in ({'friction': True}, {'goal': 'power'}, {'goal': 'power', 'friction': True}):
+        for _ in range(2):  # all but the last chosen before
+            mechanism.feedforward(y, **choice)
     assert len(calls) == 3
-    for choice in ({'friction': False}, {'goal': 'power'}, {'friction': 1}, {'limits': False}):
+    for choice in ({'friction': False}, {'friction': 1}, {'limits': False}):
         before = len(calls)
         mechanism.feedforward(y, **choice)
         assert len(calls) == before + 1
