@@ -83,15 +83,14 @@ def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> Float
     if as_floats(y, 'Y').ndim != 2:
         raise InputError(f'Y has shape {as_floats(y, "Y").shape}, needed is (N, {count})')
     rows = len(y)
-    given = np.zeros((rows, 3 * count + 6))
+    given = np.empty((rows, 3 * count + 6))
     parts = (('Y', y), ('Y_dot', y_dot), ('Y_ddot', y_ddot))
     for index, (name, part) in enumerate((*parts, ('W', wrench))):
-        if part is not None:
-            length = count if index < 3 else 6
-            numbers = as_floats(part, name)
-            if numbers.shape != (rows, length):
-                raise InputError(f'{name} has shape {numbers.shape}, needed ({rows}, {length})')
-            given[:, index * count : index * count + length] = numbers
+        length = count if index < 3 else 6
+        numbers = np.zeros((rows, length)) if part is None else as_floats(part, name)
+        if numbers.shape != (rows, length):
+            raise InputError(f'{name} has shape {numbers.shape}, needed ({rows}, {length})')
+        given[:, index * count : index * count + length] = numbers
     return given
 
 

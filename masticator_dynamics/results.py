@@ -300,7 +300,7 @@ class Effort(_Answer):
     @property
     def contact(self) -> FloatArray:
         """Multipliers (..., n_contacts), N: the plane pushes the body with normal * multiplier."""
-        return _read_only(self._field('multipliers').take(self.mechanism.contact_rows, -1))
+        return _read_only(self._field('multipliers').T[self.mechanism.contact_rows].T)
 
     @property
     def contact_force(self) -> FloatArray:

@@ -130,7 +130,7 @@ class Kernels:
     def motion(self) -> Code:
         """Motions of rows that are known to count: rows of the engine without report and forces."""
         told = self.tree * (3 + self.freedoms) + 3 * self.actuators
-        return Code(self, 'motion', lambda run: _outputs().motion(run), told)
+        return Code(self, 'motion', lambda run: _outputs().motion(run), told, streamed=True)
 
     def best(self, goals: Mapping[str, float], friction: bool) -> Code:
         """What :attr:`evaluate` tells, with the best efforts for a goal."""
@@ -175,7 +175,7 @@ class Kernels:
         of_mechanism = identity(self._description, self._structure)
         return [*of_mechanism, self._driving, self._loads, self._at_positions]
 
-    def text(self, outputs: Outputs, told: int, rows: int = 0) -> str:
+    def text(self, outputs: Outputs, told: int, rows: int = 0, streamed: bool = False) -> str:
         """Functions in LLVM's language, of one row or of as many side by side.
 
         Parameters
@@ -186,6 +186,8 @@ class Kernels:
             How many they are.
         rows : int
             Rows side by side; 0: one row at a time.
+        streamed : bool
+            As of :class:`Code`.
         """
         # Only here: most find everything compiled, and this takes a tenth of a second.
         from masticator_dynamics.traced.llvm_ir import row_function
@@ -197,7 +199,8 @@ class Kernels:
         # The code writes as many numbers as these into memory for ``told``.
         assert len(found) == told, (outputs, len(found), told)
         if rows:
-            return rows_function(graph, found, 'rows', rows, self.asked)
+            filled = [*found, *[0.0] * (padded(told, rows) - told)]
+            return rows_function(graph, filled, 'rows', rows, self.asked, streamed)
         return row_function(graph, found, 'row')
 
     def on_floats(self, given: FloatArray, outputs: Outputs) -> FloatArray:
@@ -287,6 +290,8 @@ class Code:
         What is wanted of an evaluation: ``told`` numbers.
     further : callable, optional
         Functions that go with that of one row, in LLVM's language.
+    streamed : bool
+        Put many rows past the caches: more of them than these hold are read later.
     """
 
     def __init__(
@@ -296,9 +301,10 @@ class Code:
         outputs: Outputs,
         told: int,
         further: Callable[[], str] = str,
+        streamed: bool = False,
     ):
         self._kernels, self.kind, self.outputs = kernels, kind, outputs
-        self.told, self._further = told, further
+        self.told, self._further, self._streamed = told, further, streamed
 
     @functools.cached_property
     def row(self) -> Library:
@@ -314,7 +320,8 @@ class Code:
         """For many, rows in lanes; None where they are too large without limbs in lanes."""
 
         def text() -> str:
-            return self._kernels.text(self.outputs, self.told, this_processor().rows)
+            rows = this_processor().rows
+            return self._kernels.text(self.outputs, self.told, rows, self._streamed)
 
         try:
             return self._kernels.library(f'{self.kind}, many', text)
@@ -360,22 +367,43 @@ class Code:
         if given.shape[-1] > self._kernels.asked:
             return self.loaded(given)
         given = np.ascontiguousarray(given)
-        out = np.empty((*given.shape[:-1], self.told))
         if given.ndim == 1:
+            out = np.empty(self.told)
             self.row.row(address(given), address(out))
             return out
         if self.rows is None:
             return self.one_by_one(given)
         width = this_processor().rows
+        out = _aligned(len(given), padded(self.told, width), width)
         function, rest = self.rows.rows, len(given) % width
         function(len(given) - rest, address(given), address(out))
         if rest:
             group = np.repeat(given[-1:], width, axis=0)
             group[:rest] = given[-rest:]
-            last = np.empty((width, self.told))
+            last = _aligned(width, padded(self.told, width), width)
             function(width, address(group), address(last))
             out[-rest:] = last[:rest]
-        return out
+        return out[:, : self.told]
+
+
+def padded(told: int, width: int) -> int:
+    """Numbers from one row that is told to the next: registers of so many fill them."""
+    return told + -told % width
+
+
+def _aligned(count: int, length: int, width: int) -> FloatArray:
+    """Rows of which none begins within a register: across cache lines stores take twice as long.
+
+    Parameters
+    ----------
+    count, length : int
+        Of the rows, a multiple of ``width`` long.
+    width : int
+        Numbers in a register.
+    """
+    memory = np.empty(count * length + width)
+    start = -address(memory) // memory.itemsize % width
+    return memory[start : start + count * length].reshape(count, length)
 
 
 def address(array: FloatArray) -> int:

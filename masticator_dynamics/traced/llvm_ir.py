@@ -19,6 +19,7 @@ from masticator_dynamics.traced.numbers import Graph, Number, Scalar, arguments,
 
 # Contraction to fused multiply-add and reciprocals only: NaN and infinity keep their meaning.
 FLAGS = 'contract nsz arcp'
+PAST_CACHES = '!nontemporal !0'  # of a store; :func:`declarations` has what it refers to
 _BINARY = ('add', 'sub', 'mul', 'div')
 _ROUNDER = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer
 _OPAQUE = llvm.llvm_version_info[0] >= 15
@@ -49,8 +50,8 @@ def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
 
 
 def declarations(text: str) -> str:
-    """Of the intrinsic functions that a text calls."""
-    found = []
+    """Of the intrinsic functions that a text calls, and of what it refers to."""
+    found = ['!0 = !{i32 1}\n'] if PAST_CACHES in text else []
     for name, count in (('sqrt', 1), ('fabs', 1), ('copysign', 2)):
         for width in (0, 2, 4, 8, 16, 32, 64):
             suffix, kind = _suffix(width), type_of(width)

@@ -10,12 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from masticator_dynamics.traced.llvm_ir import Writer, pointer, type_of
+from masticator_dynamics.traced.llvm_ir import PAST_CACHES, Writer, pointer, type_of
 from masticator_dynamics.traced.numbers import Graph, Scalar
+
+LINE = 8  # numbers in a cache line
 
 
 def rows_function(
-    graph: Graph, outputs: Sequence[Scalar], name: str, width: int, asked: int
+    graph: Graph,
+    outputs: Sequence[Scalar],
+    name: str,
+    width: int,
+    asked: int,
+    streamed: bool = False,
 ) -> str:
     """``void name(i64 n, double *given, double *out)``: n rows, a multiple of ``width``.
 
@@ -34,12 +41,16 @@ def rows_function(
         Rows computed side by side, a power of two.
     asked : int
         Numbers in a row of input.
+    streamed : bool
+        Put rows past the caches, where registers are as long as a cache line; they must begin at
+        one, and have no part of one left.
     """
-    writer = _RowsWriter(graph, f'{name}_group', width, (asked, len(outputs)))
-    return writer.function(outputs) + _loop(name, width, asked, len(outputs))
+    streamed = streamed and width == LINE
+    writer = _RowsWriter(graph, f'{name}_group', width, (asked, len(outputs)), streamed)
+    return writer.function(outputs) + _loop(name, width, asked, len(outputs), streamed)
 
 
-def _loop(name: str, width: int, asked: int, told: int) -> str:
+def _loop(name: str, width: int, asked: int, told: int, streamed: bool) -> str:
     double = pointer('double')
     return f"""
 define void @{name}(i64 %n, {double} %given, {double} %out) nounwind #0 {{
@@ -57,6 +68,7 @@ loop:
   %more = icmp slt i64 %next, %n
   br i1 %more, label %loop, label %done
 done:
+  {'fence seq_cst' if streamed else ''}
   ret void
 }}
 """
@@ -71,10 +83,13 @@ class _RowsWriter(Writer):
         Numbers in a row that is given and in one that is put out.
     """
 
-    def __init__(self, graph: Graph, name: str, width: int, strides: tuple[int, int]):
+    def __init__(
+        self, graph: Graph, name: str, width: int, strides: tuple[int, int], streamed: bool
+    ):
         super().__init__(graph, name)
         self._width = self._together = width
         self._strides = strides
+        self._how = f'align {8 * LINE}, {PAST_CACHES}' if streamed else 'align 8'
         self._columns: dict[int, str] = {}  # of what is given
         self._names = 0
 
@@ -107,7 +122,7 @@ class _RowsWriter(Writer):
             if size < width:
                 vector = self._shuffled(vector, 'undef', list(range(size)))
             place = self._place('out', row * told + first, kind)
-            self._say(f'store {kind} {vector}, {pointer(kind)} {place}, align 8')
+            self._say(f'store {kind} {vector}, {pointer(kind)} {place}, {self._how}')
 
     def _turned_over(self, rows: list[str]) -> list[str]:
         """Columns of a square of vectors."""
