@@ -300,7 +300,10 @@ class Effort(_Answer):
     @property
     def contact(self) -> FloatArray:
         """Multipliers (..., n_contacts), N: the plane pushes the body with normal * multiplier."""
-        return _read_only(self._field('multipliers').T[self.mechanism.contact_rows].T)
+        multipliers, rows = self._field('multipliers'), self.mechanism.contact_rows
+        # ``take`` copies all of a part of rows, an index takes longer for a single one.
+        single = multipliers.ndim == 1
+        return _read_only(multipliers.take(rows) if single else multipliers[:, rows])
 
     @property
     def contact_force(self) -> FloatArray:
