@@ -17,7 +17,6 @@ from benchmark.geometry import Geometry
 from benchmark.states import Array
 from benchmark.timing import Method
 
-_SOURCE = pathlib.Path(__file__).with_name('floor.cpp')
 _FLAGS = ('-std=c++17', '-O3', '-march=native', '-ffast-math', '-shared', '-fPIC')
 
 
@@ -37,7 +36,7 @@ def floor_method(geometry: Geometry, directory: pathlib.Path) -> Method:
     ------
     CompilerMissingError
     """
-    function = _load(_compiled(directory)).torques
+    function = compiled('floor.cpp', directory).torques
     function.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     function.restype = None
     numbers, effort = geometry.numbers(), np.empty(6)
@@ -61,20 +60,30 @@ def floor_method(geometry: Geometry, directory: pathlib.Path) -> Method:
     return Method('C++ floor', call, prepare, batch)
 
 
-def _compiled(directory: pathlib.Path) -> pathlib.Path:
-    library = directory / 'floor.so'
+def compiled(source: str, directory: pathlib.Path) -> ctypes.CDLL:
+    """A source of this folder, compiled and loaded.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file.
+    directory : pathlib.Path
+        Where the library is written; it may be deleted afterwards.
+
+    Raises
+    ------
+    CompilerMissingError
+    """
+    file = pathlib.Path(__file__).with_name(source)
+    library = directory / f'{file.stem}.so'
     compiler = os.environ.get('CXX') or next(filter(shutil.which, ('c++', 'g++', 'clang++')), None)
     if compiler is None:
         raise CompilerMissingError('no C++ compiler (c++, g++, clang++ or $CXX)')
-    command = [*compiler.split(), *_FLAGS, '-o', str(library), str(_SOURCE)]
+    command = [*compiler.split(), *_FLAGS, '-o', str(library), str(file)]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except OSError as error:
         raise CompilerMissingError(f'{compiler}: {error}') from error
     except subprocess.CalledProcessError as error:
         raise CompilerMissingError(f'{compiler} failed: {error.stderr.strip()[:500]}') from error
-    return library
-
-
-def _load(library: pathlib.Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))

@@ -2,34 +2,45 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node ``dynamics`` at 1 kHz, chewing, beside a busy process: how punctual, and how large it is.
 
-``python -m benchmark.node_loop [ROUNDS]``. With and without real-time priority by turns. What the
-host of a virtual machine took away meanwhile (``steal``) is told, since no priority helps against
-it.
+``python -m benchmark.node_loop [ROUNDS]``. By turns with real-time priority, with it and a bite
+force, and without. Efforts and states have a listener each, as on a robot. What the host of a
+virtual machine took away meanwhile (``steal``) is told, since no priority helps against it; and the
+floor: by how much a thread of C++ with the same priority wakes too late that does nothing else.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from benchmark.control_loop import busy_processes
+from benchmark.floor import CompilerMissingError, compiled
+from benchmark.states import Array
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.motion import chewing_stroke
+from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 from masticator_dynamics.nodes.common.trajectory_cdr import encode
 
 RATE, SECONDS = 1000, 10.0
-WAYS = ('FIFO', 'ordinary')
+WAYS = ('FIFO', 'FIFO, biting', 'ordinary')
 _NODE = """
 import os
 {way}
@@ -43,7 +54,7 @@ _DENIED = 'os.sched_setscheduler = None; del os.sched_setscheduler'
 @contextlib.contextmanager
 def node(way: str) -> Iterator[subprocess.Popen[bytes]]:
     """The node, permitted to have real-time priority, or not."""
-    program = _NODE.format(way='' if way == 'FIFO' else _DENIED)
+    program = _NODE.format(way=_DENIED if way == 'ordinary' else '')
     arguments = ['--ros-args', '-p', f'rate:={float(RATE)}']
     process = subprocess.Popen(
         [sys.executable, '-c', program, *arguments], stderr=subprocess.DEVNULL
@@ -56,15 +67,25 @@ def node(way: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 class Listener:
-    """Sends the motion, and keeps what the node says of its cycle."""
+    """Sends motion and bite force, and keeps what the node says of its cycle."""
 
-    def __init__(self, mechanism: Mechanism):
+    def __init__(self, mechanism: Mechanism, biting: bool):
         self.values: dict[str, str] = {}
+        self._biting = biting
         self._mechanism, self._node = mechanism, rclpy.create_node('node_loop')
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
         self._publisher = self._node.create_publisher(JointTrajectory, 'joint_trajectory', 10)
+        self._bite = self._node.create_publisher(WrenchStamped, 'bite_force', 10)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._take, 10)
+        # The middleware receives them, and nobody converts them here.
+        self._received = [
+            DirectSubscription(self._node, kind, topic, QoSProfile(depth=10))
+            for kind, topic in (
+                (Float64MultiArray, 'feedforward_effort'),
+                (JointState, 'feedforward_state'),
+            )
+        ]
 
     def _take(self, message: DiagnosticArray) -> None:
         for status in message.status:
@@ -75,6 +96,10 @@ class Listener:
         """Take what comes for some time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
+            if self._biting:  # often enough to count all the time
+                message = WrenchStamped()
+                message.header.frame_id, message.wrench.force.z = 'molar_left', -30.0
+                self._bite.publish(message)
             self._executor.spin_once(timeout_sec=0.05)
 
     def chew(self) -> None:
@@ -107,7 +132,7 @@ def stolen() -> float:
 def turn(mechanism: Mechanism, way: str) -> dict[str, float]:
     """One run of the node: percentiles of done after due, us, memory, MB, time stolen, ms."""
     with node(way) as process:
-        listener = Listener(mechanism)
+        listener = Listener(mechanism, way == 'FIFO, biting')
         try:
             while not listener.values:
                 listener.listen(0.2)
@@ -120,10 +145,36 @@ def turn(mechanism: Mechanism, way: str) -> dict[str, float]:
             found = {p: float(values[f'cycle lateness {p} (us)']) for p in ('p50', 'p99', 'max')}
             found['computing p50'] = float(values['cycle time p50 (us)'])
             granted = values['real-time scheduling']
-            assert granted == str(way == 'FIFO'), 'real-time priority is not permitted here'
+            assert granted == str(way != 'ordinary'), 'real-time priority is not permitted here'
             return {**found, 'stolen': 1e3 * (stolen() - before), 'RSS': resident, 'PSS': share}
         finally:
             listener.close()
+
+
+@contextlib.contextmanager
+def floor() -> Iterator[Callable[[], Array] | None]:
+    """How late (s) a thread wakes that does nothing else; None where there is no compiler."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            wake = compiled('wake_floor.cpp', pathlib.Path(folder)).wake
+        except CompilerMissingError as error:
+            print(f'no floor: {error}')
+            yield None
+            return
+
+        def late() -> Array:
+            count = round(RATE * SECONDS / 2)
+            found = np.empty(count)
+            with real_time.requested(real_time.DYNAMICS):
+                wake(count, round(1e9 / RATE), found.ctypes.data_as(ctypes.c_void_p))
+            return found * 1e-9
+
+        yield late
+
+
+def show(name: str, found: dict[str, float]) -> None:
+    """Print a line."""
+    print(f'{name:14}{", ".join(f"{key} {value:.0f}" for key, value in found.items())}', flush=True)
 
 
 def main() -> None:
@@ -133,12 +184,17 @@ def main() -> None:
     mechanism = Mechanism.load('masticator')
     rclpy.init()
     print(f'Node dynamics at {RATE} Hz, done after due in us, beside one busy process')
-    with busy_processes(1):
+    with busy_processes(1), floor() as late:
         for _ in range(rounds):
             for way in WAYS:
-                found = turn(mechanism, way)
-                text = ', '.join(f'{name} {value:.0f}' for name, value in found.items())
-                print(f'{way:9}{text}', flush=True)
+                show(way, turn(mechanism, way))
+            if late is not None:
+                before, seconds = stolen(), late()
+                p50, p99 = np.percentile(seconds, (50.0, 99.0)) * 1e6
+                show('floor', {
+                    'p50': p50, 'p99': p99, 'max': 1e6 * seconds.max(),
+                    'stolen': 1e3 * (stolen() - before),
+                })  # fmt: skip
     rclpy.shutdown()
 
 

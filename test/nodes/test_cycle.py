@@ -96,6 +96,74 @@ def test_the_share_is_of_what_is_sent(mechanism, motion, bite):
     assert cycle.external_effort(answer) == pytest.approx(answer.actuated - free, abs=1e-12)
 
 
+def follow(motion, mechanism, there):
+    path = MotionPath.through([0.0, 1.0], [mechanism.home.y, there], np.zeros((2, 4)))
+    assert motion.replace(S, path, motion.schedule, S)
+
+
+def test_what_was_prepared_is_what_the_cycle_computes(mechanism, motion, cycle, bite):
+    follow(motion, mechanism, OPEN)
+    unprepared = FeedforwardCycle(mechanism, motion, bite, EffortClamp(mechanism))
+    time = S + S // 3
+    known = cycle.prepare(time)
+    assert cycle(time) is known
+    state = mechanism.solve(*motion.state(time))
+    for answer in (known, unprepared(time)):
+        wanted = mechanism.feedforward(state.y, state.y_dot, state.y_ddot).actuated
+        assert answer.actuated == pytest.approx(wanted, abs=1e-12)
+        assert answer.position == pytest.approx(state.position, abs=1e-12)
+        assert answer.velocity == pytest.approx(state.velocity, abs=1e-12)
+    assert cycle(time + 1) is not known
+    assert cycle(time + 1).actuated == pytest.approx(unprepared(time + 1).actuated, abs=1e-12)
+
+
+@pytest.mark.parametrize('frames', [('incisor',) * 2, ('incisor', 'maxilla'), ('', 'molar_left')])
+def test_bite_force_measured_after_the_preparation_counts(mechanism, motion, cycle, bite, frames):
+    """In the frame that it was prepared for, in another one, and as the first of all."""
+    follow(motion, mechanism, OPEN)
+    time, (before, after) = S + S // 3, frames
+    if before:
+        bite.take(before, 0, time, np.array([0.0, 0.0, -5.0, 0.0, 0.1, 0.0]))
+    free = cycle.prepare(time)
+    bite.take(after, 0, time, np.array([1.0, -2.0, -30.0, 0.4, 0.5, -0.6]))
+    state = mechanism.solve(*motion.state(time))
+    for point in ('', 'crank_2_link'):  # which may change as well
+        bite.point_frame = point
+        wrench = mechanism.wrench_on_platform(
+            state, (1.0, -2.0, -30.0), (0.4, 0.5, -0.6), after, point or after
+        )
+        wanted = mechanism.inverse_dynamics(state, wrench).actuated
+        answer = cycle(time)
+        assert answer.actuated == pytest.approx(wanted, abs=1e-9)
+        assert answer.position == pytest.approx(state.position, abs=1e-12)
+        share = cycle.external_effort(answer)
+        assert share == pytest.approx(wanted - free.actuated, abs=1e-9)
+
+
+def test_a_motion_replaced_after_the_preparation_counts(mechanism, motion, cycle):
+    follow(motion, mechanism, OPEN)
+    time = S + S // 3
+    cycle.prepare(time)
+    motion.hold(time, OPEN)
+    assert cycle(time).actuated == pytest.approx(mechanism.feedforward(OPEN).actuated, abs=1e-12)
+
+
+def test_the_clamp_counts_cycles_not_preparations(mechanism, motion, bite):
+    clamp = EffortClamp(mechanism)
+    cycle = FeedforwardCycle(mechanism, motion, bite, clamp)
+    wanted = mechanism.feedforward(mechanism.home.y).actuated
+    clamp.scale = 0.5 * (np.abs(wanted) / clamp.limits).max()
+    cycle.prepare(S)
+    assert not clamp.counts.any() and not clamp.take_largest().any()
+    assert (np.abs(cycle(S).actuated) <= clamp.limits).all()
+    assert clamp.counts.max() == 1
+    assert clamp.take_largest().max() == pytest.approx(np.abs(wanted).max())
+    cycle.prepare(2 * S)
+    clamp.scale = 1.0
+    assert cycle(2 * S).actuated == pytest.approx(wanted, abs=1e-12)
+    assert clamp.counts.max() == 1
+
+
 def test_refused_wrench_leaves_the_one_before(bite):
     bite.take('incisor', 0, S, np.ones(6))
     for frame, wrench in (('tooth', np.ones(6)), ('incisor', np.full(6, np.nan))):

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
+
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import turned, wrenches_on_platform
+from masticator_dynamics.results import Effort
 
 COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 LARGEST = 1e6  # N and N m; more is no measurement and would drown all else in rounding
@@ -22,6 +25,23 @@ class MeasuredWrench:
     frame: str
     time: int  # ns, when it was measured
     wrench: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Transport:
+    """How wrenches of a frame reach the platform in one pose.
+
+    Attributes
+    ----------
+    frame, point : str
+        Axes of the wrench, and the frame at whose origin it acts.
+    rows : (6, 6) array
+        What each component of it alone is on the platform, base axes, about its origin.
+    """
+
+    frame: str
+    point: str
+    rows: FloatArray
 
 
 class MeasuredWrenches:
@@ -123,5 +143,20 @@ class BiteForce(MeasuredWrenches):
 
     def on_platform(self, measured: MeasuredWrench, q: FloatArray) -> FloatArray:
         """Wrench (6,) in base axes about the platform's origin, at tree positions (n_q,)."""
-        point = self.point_frame or measured.frame
-        return wrenches_on_platform(self._mechanism, q, measured.wrench, measured.frame, point)
+        return measured.wrench @ self.transport(measured.frame, q).rows
+
+    def transport(self, frame: str, q: FloatArray) -> Transport:
+        """How wrenches of a frame reach the platform at tree positions (n_q,)."""
+        point = self.point_frame or frame
+        return Transport(
+            frame, point, wrenches_on_platform(self._mechanism, q, np.eye(6), frame, point)
+        )
+
+    def carried(
+        self, measured: MeasuredWrench, motion: Effort, known: Transport | None
+    ) -> FloatArray:
+        """As :meth:`on_platform` in a motion, by what is known of it where that is of the frame."""
+        frame, point = measured.frame, self.point_frame or measured.frame
+        if known is None or known.frame != frame or known.point != point:
+            return self.on_platform(measured, motion.q)
+        return measured.wrench @ known.rows

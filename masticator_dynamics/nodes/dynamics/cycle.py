@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.actuation.goals import Goal
@@ -19,6 +20,7 @@ from masticator_dynamics.nodes.dynamics.bite_force import (
     BiteForce,
     MeasuredWrench,
     MeasuredWrenches,
+    Transport,
 )
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, State
 from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch
@@ -60,16 +62,28 @@ class EffortClamp:
     def __call__(self, effort: FloatArray) -> FloatArray:
         """Return efforts (n_u,) inside the limits."""
         inside = self.inside(effort)
-        beyond = np.abs(effort - inside) > self.limits * LIMITS_KEPT
-        if beyond.any():
-            self.counts += beyond
-            np.maximum(self.largest, np.where(beyond, np.abs(effort), 0.0), out=self.largest)
+        if self.cuts(effort, inside):
+            self.record(effort, inside)
         return inside
+
+    def cuts(self, effort: FloatArray, inside: FloatArray) -> bool:
+        """Whether efforts (n_u,) were beyond the limits, by more than rounding."""
+        return bool(self._beyond(effort, inside).any())
+
+    def record(self, effort: FloatArray, inside: FloatArray) -> None:
+        """Count a cycle whose efforts (n_u,) were cut."""
+        beyond = self._beyond(effort, inside)
+        self.counts += beyond
+        np.maximum(self.largest, np.where(beyond, np.abs(effort), 0.0), out=self.largest)
 
     def inside(self, effort: FloatArray) -> FloatArray:
         """Efforts (n_u,) cut to the limits, with no record of it."""
         lowest, highest = self._lowest * self.scale, self._highest * self.scale
         return np.minimum(np.maximum(effort, lowest), highest)  # np.clip takes twice as long
+
+    def _beyond(self, effort: FloatArray, inside: FloatArray) -> npt.NDArray[np.bool_]:
+        beyond: npt.NDArray[np.bool_] = np.abs(effort - inside) > self.limits * LIMITS_KEPT
+        return beyond
 
     def take_largest(self) -> FloatArray:
         """Return `largest` and start over."""
@@ -79,11 +93,51 @@ class EffortClamp:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """Effort as computed, effort (n_u,) that may be sent, and the motion that wrenches acted on."""
+    """What is told of one cycle.
+
+    Attributes
+    ----------
+    effort : Effort
+        As computed.
+    actuated : (n_u,) array
+        Efforts that may be sent.
+    position, velocity : (n_u,) array
+        Of the actuated joints.
+    loaded : State or None
+        The motion that wrenches acted on; None where no wrench counted.
+    free : (n_u,) array or None
+        What would be sent without wrenches, where that is known.
+    """
 
     effort: Effort
     actuated: FloatArray
-    loaded: State | None  # None where no wrench counted
+    position: FloatArray
+    velocity: FloatArray
+    loaded: State | None = None
+    free: FloatArray | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Ahead:
+    """A cycle computed before it is due, as far as no measured wrench matters.
+
+    Attributes
+    ----------
+    basis : tuple
+        What it was computed for; it counts while this is so.
+    answer : Answer or None
+        Without wrenches; None where that has to wait.
+    cut : bool
+        The efforts are beyond the clamp's limits.
+    transport : Transport or None
+        Of the frame in which the bite force was measured last.
+    """
+
+    basis: tuple[object, ...]
+    state: State
+    answer: Answer | None = None
+    cut: bool = False
+    transport: Transport | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +194,19 @@ class FeedforwardCycle:
         self.joint_frames = tuple(joints[j].child for j in self._actuated_rows)
         self._joint_chains = [FrameChain(mechanism, frame) for frame in self.joint_frames]
         self._last_position = mechanism.home.y
+        self._ahead: Ahead | None = None
         self.failure = ''  # why the last failed cycle failed
+
+    def prepare(self, time: int) -> Answer | None:
+        """Compute what is already known of the cycle at a time (ns).
+
+        Returns
+        -------
+        Answer or None
+            What that cycle returns if no wrench counts and the motion stays; None: it must compute.
+        """
+        self._ahead = self._look_ahead(time)
+        return self._ahead.answer
 
     def __call__(self, time: int) -> Answer:
         """Efforts at a time (ns).
@@ -148,25 +214,31 @@ class FeedforwardCycle:
         A motion that cannot be evaluated, which its check before the start should have shown,
         stops where it last could.
         """
-        state = self._motion.state(time)
+        ahead = self._ahead
+        if ahead is None or ahead.basis != self._basis(time):
+            ahead = self._look_ahead(time)
         loads = self._loads(time)
+        if loads is None and ahead.answer is not None:
+            if ahead.cut:
+                self._clamp.record(ahead.answer.effort.actuated, ahead.answer.actuated)
+            self._last_position = ahead.state[0]
+            return ahead.answer
         try:
-            effort = self._evaluate(state, loads)
+            answer = self._answer(ahead, loads)
         except MasticatorError as error:
             self.failure = str(error)
             self._motion.hold(time, self._last_position)
             rest = np.zeros_like(self._last_position)
-            state, loads = (self._last_position, rest, rest), None
-            effort = self._evaluate(state, loads)
-        self._last_position = effort.y
-        sent = self._clamp(effort.actuated)
-        return Answer(effort, sent, state if loads else None)
+            answer = self._answer(Ahead((), (self._last_position, rest, rest)), None)
+        self._last_position = answer.effort.y
+        return answer
 
     def external_effort(self, answer: Answer) -> FloatArray:
-        """Share (n_u,) of the wrenches in what may be sent. A whole evaluation more."""
+        """Share (n_u,) of the wrenches in what may be sent; mostly known by now."""
         if answer.loaded is None:
             return np.zeros_like(answer.actuated)
-        return answer.actuated - self._unloaded(answer.loaded)
+        free = self._unloaded(answer.loaded) if answer.free is None else answer.free
+        return answer.actuated - free
 
     def hold_if_moving(self, last: int, time: int, reason: str) -> bool:
         """Hold the pose of the last cycle from a time on (ns), if anything moved since then.
@@ -212,6 +284,40 @@ class FeedforwardCycle:
             (reactions[row].reshape(2, 3) @ chain.at(bodies)[1]).reshape(6)
             for row, chain in zip(self._actuated_rows, self._joint_chains, strict=True)
         ]
+
+    def _basis(self, time: int) -> tuple[object, ...]:
+        """What all that is computed ahead depends on: things that are exchanged, not changed."""
+        return time, self._motion.schedule, self._clamp.scale
+
+    def _look_ahead(self, time: int) -> Ahead:
+        """All that needs no measured wrench; what fails is left to the cycle itself."""
+        basis, state = self._basis(time), self._motion.state(time)
+        if self._watch is not None:  # its limits may be exchanged, and it counts
+            return Ahead(basis, state)
+        try:
+            effort = self._effort(state, None)
+        except MasticatorError:
+            return Ahead(basis, state)
+        inside, bite = self._clamp.inside(effort.actuated), self._bite.fresh(time)
+        answer = Answer(effort, inside, effort.position, effort.velocity)
+        return Ahead(
+            basis, state, answer, self._clamp.cuts(effort.actuated, inside),
+            None if bite is None else self._bite.transport(bite.frame, effort.q),
+        )  # fmt: skip
+
+    def _answer(self, ahead: Ahead, loads: Loads | None) -> Answer:
+        """The answer with what has been measured since."""
+        free, state = ahead.answer, ahead.state
+        loaded = None if loads is None else state
+        if loads is None or loads.bite is None or loads.others or free is None:
+            effort = self._evaluate(state, loads)
+        else:
+            wrench = self._bite.carried(loads.bite, free.effort, ahead.transport)
+            effort = self._mechanism.feedforward(*state, wrench, **self._asked)
+        sent = self._clamp(effort.actuated)
+        if free is None:
+            return Answer(effort, sent, effort.position, effort.velocity, loaded)
+        return Answer(effort, sent, free.position, free.velocity, loaded, free.actuated)
 
     def _loads(self, time: int) -> Loads | None:
         """What counts at a time (ns); None where nothing does."""

@@ -65,6 +65,8 @@ class CycleScheduler:
         The node's clock, ns; 0 while a simulated clock has not started.
     cycle : callable
         Called with the due time.
+    rest : callable
+        Called with it as well after a cycle that did not fail: what can wait or be prepared.
     jumped : callable
         Called with the step (ns) when the clock was set.
     stalled : callable
@@ -81,6 +83,7 @@ class CycleScheduler:
         rate: float,
         now: Callable[[], int],
         cycle: Callable[[int], None],
+        rest: Callable[[int], None],
         jumped: Callable[[int], None],
         stalled: Callable[[int, float], None],
         failed: Callable[[Exception], None],
@@ -88,7 +91,7 @@ class CycleScheduler:
     ):
         self.period = round(1e9 / rate)
         self.simulated = False
-        self._now, self._cycle, self._failed = now, cycle, failed
+        self._now, self._cycle, self._rest, self._failed = now, cycle, rest, failed
         self._jumped, self._stalled, self._steady = jumped, stalled, steady
         self.counts = CycleCounts()
         self.late = Longest()  # s by which cycles began late
@@ -112,7 +115,7 @@ class CycleScheduler:
             self._thread = None
 
     def durations(self) -> FloatArray:
-        """How long the latest cycles took, s."""
+        """How long the latest cycles took, s, what followed when they were done included."""
         return self._durations[: min(self.counts.run, _WINDOW)].copy()
 
     def lateness(self) -> FloatArray:
@@ -165,17 +168,24 @@ class CycleScheduler:
         return due
 
     def _run_cycle(self, due: int) -> None:
-        counts, begin = self.counts, time.perf_counter()
-        try:
-            self._cycle(due)
-        except Exception as error:  # the node survives whatever one cycle does
-            self._failed(error)
-        place = counts.run % _WINDOW
-        self._durations[place] = time.perf_counter() - begin
+        begin = time.perf_counter()
+        done = self._succeeds(self._cycle, due)
         lateness = self._now() - due
+        if done:
+            self._succeeds(self._rest, due)
+        counts, place = self.counts, self.counts.run % _WINDOW
         self._lateness[place] = lateness * 1e-9
+        self._durations[place] = time.perf_counter() - begin
         late = counts.late + (lateness > self.period)
         self.counts = dataclasses.replace(counts, run=counts.run + 1, late=late)
+
+    def _succeeds(self, part: Callable[[int], None], due: int) -> bool:
+        try:
+            part(due)
+        except Exception as error:  # the node survives whatever one cycle does
+            self._failed(error)
+            return False
+        return True
 
     def _wait_until(self, due: int) -> int:
         """Sleep until a time, or until the clock has been set back; returns the time then."""

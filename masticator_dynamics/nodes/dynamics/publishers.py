@@ -88,6 +88,9 @@ class Publishers:
             wrench(f'joint_force/{joint}', frame)
             for joint, frame in zip(mechanism.actuated, joint_frames, strict=True)
         ]
+        self._of_cycles = self._effort, self._state, self._multipliers, self._external
+        self._wanted = dict.fromkeys(self._of_cycles, True)
+        self._ready: tuple[Answer | None, dict[Any, bytes]] = None, {}
         self._all = [self._effort, self._state, self._trajectory, self._joint_states]
         self._all += [self._multipliers, self._external]
         self._all += [publisher for publisher, _ in (*self._contacts, *self._joint_forces)]
@@ -97,19 +100,39 @@ class Publishers:
         for publisher in self._all:
             node.destroy_lifecycle_publisher(publisher)
 
+    def prepare(self, time: int, answer: Answer | None) -> None:
+        """Make messages for a time (ns), in case that the answer remains what it is.
+
+        And look who listens: others than these hear of the next cycle but one.
+        """
+        self._wanted = {p: bool(p.get_subscription_count()) for p in self._of_cycles}
+        self._ready = answer, self._messages(time, answer) if answer else {}
+
     def cycle(self, time: int, answer: Answer) -> None:
-        """Efforts, state of the actuated joints and, if wanted, the rest, at a time (ns)."""
-        told = answer.effort
-        self._effort.publish(self._effort_bytes.filled(time, answer.actuated))
-        state = self._state_bytes.filled(time, told.position, told.velocity, answer.actuated)
-        self._state.publish(state)
-        if self._multipliers.get_subscription_count():
-            self._multipliers.publish(self._multipliers_bytes.filled(time, told.contact))
+        """Efforts, state of the actuated joints and multipliers, where wanted, at a time (ns)."""
+        known, messages = self._ready
+        if known is not answer:
+            messages = self._messages(time, answer)
+        for publisher, message in messages.items():
+            publisher.publish(message)
+
+    def _messages(self, time: int, answer: Answer) -> dict[Any, bytes]:
+        """By publisher, where somebody listens."""
+        messages, wanted = {}, self._wanted
+        if wanted[self._effort]:
+            messages[self._effort] = self._effort_bytes.filled(time, answer.actuated)
+        if wanted[self._state]:
+            rows = answer.position, answer.velocity, answer.actuated
+            messages[self._state] = self._state_bytes.filled(time, *rows)
+        if wanted[self._multipliers]:
+            contact = answer.effort.contact
+            messages[self._multipliers] = self._multipliers_bytes.filled(time, contact)
+        return messages
 
     @property
     def external_effort_wanted(self) -> bool:
         """Somebody listens to the share of the external wrenches."""
-        return bool(self._external.get_subscription_count())
+        return self._wanted[self._external]
 
     def external_effort(self, time: int, effort: FloatArray) -> None:
         """Share (n_u,) of the external wrenches in the efforts, at a time (ns)."""

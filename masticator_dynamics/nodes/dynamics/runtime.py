@@ -15,6 +15,7 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import LimitError
+from masticator_dynamics.nodes.common.node_clock import NodeClock
 from masticator_dynamics.nodes.common.trajectory_cdr import Point, Trajectory
 from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWrenches
 from masticator_dynamics.nodes.dynamics.cycle import Answer, EffortClamp, FeedforwardCycle
@@ -62,14 +63,15 @@ class Runtime:
         self.answer: Answer | None = None
         self.errors = 0  # cycles that failed
         self._node = node
+        self.now = NodeClock(node)
         self._visual_every = max(round(settings.rate / settings.visual_rate), 1)
         self._visual_countdown = 0
         self._publishers = Publishers(
             node, mechanism, settings.frame_prefix, self.cycle.joint_frames
         )
         self.scheduler = CycleScheduler(
-            settings.rate, self.now, self._run_cycle, self._clock_jumped, self._stalled,
-            self._cycle_failed,
+            settings.rate, self.now, self._run_cycle, self._after_cycle, self._clock_jumped,
+            self._stalled, self._cycle_failed,
         )  # fmt: skip
         prefix = settings.frame_prefix
         self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
@@ -139,11 +141,6 @@ class Runtime:
         self.external_input.destroy()
         self._publishers.destroy(self._node)
 
-    def now(self) -> int:
-        """Return the time of the node's clock, ns."""
-        nanoseconds: int = self._node.get_clock().now().nanoseconds
-        return nanoseconds
-
     @property
     def active(self) -> bool:
         """The control cycle is running."""
@@ -190,22 +187,29 @@ class Runtime:
         return self._settings
 
     def _run_cycle(self, due: int) -> None:
+        """What somebody waits for; what was measured until now counts."""
         self.bite_input.poll()
         self.external_input.poll()
-        answer = self.cycle(due)
+        self.answer = answer = self.cycle(due)
         self._publishers.cycle(due, answer)
         if self._publishers.external_effort_wanted:
             self._publishers.external_effort(due, self.cycle.external_effort(answer))
-        self.answer = answer
+
+    def _after_cycle(self, due: int) -> None:
+        """Computes the next cycle as far as it is known, and shows the one that is done."""
+        following = due + self.scheduler.period
+        self._publishers.prepare(following, self.cycle.prepare(following))
         self._visual_countdown -= 1
-        if self._visual_countdown < 0:
-            self._visual_countdown = self._visual_every - 1
-            if self._publishers.contact_forces_wanted:
-                self._publishers.contact_forces(due, self.cycle.contact_forces(answer.effort))
-            if self._publishers.joint_forces_wanted:
-                self._publishers.joint_forces(due, self.cycle.joint_forces(answer.effort))
-            if self._settings.publish_joint_states:
-                self._publishers.joint_states(due, answer.effort)
+        if self._visual_countdown >= 0 or self.answer is None:
+            return
+        self._visual_countdown = self._visual_every - 1
+        effort = self.answer.effort
+        if self._publishers.contact_forces_wanted:
+            self._publishers.contact_forces(due, self.cycle.contact_forces(effort))
+        if self._publishers.joint_forces_wanted:
+            self._publishers.joint_forces(due, self.cycle.joint_forces(effort))
+        if self._settings.publish_joint_states:
+            self._publishers.joint_states(due, effort)
 
     def _trajectory_accepted(self, prepared: PreparedTrajectory) -> None:
         self.cycle.failure = ''
@@ -242,6 +246,7 @@ class Runtime:
             measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
         clamp, watch = EffortClamp(self.mechanism), self._warm_watch()
         cycle = self._new_cycle(bite, external, clamp, watch)
+        cycle.prepare(1)
         answer = cycle(1)
         cycle.external_effort(answer)
         cycle.contact_forces(answer.effort)

@@ -36,6 +36,7 @@ class Supervision:
     def __init__(self, node: LifecycleNode, runtime: Runtime):
         self._node, self._runtime = node, runtime
         self._efforts_logged = -10.0
+        self._timing: dict[str, object] = {}
         self._effort_news = ''  # what happened to efforts in the second before, or nothing
         self._stale: dict[str, set[str]] = {'bite_force': set(), 'external_wrench': set()}
         self._keeping_up = KeepingUp(node.get_logger().warning)
@@ -50,6 +51,7 @@ class Supervision:
         now = time.monotonic()
         if now - self._efforts_logged > 1.0:
             self._efforts_logged = now
+            self._timing = _timing(self._runtime.scheduler)  # these take as long as all the rest
             self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
         runtime = self._runtime
         self._keeping_up.look(
@@ -69,7 +71,7 @@ class Supervision:
     def _cycle(self) -> DiagnosticStatus:
         runtime = self._runtime
         counts = runtime.scheduler.counts
-        values = _cycle_values(runtime.scheduler, runtime.answer)
+        values = _cycle_values(runtime.scheduler, self._timing, runtime.answer)
         if runtime.errors:
             message = f'{runtime.errors} cycles failed'
             return self._status('cycle', ERROR, message, values)
@@ -185,22 +187,32 @@ class Supervision:
             )
 
 
-def _cycle_values(scheduler: CycleScheduler, answer: Answer | None) -> dict[str, object]:
-    """Timing of the cycles and the residuals of the latest one."""
-    counts = scheduler.counts
+def _timing(scheduler: CycleScheduler) -> dict[str, object]:
+    """How long the latest cycles took, and how late they were."""
     values: dict[str, object] = {}
-    values['real-time scheduling'] = scheduler.real_time
-    values['cycles'] = counts.run
-    values['late cycles'] = counts.late
-    values['skipped cycles'] = counts.skipped
-    values['clock jumps'] = counts.jumps
-    values['stalls'] = counts.stalls
     for name, seconds in (('time', scheduler.durations()), ('lateness', scheduler.lateness())):
         if len(seconds):
             p50, p99 = np.percentile(seconds, [50.0, 99.0]) * 1e6
             values[f'cycle {name} p50 (us)'] = round(float(p50), 1)
             values[f'cycle {name} p99 (us)'] = round(float(p99), 1)
             values[f'cycle {name} max (us)'] = round(float(seconds.max()) * 1e6, 1)
+    return values
+
+
+def _cycle_values(
+    scheduler: CycleScheduler, timing: dict[str, object], answer: Answer | None
+) -> dict[str, object]:
+    """Counts and timing of the cycles, and the residuals of the latest one."""
+    counts = scheduler.counts
+    values: dict[str, object] = {
+        'real-time scheduling': scheduler.real_time,
+        'cycles': counts.run,
+        'late cycles': counts.late,
+        'skipped cycles': counts.skipped,
+        'clock jumps': counts.jumps,
+        'stalls': counts.stalls,
+        **timing,
+    }
     if answer is not None:
         effort = answer.effort
         values['closure residual (m)'] = float(effort.closure_residual)
