@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 
+from rclpy.clock import ROSClock
 from rclpy.node import Node
 
 
@@ -20,7 +21,9 @@ class NodeClock:
     """
 
     def __init__(self, node: Node):
-        self._clock = node.get_clock()
+        clock = node.get_clock()
+        assert isinstance(clock, ROSClock)
+        self._clock = clock
 
     def __call__(self) -> int:
         """Return the time, ns."""

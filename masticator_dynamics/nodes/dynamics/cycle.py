@@ -38,8 +38,6 @@ class EffortClamp:
     ----------
     units : tuple of str
         Of the efforts.
-    scale : float
-        Part of the limits that may be used.
     counts : (n_u,) array
         Cycles in which each actuator was cut.
     largest : (n_u,) array
@@ -49,10 +47,21 @@ class EffortClamp:
     def __init__(self, mechanism: Mechanism):
         self.units = mechanism.effort_units
         self._limits = mechanism.effort_limits
-        self._lowest, self._highest = mechanism.effort_range
+        self._range = mechanism.effort_range
         self.scale = 1.0
         self.counts = np.zeros(len(self._limits), dtype=np.int64)
         self.largest = np.zeros(len(self._limits))
+
+    @property
+    def scale(self) -> float:
+        """Part of the limits that may be used."""
+        return self._scale
+
+    @scale.setter
+    def scale(self, scale: float) -> None:
+        lowest, highest = self._range
+        self._bounds = lowest * scale, highest * scale
+        self._scale = scale
 
     @property
     def limits(self) -> FloatArray:
@@ -68,7 +77,8 @@ class EffortClamp:
 
     def cuts(self, effort: FloatArray, inside: FloatArray) -> bool:
         """Whether efforts (n_u,) were beyond the limits, by more than rounding."""
-        return bool(self._beyond(effort, inside).any())
+        same = (effort == inside).all()
+        return not same and bool(self._beyond(effort, inside).any())
 
     def record(self, effort: FloatArray, inside: FloatArray) -> None:
         """Count a cycle whose efforts (n_u,) were cut."""
@@ -78,7 +88,7 @@ class EffortClamp:
 
     def inside(self, effort: FloatArray) -> FloatArray:
         """Efforts (n_u,) cut to the limits, with no record of it."""
-        lowest, highest = self._lowest * self.scale, self._highest * self.scale
+        lowest, highest = self._bounds
         return np.minimum(np.maximum(effort, lowest), highest)  # np.clip takes twice as long
 
     def _beyond(self, effort: FloatArray, inside: FloatArray) -> npt.NDArray[np.bool_]:
@@ -230,7 +240,8 @@ class FeedforwardCycle:
             self._motion.hold(time, self._last_position)
             rest = np.zeros_like(self._last_position)
             answer = self._answer(Ahead((), (self._last_position, rest, rest)), None)
-        self._last_position = answer.effort.y
+        else:
+            self._last_position = ahead.state[0]
         return answer
 
     def external_effort(self, answer: Answer) -> FloatArray:
