@@ -25,7 +25,6 @@ from masticator_dynamics.nodes.common.instant import both_clocks
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
-from masticator_dynamics.nodes.common.node_clock import NodeClock
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
     Declaration,
@@ -94,7 +93,7 @@ class Twin:
 
     def __init__(self, node: ManagedNode, settings: TwinSettings):
         self._node = node
-        self._now = NodeClock(node)
+        self._now = lambda: node.get_clock().now().nanoseconds
         drives = load_drives(settings.drives)
         mechanism = Mechanism(with_rotors(settings.mechanism, drives))
         self._simulation = TwinSimulation(
