@@ -31,12 +31,11 @@ COMPUTING = {
 # Files in them that wait more than they work and bear neighbours.
 WAITING = {
     'demo': 'processes',
-    'drives': ('can_bus escalation network sdo simulator_process simulator_real_time watches'),
+    'drives': 'can_bus escalation network sdo simulator_process simulator_real_time watches',
     'fuzz': 'fuzz',
     'nodes': (
-        'completion_and_coupling cycle_scheduler drive_requests dynamics_bad_input dynamics_limits '
-        'dynamics_process dynamics_topics dynamics_trajectories guard '
-        'inertia_estimator newest_first node_processes ros2_control '
+        'cycle_scheduler drive_requests dynamics_bad_input dynamics_limits dynamics_process '
+        'dynamics_topics guard inertia_estimator newest_first node_processes ros2_control '
         'start_and_end status_reporter trajectory_action'
     ),
 }
