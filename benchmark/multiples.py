@@ -3,7 +3,8 @@
 """Every shipped mechanism in multiples of ``floor.cpp``: ``python -m benchmark.multiples``.
 
 One multiple is what the C++ written for the masticator takes for a row of a batch; it takes its
-turns with all else. Fresh processes: processor time from start to the first torque.
+turns with all else. All is processor time: other processes disturb the caches, no more. Fresh
+processes: from start to the first torque.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -116,13 +117,13 @@ def multiples(rounds: int) -> dict[str, dict[str, tuple[float, float]]]:
         turns = turns_of(Mechanism.load(name))
         seconds: dict[str, list[float]] = {turn: [] for turn in ('floor', *turns)}
         for _ in range(rounds):
-            start = perf_counter()
+            start = thread_time()
             floor.batch(*columns)
-            seconds['floor'].append((perf_counter() - start) / ROWS)
+            seconds['floor'].append((thread_time() - start) / ROWS)
             for turn, (run, rows) in turns.items():
-                start = perf_counter()
+                start = thread_time()
                 run()
-                seconds[turn].append((perf_counter() - start) / rows)
+                seconds[turn].append((thread_time() - start) / rows)
         row = {turn: float(np.percentile(times, 10)) for turn, times in seconds.items()}
         found[name] = {turn: (1e6 * row[turn], row[turn] / row['floor']) for turn in turns}
     return found
