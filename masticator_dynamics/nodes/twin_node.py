@@ -25,6 +25,7 @@ from masticator_dynamics.nodes.common.instant import both_clocks
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
+from masticator_dynamics.nodes.common.node_clock import NodeClock
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
     Declaration,
@@ -93,7 +94,7 @@ class Twin:
 
     def __init__(self, node: ManagedNode, settings: TwinSettings):
         self._node = node
-        self._now = lambda: node.get_clock().now().nanoseconds
+        self._now = NodeClock(node)
         drives = load_drives(settings.drives)
         mechanism = Mechanism(with_rotors(settings.mechanism, drives))
         self._simulation = TwinSimulation(

@@ -25,6 +25,7 @@ from masticator_dynamics.drives.safety import Finding, in_order
 from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError, MasticatorError
+from masticator_dynamics.nodes.common.node_clock import NodeClock
 from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffortInput
 from masticator_dynamics.nodes.servo_drives.drive_diagnostics import DriveDiagnostics
 from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests, log_outcome
@@ -61,6 +62,7 @@ class DriveRuntime:
             reason = 'without efforts there is nothing to command in mode effort'
             raise DescriptionError('parameters', 'forward_effort', reason)
         self._node, self._settings, self._drives = node, settings, drives
+        self._now = NodeClock(node)
         self._name = mechanism.name
         self._active = False
         self._supervisor = Supervisor(drives, Mechanism(mechanism.description))
@@ -165,8 +167,7 @@ class DriveRuntime:
     def _cycle(self, feedback: Feedback) -> Setpoint:
         self._command.poll()
         if self._added is not None:
-            now = self._node.get_clock().now().nanoseconds
-            self._supervisor.add_effort(self._added.poll(now))
+            self._supervisor.add_effort(self._added.poll(self._now()))
         setpoint = self._supervisor(feedback)
         self._state.publish(feedback)
         return setpoint

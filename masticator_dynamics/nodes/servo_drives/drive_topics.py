@@ -25,6 +25,7 @@ from masticator_dynamics.nodes.common.diagnostics import Rejections
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 from masticator_dynamics.nodes.common.instant import both_clocks
 from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
+from masticator_dynamics.nodes.common.node_clock import NodeClock
 from masticator_dynamics.nodes.common.wire_message import WireMessage, WireReader
 
 # Best effort takes commands from reliable and other publishers alike.
@@ -53,7 +54,7 @@ class CommandInput:
     ):
         self.rejections = Rejections()
         self._node, self._supervisor = node, supervisor
-        self._now = lambda: node.get_clock().now().nanoseconds
+        self._now = NodeClock(node)
         self._forward_effort = forward_effort
         self._reader = CommandReader(supervisor.joints, mode)
         self._numbers = WireReader(JointState, ('position', 'velocity', 'effort'))
@@ -122,7 +123,7 @@ class StateOutput:
 
     def __init__(self, node: LifecycleNode, joints: tuple[str, ...]):
         self._node = node
-        self._now = lambda: node.get_clock().now().nanoseconds
+        self._now = NodeClock(node)
         self._publisher = node.create_lifecycle_publisher(
             JointState, '~/state', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
         )
