@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from masticator_dynamics.actuation.row_kind import RowKind
     from masticator_dynamics.traced.reference import Careful, Reference
 
+_TOGETHER = 32  # rows, each of milliseconds: a refusal does not wait for all that come after it
+
 
 class RowSolver:
     """What is told of rows for one mechanism.
@@ -117,7 +119,7 @@ class RowSolver:
         ----------
         kind : RowKind
             What is in the rows.
-        given : array, shape (..., 3 n_y + 6)
+        given : array, shape (3 n_y + 6,) or (N, 3 n_y + 6)
             What is asked.
         numbers : array of int, shape (N,), optional
             Which rows of a larger batch these are, for messages.
@@ -130,8 +132,15 @@ class RowSolver:
         MasticatorError
             For the first row that has no answer; says why.
         """
-        rows = self.unchecked(kind, given.reshape(-1, given.shape[-1]), q)
-        return self._checked(rows.reshape(*given.shape[:-1], kind.width), given, numbers)
+        if given.ndim == 1:
+            return self._checked(self.unchecked(kind, given[None], q)[0], given, numbers)
+        numbers = np.arange(len(given)) if numbers is None else numbers
+        rows = np.empty((len(given), kind.width))
+        for first in range(0, len(given), _TOGETHER):
+            part = slice(first, first + _TOGETHER)
+            found = self.unchecked(kind, given[part])
+            rows[part] = self._checked(found, given[part], numbers[part])
+        return rows
 
     def unchecked(
         self, kind: RowKind, given: FloatArray, q: FloatArray | None = None

@@ -220,6 +220,25 @@ def test_too_few_actuators_are_refused_when_efforts_are_asked() -> None:
         nothing.feedforward(np.zeros(4))
 
 
+def test_a_refusal_in_a_batch_does_not_wait_for_all_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows that machine code hands over take milliseconds each."""
+    mechanism = Mechanism.load('masticator', actuators=['crank_1', 'crank_2', 'crank_3'])
+    looked_at = []
+    unchecked = mechanism.solver.unchecked
+
+    def counted(kind, given, q=None):
+        looked_at.append(len(given))
+        return unchecked(kind, given, q)
+
+    monkeypatch.setattr(mechanism.solver, 'unchecked', counted)
+    with pytest.raises(ActuationError, match='^row 1: ') as caught:
+        mechanism.feedforward_batch(np.tile(mechanism.home.y, (500, 1)))
+    assert caught.value.row == 0
+    assert sum(looked_at) < 100
+
+
 def test_unknown_actuators_are_refused() -> None:
     with pytest.raises(ActuationError, match="no actuator 'crank_7'; there are: crank_1, "):
         Mechanism.load('masticator', ['crank_1', 'crank_7'])
