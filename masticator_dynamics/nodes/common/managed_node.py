@@ -20,7 +20,7 @@ from masticator_dynamics.nodes.common.diagnostics import shortened
 from masticator_dynamics.nodes.common.guard import Guard
 from masticator_dynamics.nodes.common.parameters import declare, read
 
-_SWITCH = 0.00002  # s; how long one thread may keep Python's lock from another
+_SWITCH = 0.0002  # s; how long one thread may keep Python's lock from another
 
 
 class Runtime(Protocol):
