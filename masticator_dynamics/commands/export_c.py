@@ -10,6 +10,7 @@ import click
 
 from masticator_dynamics.actuation.goals import GOALS, check_goals
 from masticator_dynamics.commands.options import mechanism_argument
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.traced.export_c import c_files
@@ -32,6 +33,8 @@ def export_c(mechanism: str, folder: str, goal: str, friction: bool) -> None:
     FOLDER gets a header, a source file that needs math.h alone, and an example. The function
     gives the efforts that are best for the goal, and returns 0 where they count.
     """
+    if not folder:
+        raise InputError('--output: is empty')
     loaded = Mechanism.load(mechanism)
     check_goals(loaded.description, {goal: 1.0}, len(loaded.driving), friction)
     files = c_files(loaded.description, loaded.structure, goal, friction)

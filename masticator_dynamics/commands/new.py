@@ -29,6 +29,8 @@ def new(name: str, archetype: str) -> None:
     if archetype not in archetypes():
         known = ', '.join(archetypes())
         raise InputError(f'--like: no archetype {archetype!r}; there are: {known}')
+    if not name:
+        raise InputError('NAME: is empty')
     folder = pathlib.Path(name).absolute()
     if not re.fullmatch(r'[A-Za-z]\w*', folder.name, re.ASCII):
         raise InputError(f'NAME: {folder.name!r} is not letters, digits and _, a letter first')

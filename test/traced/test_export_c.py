@@ -16,6 +16,7 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.traced import export_c
 
@@ -116,6 +117,15 @@ def test_the_source_is_free_of_state_and_names_what_it_computes(tmp_path: pathli
 def test_names_become_names_of_c() -> None:
     assert export_c.identifier('5-bar, plane') == 'm_5_bar__plane'
     assert export_c.identifier('Käfer') == 'k_fer'
+
+
+def test_a_folder_without_a_name_is_not_the_one_worked_in(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(['export-c', 'five_bar', '--output', '']) == 2
+    assert '--output: is empty' in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
