@@ -20,6 +20,7 @@ ALL = ('dynamics', 'servo_drives', 'joint_state_completion', 'inertia_estimator'
 LATE = 20e-3  # s
 GROWTH = 1.2  # of the memory before
 KINDS = ('resident', 'private')
+OURS = 'Traceback', 'internal error'  # in a log: no message may make these
 _TO_DRIVE = struct.Struct('<Hih')  # control word, position, torque
 
 
@@ -79,7 +80,7 @@ class Robot:
 
     def _told(self):
         for name, process in self.processes.items():
-            lines = [line for line in process.lines if 'Traceback' in line or 'internal' in line]
+            lines = [line for line in process.lines if any(words in line for words in OURS)]
             if lines:
                 yield f'node {name} logged: {lines[0]}'
             if len(process.lines) > 1000:

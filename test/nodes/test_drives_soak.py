@@ -25,14 +25,16 @@ from nodes.drives_harness import (  # noqa: E402
     has_multicast,
 )
 
+MINUTES = float(os.environ.get('SOAK_MINUTES', '0'))
+
 pytestmark = [
+    pytest.mark.timeout(600.0 + 60.0 * MINUTES),
     pytest.mark.skipif(
         not has_multicast(), reason='no multicast route, so no CAN bus between processes'
     ),
     pytest.mark.flaky(reruns=0),  # what was not detected once is a defect
 ]
 
-MINUTES = float(os.environ.get('SOAK_MINUTES', '0'))
 FEWEST = 3  # each kind has tests of its own in test_servo_drives.py
 # Injected line, what the diagnostics must tell besides the drive, and of which drives the bus can
 # still be asked: one that is off the bus or delayed does not tell in time.
