@@ -51,7 +51,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import the engine when it is first asked for: the command line's help does not need it."""
+    """Import the engine on first use: the command line's help does not need it."""
     if name not in __all__:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     module = importlib.import_module(f'{__name__}.{_MODULES.get(name, "errors")}')
@@ -59,5 +59,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Public names, those not yet imported included."""
+    """Public names, including those not yet imported."""
     return sorted({*globals(), *__all__})

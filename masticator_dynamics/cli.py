@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``masticator``: its commands, and what becomes of their errors."""
+"""The command ``masticator``: its subcommands, and how their errors are reported."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SUMMARIES = {
 
 
 class LazyGroup(click.Group):
-    """Loads a command when it runs: the engine takes longer to import than help to show."""
+    """Loads a command only when it runs: importing the engine would slow down the help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands, in the order of the help."""
@@ -91,12 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Words after the program's name; default: those it was started with.
+        Command-line arguments; default: those the program was started with.
 
     Raises
     ------
     SystemExit
-        With status 1, by click, when the reader of standard output goes away.
+        With status 1, from click, when the reader of standard output goes away.
     """
     warnings.showwarning = _warn
     try:
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         missing = remedy(error) if isinstance(error, ModuleNotFoundError) else ''
         if missing:
             return _complain(missing, FAILURE)
-        # A mistake of ours: show where.
+        # A bug of ours: show where.
         traceback.print_exc()
         return _complain(f'internal error: {type(error).__name__}: {error}', FAILURE)
     return status if isinstance(status, int) else SUCCESS
@@ -129,11 +129,11 @@ def _warn(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Say one line on standard error, about the input rather than the code that warns."""
+    """Print one line to standard error, about the input rather than the code that warns."""
     click.echo(f'{PROGRAM}: warning: {" ".join(str(message).split())}', err=True)
 
 
 def _complain(message: object, status: int) -> int:
-    """Say one line on standard error."""
+    """Print one line to standard error."""
     click.echo(f'{PROGRAM}: error: {" ".join(str(message).split())}', err=True)
     return status

@@ -1,13 +1,13 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where compiled code is kept: in folders that nobody else can write.
+"""Where compiled code is kept: in folders that nobody else can write to.
 
-Whoever can write such a folder decides what this process runs: numba's index files are pickles,
+Whoever can write to such a folder decides what this process runs: numba's index files are pickles,
 and the rest is machine code. A folder is therefore used only when it belongs to this user, with
-mode 0700, and when nobody else can exchange it or one above it. Otherwise a fresh private folder
-takes its place, which means that everything is compiled again, and a warning says so.
+mode 0700, and when nobody else can replace it or a folder above it. Otherwise a fresh private
+folder takes its place, which means that everything is compiled again, and a warning says so.
 
-Processes that start together compile a thing once: the first does it, the others wait.
+Processes that start together compile each function once: the first does it, the others wait.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def code_folder(name: str) -> pathlib.Path | None:
     Parameters
     ----------
     name : str
-        Path of the folder in the cache: by a hash of all that the code is made from.
+        Path of the folder in the cache: named by a hash of everything the code is made from.
 
     Returns
     -------
     pathlib.Path or None
-        In the user's cache directory, or in ``NUMBA_CACHE_DIR``, which has precedence. Where that
-        cannot be written or is not safe, in a fresh folder that lasts as long as this process and
-        is used by its children, too; None where there cannot be one.
+        In ``NUMBA_CACHE_DIR`` where that is set, else in the user's cache directory. If that
+        cannot be written to or is not safe, a fresh folder that lasts as long as this process and
+        is used by its children too; None if none can be made.
     """
     chosen = os.environ.get('NUMBA_CACHE_DIR')
     home = pathlib.Path(chosen) if chosen else platformdirs.user_cache_path('masticator_dynamics')
@@ -68,7 +68,7 @@ def code_folder(name: str) -> pathlib.Path | None:
 
 @functools.cache
 def tell_of_compiling() -> None:
-    """Have it told, once, that numba compiles something."""
+    """Report, once, that numba compiles something."""
     from numba.core import event
 
     class Told(event.Listener):  # type: ignore[misc]
@@ -77,17 +77,17 @@ def tell_of_compiling() -> None:
             _tell('compiling, once for this version: a minute or more ...')
 
         def on_end(self, _: event.Event) -> None:
-            """Of what was not in the cache."""
+            """Do nothing."""
 
     event.register('numba:compile', Told())
 
 
 @contextlib.contextmanager
 def alone(file: pathlib.Path) -> Iterator[None]:
-    """Make a file of compiled code while no other process makes the same; wait where one does.
+    """Make a file of compiled code while no other process makes the same one; wait for it if so.
 
-    The lock beside it ends with the process that holds it. Where there cannot be one, each process
-    makes its own. Nothing is made at real-time priority.
+    The lock file next to it is released when its process ends. Where there cannot be one, each
+    process makes its own. Nothing is made at real-time priority.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -112,10 +112,10 @@ def alone(file: pathlib.Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def ordinary_priority() -> Iterator[None]:
-    """Take the calling thread from the real-time scheduler for a while.
+    """Take the calling thread off the real-time scheduler for a while.
 
-    To compile takes seconds, for which no other thread could run, and after which the kernel would
-    hold back all that are real-time.
+    Compiling takes seconds, during which no other thread could run, and after which the kernel
+    would throttle all real-time threads.
     """
     try:
         before = os.sched_getscheduler(0), os.sched_getparam(0)
@@ -140,11 +140,11 @@ class CompiledOnce:
         self._cache, self._lock = cache, contextlib.ExitStack()
 
     def __getattr__(self, name: str) -> Any:
-        """All else is the cache's."""
+        """Everything else is the cache's."""
         return getattr(self._cache, name)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Code for a signature; None: it is to be compiled now, and saved."""
+        """Code for a signature; None if it must be compiled now, and saved."""
         found = self._cache.load_overload(signature, context)
         if found is None:
             self._lock.close()  # of a compilation that failed
@@ -156,14 +156,14 @@ class CompiledOnce:
         return found
 
     def save_overload(self, signature: Any, code: Any) -> None:
-        """Keep code, and let others have it."""
+        """Save code, and let waiting processes load it."""
         with self._lock:
             self._cache.save_overload(signature, code)
 
 
 @functools.cache
 def _tell(text: str) -> None:
-    """Tell, once, the log of a node, or whoever waits at a terminal."""
+    """Write a message, once, to the log of a node, or to a terminal."""
     if LOG.hasHandlers():
         LOG.info(text)
     elif sys.stderr.isatty():
@@ -171,14 +171,14 @@ def _tell(text: str) -> None:
 
 
 def _make(folder: pathlib.Path) -> None:
-    """Make a folder and those above it, all of them private: `mkdir` gives its mode to one."""
+    """Make a folder and its parents, all private: `mkdir` would set the mode of one only."""
     if not folder.parent.exists():
         _make(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _check(folder: pathlib.Path) -> None:
-    """Refuse (PermissionError) a folder that others can write or put another in the place of."""
+    """Refuse (PermissionError) a folder that others can write to or replace."""
     status = folder.lstat()
     mode = stat.S_IMODE(status.st_mode)
     if not stat.S_ISDIR(status.st_mode):
@@ -198,7 +198,7 @@ def _others_may_write(status: os.stat_result) -> bool:
     """Whether anybody but this user and root can rename what is in a folder."""
     if status.st_uid not in (0, os.geteuid()):
         return True
-    if status.st_mode & stat.S_ISVTX:  # as in /tmp: only what is one's own can be renamed
+    if status.st_mode & stat.S_ISVTX:  # as in /tmp: users can rename only what is theirs
         return False
     if status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid):
         return True
@@ -206,7 +206,7 @@ def _others_may_write(status: os.stat_result) -> bool:
 
 
 def _own_group(group: int) -> bool:
-    """Whether a group is this user's alone: Debian and Ubuntu make one for each, named alike."""
+    """Whether a group is this user's alone: Debian and Ubuntu make one per user, same name."""
     try:
         return grp.getgrgid(group).gr_name == pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
@@ -214,7 +214,7 @@ def _own_group(group: int) -> bool:
 
 
 def _fresh_folder(name: str) -> pathlib.Path | None:
-    """A folder of unpredictable name; removed at the end of the process."""
+    """A folder with an unpredictable name; removed at the end of the process."""
     try:
         home = pathlib.Path(tempfile.mkdtemp(prefix='masticator_dynamics-'))
     except OSError:

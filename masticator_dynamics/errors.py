@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Everything this package refuses, by cause; messages name the thing and the amount with units."""
+"""Errors of this package, by cause; messages name the thing and the amount with units."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class DescriptionError(MasticatorError):
 
 
 class DescriptionWarning(UserWarning):
-    """A description can be used, but something in it is passed over or looks wrong."""
+    """A description can be used, but something in it is ignored or looks wrong."""
 
 
 class InputError(MasticatorError):
-    """Numbers, names or files handed in are malformed (shape, NaN, unknown joint, time order)."""
+    """Numbers, names or files passed in are malformed (shape, NaN, unknown joint, time order)."""
 
 
 class ReachError(MasticatorError):
@@ -51,15 +51,15 @@ class ReachError(MasticatorError):
     Parameters
     ----------
     reason : str or callable
-        What is wrong, or how to find out: some milliseconds of search, spent only when somebody
-        reads the message.
+        What is wrong, or a function that finds out: some milliseconds of search, spent only when
+        the message is read.
     """
 
     def __init__(self, reason: str | Callable[[], str]):
         super().__init__(reason)
 
     def __str__(self) -> str:
-        """The reason, found out once."""
+        """The reason, determined once."""
         (reason,) = self.args
         if callable(reason):
             reason = reason()
@@ -67,7 +67,7 @@ class ReachError(MasticatorError):
         return str(reason)
 
     def __reduce__(self) -> tuple[type[ReachError], tuple[str]]:
-        """Travel between processes as text."""
+        """Pickle the reason as text."""
         return type(self), (str(self),)
 
 
@@ -104,8 +104,8 @@ class DriveError(MasticatorError):
 
 
 class AbsentError(DriveError):
-    """A bus, or drives on it, that are not there; they may only be late."""
+    """A bus, or drives on it, are not there; they may just be late."""
 
 
 class SimulationError(MasticatorError):
-    """A simulated mechanism got where its equations of motion cannot be evaluated."""
+    """A simulated mechanism reached a state where its equations of motion cannot be evaluated."""

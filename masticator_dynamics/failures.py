@@ -24,14 +24,14 @@ _Error = TypeVar('_Error', bound=MasticatorError)
 
 
 def failure(mechanism: Model, table: FloatArray, given: FloatArray) -> MasticatorError:
-    """The exception for the first failed row of a table of answers; ``row`` is its index.
+    """The exception for the first failed row of a table of results; ``row`` is its index.
 
     Parameters
     ----------
     mechanism : Model
         For the names of limbs and contacts.
     table : (..., columns) array
-        Rows of output, each beginning with status, block and amount; one at least has failed.
+        Rows of output, each beginning with status, block and amount; at least one has failed.
     given : (3 n_y + 6,) or (N, 3 n_y + 6) array
         Rows of input; with two dimensions the message names the row.
     """
@@ -48,11 +48,11 @@ def in_row(error: _Error, row: int | None, many: bool) -> _Error:
     Parameters
     ----------
     error : MasticatorError
-        What was raised for one row.
+        The error raised for one row.
     row : int or None
         Index of the row; None where there is none.
     many : bool
-        Whether the caller handed in a batch.
+        Whether the caller passed a batch.
     """
     if many and row is not None:
         error = type(error)(f'row {row + 1}: {error}')
@@ -92,7 +92,7 @@ def _error(
 def _why_open(
     mechanism: Model, status: int, block: int, amount: float, y: FloatArray, pose: str
 ) -> str:
-    """What keeps loops from closing at a pose (n_y,)."""
+    """Message that says why loops do not close at a pose (n_y,)."""
     statuses, blocks, amounts = diagnose(
         mechanism, np.array([status]), np.array([block]), np.array([amount]), y[None]
     )
@@ -108,11 +108,11 @@ def _why_open(
 def diagnose(
     mechanism: Model, status: IntArray, block: IntArray, amount: FloatArray, y: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Status, block and amount (N,) of rows, where loops did not close told apart by cause.
+    """Status, block and amount (N,) of rows, with open loops distinguished by cause.
 
-    From home the engine's iteration may run into a wall although the pose (N, n_y) lies behind
-    it, and it stops at the first block that fails. ``OUT_OF_REACH``: this block cannot close at
-    all. ``OTHER_BRANCH``: all can, but home's branch is lost on the straight way there.
+    Starting from home, the engine's iteration may stall although a pose (n_y,) beyond can be
+    closed, and it stops at the first block that fails. ``OUT_OF_REACH``: this block cannot close
+    at all. ``OTHER_BRANCH``: all can, but home's branch is lost on the straight path there.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def diagnose(
 
 
 def _exact(mechanism: Model, block: int) -> bool:
-    """Whether the engine closes a block by a formula, so that it never misses a closure."""
+    """Whether the engine closes a block by formula, so that it never misses a closure."""
     return LoopBlock(mechanism, block).by_formula
 
 

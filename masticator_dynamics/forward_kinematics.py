@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From actuated to independent positions, also where actuators outnumber freedoms."""
+"""From actuated to independent positions, even with more actuators than degrees of freedom."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from masticator_dynamics.results import Evaluator, Motion
 from masticator_dynamics.traced.small_functions import least_squares
 
 ITERATIONS = 100
-LARGEST_CHANGE = 0.3  # of an actuated joint in one step, rad; of its home travel when sliding
-MOST_POSES = 20 * ITERATIONS  # that are solved on the way
+LARGEST_CHANGE = 0.3  # of an actuated joint in one step, rad; part of its travel when sliding
+MOST_POSES = 20 * ITERATIONS  # solved on the way
 CONVERGED = 1e-12  # change of an actuated position, rad or m
 
 
 @dataclasses.dataclass(frozen=True)
 class ForwardKinematics:
-    """Independent positions ``y`` (..., n_y) and what the loops lack, ``closure_residual`` (m)."""
+    """Independent positions ``y`` (..., n_y) and the largest gaps, ``closure_residual`` (m)."""
 
     y: FloatArray
     closure_residual: FloatArray
@@ -55,7 +55,7 @@ def forward_kinematics(
 def closest_motion(
     mechanism: Evaluator, u: npt.ArrayLike, tolerance: float
 ) -> tuple[Motion, float]:
-    """Closed motion, at rest, whose actuated positions fit ``u`` best, and its residual.
+    """Closed pose, at rest, whose actuated positions fit ``u`` best, and its residual.
 
     Gauss-Newton on the closed mechanism, from home, so that it stays on home's branch. The
     residual is the largest gap (m) that opens when the actuated joints of the closed mechanism
@@ -160,7 +160,7 @@ class ActuatedFit:
     mechanism : Mechanism
         Holds scratch memory: for one thread alone.
     used : (n_u,) array of bool, optional
-        The actuated joints that count; all of them unless told.
+        The actuated joints that count; default: all.
     """
 
     def __init__(self, mechanism: Evaluator, used: npt.NDArray[np.bool_] | None = None):
@@ -177,15 +177,15 @@ class ActuatedFit:
         self._units = np.concatenate([self._scale, self._usual])
         self._fitted = least_squares(len(self._actuated), len(freedoms))
         self._home = mechanism.home.given(), mechanism.home.row()
-        self._left = 0  # poses that may still be solved
+        self._left = 0  # number of poses that may still be solved
 
     def closest(self, target: FloatArray, poses: int = MOST_POSES) -> Motion:
-        """Closed motion whose actuated positions fit the target (n_u,) best.
+        """Closed pose whose actuated positions fit the target (n_u,) best.
 
         Raises
         ------
         ReachError
-            When nothing is found, or not with so many poses solved.
+            When none is found, or not within that many solved poses.
         """
         given, row = self._home
         self._left = poses
@@ -210,17 +210,17 @@ class ActuatedFit:
         return None if change < 0.0 else step
 
     def linear(self, row: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Step (n_y,) from a row of the engine towards a target (n_u,), and what it leaves (n_u,).
+        """Step (n_y,) from a row of the engine towards a target (n_u,), and its remainder (n_u,).
 
-        One step of Gauss-Newton, all actuated joints used; the remainder is what the closed
-        mechanism cannot do, rad or m, to first order in the step.
+        One step of Gauss-Newton on all actuated joints; the remainder is the part that the closed
+        mechanism cannot follow, rad or m, to first order in the step.
         """
         error = target - row[self._position]
         step, _ = self._step(row, error)
         return step, error - self._jacobian(row) @ step
 
     def remainders(self, row: FloatArray) -> FloatArray:
-        """What is left, (n_u, n_u), of an error of 1 at each actuated joint alone, by columns."""
+        """Remainders (n_u, n_u), as columns, of an error of 1 at each actuated joint alone."""
         jacobian = self._jacobian(row) / self._scale[:, None]
         left = np.eye(len(jacobian)) - jacobian @ np.linalg.pinv(jacobian)
         return np.asarray(left * self._scale[:, None] / self._scale)
@@ -229,23 +229,23 @@ class ActuatedFit:
         return row[self._places].reshape(-1, len(self._usual))
 
     def _step(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
-        """Step (n_y,) towards an error (n_u,) of positions, and how far it moves the actuators."""
+        """Step (n_y,) that reduces a position error (n_u,), and how far it moves the actuators."""
         step, change = self._fit(row, error)
-        if change < 0.0:  # the least of all that fit
+        if change < 0.0:  # the smallest of all that fit
             jacobian = self._jacobian(row) / self._scale[:, None]
             step[:] = np.linalg.lstsq(jacobian, error / self._scale, rcond=None)[0]
             change = float(np.abs(jacobian @ step).max())
         return step, change
 
     def _fit(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
-        """Step (n_y,), and how far it moves the actuators; negative: none is determined."""
+        """Step (n_y,), and how far it moves the actuators; negative where it is undetermined."""
         told = self._fitted(np.concatenate([row[self._places], error, self._units]))
         return told[1:], told.item(0)
 
     def _reachable(
         self, given: FloatArray, row: FloatArray, step: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """The step from a row of the engine to another, halved until the loops can close there."""
+        """Next row of the engine: the step, halved until the loops close there."""
         y = given[: len(step)]
         for _ in range(min(20, self._left)):
             self._left -= 1
@@ -274,7 +274,7 @@ def gap(mechanism: Evaluator, motion: Motion, target: FloatArray) -> float:
 
 
 def _scales(mechanism: Evaluator) -> FloatArray:
-    """One rad for turning, a tenth of the travel for sliding actuators: comparable steps."""
+    """1 rad for revolute actuators, the travel for prismatic ones: comparable steps."""
     scales = []
     for j in mechanism.tree_indices(mechanism.actuated):
         joint = mechanism.structure.tree.joints[j]

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Poses of frames, and wrenches given in them: in every control cycle, and for whole recordings.
+"""Poses of frames, and wrenches given in them: in control cycles and for whole recordings.
 
-``Mechanism.frame_pose`` does the same for one motion, and places all bodies for it.
+``Mechanism.frame_pose`` computes the pose for a single motion, from the poses of all bodies.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class FrameChain:
         return self.at(self.bodies(q))
 
     def bodies(self, q: FloatArray) -> FloatArray:
-        """Axes of all bodies, by rows, and below them their origins (..., n_q, 4, 3), base axes.
+        """Axes of all bodies, as rows, and below them their origins (..., n_q, 4, 3), base axes.
 
-        They are the same for all frames; :meth:`at` finds each among them.
+        They serve all frames; :meth:`at` computes the pose of each from them.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class FrameChain:
         return turns @ end.position + body[..., 3, :], turns @ end.rotation
 
     def jacobians(self, q: FloatArray, tangent: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Positions (N, 3) of the frame's origin and its velocity per independent velocity.
+        """Positions of the frame's origin, and its velocities per independent velocity.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class FrameChain:
     def joint_rates(self, q: FloatArray) -> tuple[FloatArray, dict[int, FloatArray]]:
         """Positions (N, 3) of the frame's origin and its velocity (N, 3) per joint velocity.
 
-        The velocities are by tree index, for the joints between base and frame, in base axes.
+        The velocities, in base axes, are keyed by tree index, for joints between base and frame.
         """
         bodies = self.bodies(q)
         position, _ = self.at(bodies)
@@ -118,7 +118,7 @@ class FrameChain:
 
 
 class _BodyPoses:
-    """Machine code that places all bodies, and angles too large for its sines made smaller."""
+    """Machine code for the poses of all bodies; wraps angles too large for its sines."""
 
     def __init__(self, mechanism: Model):
         tree = mechanism.structure.tree
@@ -177,7 +177,7 @@ def wrenches_on_platform(
     Parameters
     ----------
     mechanism : Model
-        On whose platform they act.
+        The mechanism on whose platform they act.
     q : array, shape (..., n_q)
         Tree positions, rad or m.
     wrenches : array, shape (..., 6)
@@ -209,17 +209,17 @@ def wrenches_on_platform(
 
 
 def turned(wrenches: FloatArray, rotations: FloatArray) -> FloatArray:
-    """Wrenches (..., 6) in other axes, to which ``rotations`` (..., 3, 3) turn their own."""
+    """Wrenches (..., 6) turned into other axes by ``rotations`` (..., 3, 3)."""
     vectors = wrenches.reshape(*wrenches.shape[:-1], 2, 3)
     return (vectors @ rotations.swapaxes(-1, -2)).reshape(wrenches.shape)
 
 
 def shifted(wrenches: FloatArray, arms: FloatArray) -> FloatArray:
-    """Wrenches (..., 6) about other points, from which their own are ``arms`` (..., 3) away, m."""
+    """Wrenches (..., 6) about other points; ``arms`` (..., 3), m, lead from these to their own."""
     x, y, z = (arms[..., i] for i in range(3))
     fx, fy, fz = (wrenches[..., i] for i in range(3))
     about = np.array(wrenches, dtype=float)
-    # As `np.cross` has it, which takes twenty times as long for one row.
+    # The same as `np.cross`, which takes twenty times as long for one row.
     about[..., 3] += y * fz - z * fy
     about[..., 4] += z * fx - x * fz
     about[..., 5] += x * fy - y * fx
@@ -229,7 +229,7 @@ def shifted(wrenches: FloatArray, arms: FloatArray) -> FloatArray:
 def wrenches_on_bodies(
     mechanism: Model, q: FloatArray, wrenches: Mapping[str, npt.ArrayLike]
 ) -> FloatArray:
-    """Wrenches about the origins of all bodies, as the engine takes them, from those on links.
+    """Wrenches about the origins of all bodies, as the engine needs them, from those on links.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def wrenches_on_bodies(
 
 
 def check_frame(mechanism: Model, frame: str) -> Placement:
-    """Where a URDF link's frame sits on its body; refuses others, naming those there are."""
+    """Placement of a URDF link's frame on its body; raises InputError for an unknown frame."""
     if frame not in mechanism.frames:
         raise InputError(f'no frame {frame!r}; there are: {", ".join(mechanism.frames)}')
     return mechanism.structure.tree.frames[frame]

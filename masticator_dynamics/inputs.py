@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What callers hand in, as rows that the engine takes: y, y_dot, y_ddot, wrench."""
+"""Packs callers' arrays into input rows of the engine: y, y_dot, y_ddot, wrench."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_WRENCH = np.zeros(6)
 
 
 def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
-    """One row (3 count + 6,) for ``count`` degrees of freedom; what is None is zero.
+    """One row (3 count + 6,) for ``count`` degrees of freedom; None stands for zeros.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
         given[:count] = _numbers(y, 'y', count)
         return given
     try:
-        # What a control loop hands in, arrays of the right length, needs no closer look.
+        # Arrays of the right length, as control loops pass them, need no further checks.
         wrench = _NO_WRENCH if wrench is None else wrench
         if len(y) == count == len(y_dot) == len(y_ddot) and len(wrench) == 6:
             given = np.concatenate((y, y_dot, y_ddot, wrench))
@@ -64,7 +64,7 @@ def _numbers(values: Any, name: str, count: int) -> FloatArray:
 
 
 def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
-    """Rows (N, 3 count + 6) for ``count`` degrees of freedom; what is None is zero.
+    """Rows (N, 3 count + 6) for ``count`` degrees of freedom; None stands for zeros.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> Float
 
 
 def three_numbers(values: npt.ArrayLike, name: str) -> FloatArray:
-    """Three numbers (3,).
+    """Three numbers as an array (3,).
 
     Raises
     ------

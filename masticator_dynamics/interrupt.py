@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def ending_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process at once, as it does a program in C.
+    """Let Ctrl-C end the process at once, as for a program in C.
 
-    While modules load nothing has begun that would have to be tidied up. Python would print a stack
-    trace from wherever it was, or lose the signal, where it came within a callback of the importer.
+    While modules load, there is nothing to clean up yet. Python would print a stack trace from
+    wherever it was, or lose a signal that arrived in a callback of the importer.
     """
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not usual or threading.current_thread() is not threading.main_thread():

@@ -30,7 +30,7 @@ from masticator_dynamics.results import (
 from masticator_dynamics.row_solver import RowSolver
 from masticator_dynamics.traced import kernels
 
-# All else is imported where it is used: a process that only asks for efforts needs none of it.
+# The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.actuation.row_kind import RowKind
     from masticator_dynamics.forward_kinematics import ForwardKinematics
@@ -44,7 +44,7 @@ LinkWrenches = Mapping[str, npt.ArrayLike]
 
 @dataclasses.dataclass(frozen=True)
 class FramePose:
-    """Where a frame is: ``position`` (3,) in m and ``rotation`` (3, 3) of its axes, base axes."""
+    """Pose of a frame in the base: ``position`` (3,) in m and ``rotation`` (3, 3) of its axes."""
 
     position: FloatArray
     rotation: FloatArray
@@ -60,7 +60,7 @@ class Mechanism(Evaluator):
     Parameters
     ----------
     description : MechanismDescription
-        What the files say.
+        Contents of the description files.
     actuators : sequence of str, optional
         The powered subset of the actuated joints; the others idle with zero effort.
 
@@ -84,14 +84,14 @@ class Mechanism(Evaluator):
     def load(
         cls, name_or_path: str | pathlib.Path, actuators: Sequence[str] | None = None
     ) -> Mechanism:
-        """Load a shipped mechanism by name or any by the path of its YAML file.
+        """Load a shipped mechanism by name, or any mechanism by the path of its YAML file.
 
-        Files that ``masticator import`` takes (URDF, MJCF, SDF, ...) load, too, with the choices
-        that it makes by itself.
+        Files that ``masticator import`` reads (URDF, MJCF, SDF, ...) can be loaded too, with the
+        choices that it makes by default.
         """
         path = pathlib.Path(name_or_path)
         if path.suffix:
-            # Only here: readers of other formats take longer to import than a robot to load.
+            # Imported here: readers of other formats take longer to import than a robot to load.
             from masticator_dynamics import importing
 
             if importing.is_foreign(path):
@@ -105,7 +105,7 @@ class Mechanism(Evaluator):
 
     @property
     def memory_size(self) -> int:
-        """Bytes of machine code for a motion and its efforts, with all numbers of the model."""
+        """Bytes of machine code for a motion and its efforts, including the model's parameters."""
         return self.kernels.everything.row.size if self.kernels.available else 0
 
     # Evaluation
@@ -136,9 +136,9 @@ class Mechanism(Evaluator):
         return SolvedMotion(self, given, self.solver.motions(given), self.slices)
 
     def attempt(self, Y: npt.ArrayLike) -> Attempts:
-        """:meth:`solve` for many poses at rest, of which any may fail: none is refused.
+        """:meth:`solve` for many poses at rest, without an error for those that fail.
 
-        For planners, which want to know of every pose whether it is there, and why not.
+        For planners, which need to know which poses exist, and why the others do not.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Mechanism(Evaluator):
         limits: LoadLimits | bool = False,
         nearest: bool = False,
     ) -> Effort:
-        """Actuator efforts for a motion, the best for a goal, and contact and loop forces.
+        """Actuator efforts for a motion, optimal for a goal, and contact and loop forces.
 
         Parameters
         ----------
@@ -173,20 +173,20 @@ class Mechanism(Evaluator):
         wrench : array_like, shape (6,), optional
             N and N m, environment on platform; omitted is zero.
         link_wrenches : mapping of str to array_like, shape (6,), optional
-            What the environment does to other links as well, or to the platform: by URDF link,
-            force (N) and torque (N m) in base axes, the force at the link's origin and the torque
-            about it. Several add up, with ``wrench``, too.
+            Wrenches of the environment on any links, the platform included: by URDF link, force
+            (N) and torque (N m) in base axes, the force at the link's origin and the torque about
+            it. They add up, also with ``wrench``.
         goal : str or mapping of str to float
-            What is kept least: 'torque', 'power', 'joint-force' or 'contact-force' (norms), or
+            What is minimised: 'torque', 'power', 'joint-force' or 'contact-force' (norms), or
             weights of the squares of several.
         friction : bool
-            Friction of contacts and actuated joints.
+            Include the friction of contacts and actuated joints.
         limits : bool or LoadLimits
             Keep the loads of motors, bearings and contacts within the description's limits, or
-            within others; by default nothing is limited.
+            within other limits; by default nothing is limited.
         nearest : bool
-            Where no efforts keep the limits: those for the nearest acceleration that some do,
-            see :attr:`Effort.shortfall`, instead of an error.
+            Where no efforts keep the limits, return those for the nearest acceleration for which
+            some do, see :attr:`Effort.shortfall`, instead of raising an error.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Mechanism(Evaluator):
         ActuationError
             When the powered actuators cannot drive the mechanism.
         SingularityError
-            When they lose control at this pose only.
+            When they lose control only at this pose.
         """
         if motion.mechanism.tree_joints != self.tree_joints:
             raise InputError(f'the motion is of {motion.mechanism.name}, not of {self.name}')
@@ -205,7 +205,7 @@ class Mechanism(Evaluator):
         if link_wrenches:
             given = self._with_links(given, link_wrenches, motion.q)
         options = EffortOptions(goal, friction, limits, nearest)
-        # A solved motion is on home's branch; others may be on a branch of their own.
+        # A solved motion is on home's branch; other motions may be on another branch.
         solve = self.solver.rows if isinstance(motion, SolvedMotion) else self.solver.careful
         return self._effort(given, options, solve, motion.q)
 
@@ -224,7 +224,7 @@ class Mechanism(Evaluator):
     ) -> Effort:
         """:meth:`solve` and :meth:`inverse_dynamics` in one call, the fast path.
 
-        With ``link_wrenches`` it costs about as much as the two.
+        With ``link_wrenches`` it takes about as long as the two.
 
         Parameters
         ----------
@@ -233,8 +233,8 @@ class Mechanism(Evaluator):
         wrench, link_wrenches, goal, friction, limits, nearest
             As for :meth:`inverse_dynamics`.
         """
-        # From the first call on, machine code answers in place of this method, and calls
-        # `_feedforward` with what it does not cover.
+        # From the first call on, machine code replaces this method; it calls `_feedforward` for
+        # input that it does not cover.
         if '_quick' not in self.__dict__:
             self._entry = self.kernels.entry(
                 self.kernels.evaluate, QuickEffort, self, self._feedforward
@@ -272,14 +272,14 @@ class Mechanism(Evaluator):
         return self._effort(given, options, self.solver.rows)
 
     def _quick_kind(self, options: EffortOptions) -> tuple[kernels.Code, type[QuickEffort]]:
-        """Machine code for the efforts of a goal, and the class of its results, made once."""
+        """Machine code for the efforts of a goal, and the class of its results; created once."""
         if options.least_norm:
             return self.kernels.evaluate, QuickEffort
         goal, friction = options.goal, options.friction
         name, weights = goal_weights(goal)
         key = name, friction
         if key not in self._quick_kinds:
-            rows = self.solver.distribution(goal, friction)  # refuses what is no goal
+            rows = self.solver.distribution(goal, friction)  # raises for an unknown goal
             code = self.kernels.best(weights, friction)
             result = type('QuickEffort', (QuickEffort,), {'__slots__': (), 'kind': rows})
             self._quick_kinds[key] = code, result
@@ -337,12 +337,12 @@ class Mechanism(Evaluator):
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from actuated positions (n_u,).
 
-        With more actuators than degrees of freedom the positions fit in the least-squares sense.
+        With more actuators than degrees of freedom the fit is a least-squares one.
 
         Raises
         ------
         ClosureError
-            When the loops stay open by more than ``tolerance`` (m).
+            When a loop stays open by more than ``tolerance`` (m).
         ReachError
             When no closed configuration is found.
         """
@@ -359,10 +359,10 @@ class Mechanism(Evaluator):
         return forward.forward_kinematics_batch(self, U, tolerance)
 
     def load_code(self, goal: Goal = 'torque', friction: bool = False) -> None:
-        """Load all code that efforts for a goal may need, made where it is not kept yet.
+        """Load all code that efforts for a goal may need, compiling what is not in the cache.
 
-        Without it, a row that is handed over loads more than other rows do, or waits for compiling.
-        The engine, which closes loops that machine code cannot, stays out of it.
+        Without it, a row that the fast code hands over loads more code, or waits for a compiler.
+        The engine, which closes loops that machine code cannot, is not included.
         """
         kind = self._kind(EffortOptions(goal, friction))
         for asked in (self.kernels.asked, self.kernels.loaded.asked):
@@ -382,7 +382,7 @@ class Mechanism(Evaluator):
         return FramePose(poses.point(placement.body, placement.position), rotation)
 
     def frame_chain(self, frame: str) -> FrameChain:
-        """What poses of a URDF link's frame are computed with; made once."""
+        """Kinematic chain that computes poses of a URDF link's frame; created once."""
         from masticator_dynamics.frames import frame_chain
 
         return frame_chain(self, frame)
@@ -430,7 +430,7 @@ class Mechanism(Evaluator):
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
         """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.
 
-        For the rows of a batch from :meth:`feedforward_batch`, a matrix each.
+        For a batch from :meth:`feedforward_batch`, one matrix per row.
         """
         from masticator_dynamics.analysis.inertia_coupling import actuated_inertia
 
@@ -462,13 +462,13 @@ class Mechanism(Evaluator):
     def binding_loads(
         self, effort: Effort, limits: LoadLimits | None = None
     ) -> tuple[RangeViolation, ...]:
-        """Loads of a single result that stand at a limit, or beyond it."""
+        """Loads of a single result that are at a limit or beyond it."""
         from masticator_dynamics.limits.load_limits import binding_loads
 
         return binding_loads(self, effort, limits or self.load_limits)
 
     def actuation_rank(self, motion: Motion | None = None) -> int:
-        """Directions of motion that the powered actuators control, at home unless told."""
+        """Number of degrees of freedom that the powered actuators control; default: at home."""
         here, home = (m.tangent[self.actuated_rows] for m in (motion or self.home, self.home))
         return self.rank(here, home)
 
@@ -488,16 +488,16 @@ class Mechanism(Evaluator):
         multipliers = row[self.slices['multipliers']]
         friction = dict(zip(self.contacts, effort.contact_friction, strict=True))
         given, freedoms = effort.given(), self._freedoms
-        given[2 * freedoms : 3 * freedoms] -= effort.shortfall  # the motion that is driven
+        given[2 * freedoms : 3 * freedoms] -= effort.shortfall  # the motion that is actually driven
         bodies = self.solver.bodies(given, effort.q)
         return joint_reactions(self._structure, effort.q, bodies, multipliers, friction)
 
-    # Plumbing
+    # Helpers
 
     def _with_links(
         self, given: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
     ) -> FloatArray:
-        """Rows (..., 3 n_y + 6) that go on with wrenches on all bodies, at tree positions."""
+        """Rows (..., 3 n_y + 6) with wrenches on all bodies appended, at tree positions."""
         from masticator_dynamics.frames import wrenches_on_bodies
 
         if q is None:
@@ -505,7 +505,7 @@ class Mechanism(Evaluator):
         return np.concatenate([given, wrenches_on_bodies(self, q, wrenches)], axis=-1)
 
     def _kind(self, options: EffortOptions) -> RowKind:
-        """What is in the rows from which efforts are chosen."""
+        """Kind of rows that hold the efforts for these options."""
         if options.limits is False:
             if options.nearest:
                 raise InputError('nearest=True needs limits')
@@ -520,7 +520,7 @@ class Mechanism(Evaluator):
         solve: Callable[..., FloatArray],
         q: FloatArray | None = None,
     ) -> Effort:
-        """Efforts from the rows that a method of the solver gives, within limits where asked."""
+        """Efforts from the rows that a method of the solver returns, within limits if requested."""
         kind = self._kind(options)
         rows = solve(kind, given, q=q)
         if options.limits is not False:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a mechanism is, before anything is computed: structure, names and indices."""
+"""A mechanism before anything is computed: structure, names and indices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Model:
     Parameters
     ----------
     description : MechanismDescription
-        What the files say.
+        Contents of the description files.
     actuators : sequence of str, optional
         The powered subset of the actuated joints; the others idle with zero effort.
 
@@ -63,7 +63,7 @@ class Model:
 
     @functools.cached_property
     def slices(self) -> dict[str, slice]:
-        """Where each quantity stands in a row of the engine's output.
+        """Slice of each quantity in a row of the engine's output.
 
         ``report`` is status, block, amount, closure residual (m) and balance residual (N, N m).
         """
@@ -78,19 +78,19 @@ class Model:
         return {name: slice(start, end) for name, start, end in parts}
 
     def made(self, make: Callable[[Any], _Made]) -> _Made:
-        """What a class or function makes of this model, made when it is first asked for."""
+        """Result of a class or function for this model, made on first use and kept."""
         if make not in self._made:
             self._made[make] = make(self)
         found: _Made = self._made[make]
         return found
 
     def tree_indices(self, joints: Sequence[str]) -> list[int]:
-        """Positions of joints in tree vectors."""
+        """Indices of joints in tree vectors."""
         return [self.tree_joints.index(name) for name in joints]
 
     @property
     def effort_units(self) -> tuple[str, ...]:
-        """Unit of each actuator's effort: of the motor where there is a transmission."""
+        """Unit of each actuator's effort: the motor's where there is a transmission."""
         joints = self._structure.tree.joints
         slides = [joints[j].unit == 'm' for j in self.tree_indices(self.actuated)]
         geared = [self.description.actuators[n].transmission is not None for n in self.actuated]
@@ -122,7 +122,7 @@ class Model:
         return tuple(dict.fromkeys(self._structure.constraints[c].name for c in constraints))
 
     def home_rank(self) -> int:
-        """Directions of motion that the powered actuators control at home."""
+        """Number of degrees of freedom that the powered actuators control at home."""
         free = self.tree_indices(self.independent)
         held = [j for j in range(len(self.tree_joints)) if j not in free]
         tangent = np.zeros((len(self.tree_joints), len(free)))
@@ -133,9 +133,9 @@ class Model:
         return self.rank(tangent[self.actuated_rows], tangent[self.actuated_rows])
 
     def rank(self, jacobian: FloatArray, at_home: FloatArray) -> int:
-        """Directions that the powered actuators control, by Jacobians (n_u, n_y) here and at home.
+        """Rank of the powered actuators, from Jacobians (n_u, n_y) here and at home.
 
-        Columns are measured by what they are at home.
+        Columns are scaled by their norms at home.
         """
         driving = [name in self.driving for name in self.actuated]
         usual = np.linalg.norm(at_home, axis=0)

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an evaluation returns: motions and efforts, each with the proof of its validity.
+"""Results of an evaluation: motions and efforts, each with its residuals.
 
-Results are views of one row of numbers written by the engine and are read-only: holding one
-proves that the engine computed it.
+Results are read-only views of one row of numbers written by the engine, so every result was
+computed by the engine.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def _read_only(array: FloatArray) -> FloatArray:
 
 
 class Evaluator(Model):
-    """A model that can be evaluated, as results and what is built on them ask for it: `Mechanism`.
+    """Interface of `Mechanism` that results and code built on them use.
 
     Attributes
     ----------
     kernels : Kernels
         Its machine code.
     solver : RowSolver
-        Gives rows of numbers.
+        Computes rows of numbers.
     """
 
     kernels: kernels.Kernels
@@ -82,7 +82,7 @@ class _Answer:
         rows: FloatArray,
         slices: dict[str, slice],
     ):
-        # Read-only once, here; every field is a view of these.
+        # Made read-only once, here; every field is a view of these.
         rows.setflags(write=False)
         given.setflags(write=False)
         self.mechanism = mechanism
@@ -91,7 +91,7 @@ class _Answer:
         self._slices = slices
 
     def given(self) -> FloatArray:
-        """A copy of what the engine was asked: y, y_dot, y_ddot, wrench (..., 3 n_y + 6).
+        """A copy of the engine's input: y, y_dot, y_ddot, wrench (..., 3 n_y + 6).
 
         With ``link_wrenches`` six numbers for each moving body follow: force and torque in base
         axes, torque about the body's origin.
@@ -99,14 +99,14 @@ class _Answer:
         return self._given.copy()
 
     def row(self) -> FloatArray:
-        """A copy of the engine's numbers."""
+        """A copy of the engine's output."""
         return self._rows.copy()
 
     def _field(self, name: str) -> FloatArray:
         return self._rows[..., self._slices[name]]
 
     def _asked(self, first: int, last: int) -> FloatArray:
-        """Part of what the engine was asked, in multiples of n_y."""
+        """Part of the engine's input, in multiples of n_y."""
         count = len(self.mechanism.independent)
         return self._given[..., first * count : last * count]
 
@@ -178,28 +178,28 @@ class Motion(_Answer):
 
     @functools.cached_property
     def condition_number_actuation(self) -> float:
-        """Condition number of the actuated velocities over the independent ones."""
+        """Condition number of the map from independent to actuated velocities."""
         return float(np.linalg.cond(self.mechanism.jacobian_actuated_from_independent(self)))
 
 
 class SolvedMotion(Motion):
-    """A motion on the branch continuous with home, as :meth:`Mechanism.solve` makes them."""
+    """A motion on the branch continuous with home, from :meth:`Mechanism.solve`."""
 
 
 class Attempts:
-    """Poses of which some may fail: which, why, and the motions of the others.
+    """Poses of which some may have failed: which, why, and the motions of the others.
 
     Attributes
     ----------
     y : array, shape (N, n_y)
-        What was asked.
+        The poses: independent positions.
     status : array of int, shape (N,)
         0 where the loops close, else the engine's reason (``engine/status.py``);
-        :meth:`failure` puts it into words.
+        :meth:`failure` turns it into an exception.
     block : array of int, shape (N,)
-        For :meth:`Mechanism.block_names`: the closures and contacts at fault.
+        The closures and contacts at fault, for :meth:`Mechanism.block_names`.
     amount : array, shape (N,)
-        Of what is wrong: m where a loop stays open, the sine where it is singular.
+        Size of the fault: the gap in m where a loop stays open, the sine where it is singular.
     """
 
     def __init__(self, mechanism: Evaluator, given: FloatArray, rows: FloatArray):
@@ -213,17 +213,17 @@ class Attempts:
 
     @property
     def closed(self) -> npt.NDArray[np.bool_]:
-        """Rows (N,) whose loops close, neither singular nor on another branch."""
+        """Rows (N,) whose loops close and that are neither singular nor on another branch."""
         return self.status == 0
 
     @functools.cached_property
     def motions(self) -> Motion:
-        """The closed rows, in their order, as one batch (M rows)."""
+        """The closed rows, in order, as one batch (M rows)."""
         given, rows = self._given[self.closed], self._rows[self.closed]
         return Motion(self.mechanism, given, rows, self.mechanism.slices)
 
     def failure(self, row: int) -> MasticatorError | None:
-        """What :meth:`Mechanism.solve` raises for a row; None where it raises nothing."""
+        """The exception that :meth:`Mechanism.solve` raises for a row, or None."""
         from masticator_dynamics.failures import failure
 
         if self.closed[row]:
@@ -237,7 +237,7 @@ class Effort(_Answer):
     __slots__ = ()
 
     def _force(self, name: str, length: int) -> FloatArray:
-        """A quantity of the distribution; zero where there was nothing to distribute."""
+        """A quantity of the effort distribution; zero where there was nothing to distribute."""
         if name not in self._slices:
             return np.zeros((*self._given.shape[:-1], length))
         return self._field(name)
@@ -250,7 +250,7 @@ class Effort(_Answer):
 
     @property
     def friction(self) -> FloatArray:
-        """Part of the efforts (..., n_u) that the friction of the actuated joints takes."""
+        """Part of the efforts (..., n_u) that overcomes the friction of the actuated joints."""
         return self._force('friction', len(self.mechanism.actuated))
 
     @property
@@ -262,16 +262,15 @@ class Effort(_Answer):
 
     @property
     def optimality(self) -> FloatArray:
-        """Slope (...) of the goal at the efforts chosen, relative; zero at an optimum."""
+        """Relative slope (...) of the goal at the efforts chosen; zero at an optimum."""
         return self._force('optimality', 1)[..., 0]
 
     @property
     def bearing_force(self) -> FloatArray | None:
-        """Force (..., n_u, 3), N, that each actuated joint transmits, on the child from the parent.
+        """Force (..., n_u, 3), N, that each actuated joint transmits from parent to child link.
 
-        In the joint's own axes: the third is along the joint axis. None for the frictionless
-        efforts of least norm without limits, which need no such forces; ``joint_reaction`` has
-        them.
+        In the joint's own axes: the third is the joint axis. None for the frictionless efforts of
+        least norm without limits, which are computed without them; use ``joint_reaction``.
         """
         if 'bearing_force' not in self._slices:
             return None
@@ -280,7 +279,7 @@ class Effort(_Answer):
 
     @property
     def shortfall(self) -> FloatArray:
-        """Acceleration (..., n_y) given up for the sake of limits; zero where all was done.
+        """Acceleration (..., n_y) given up to keep limits; zero where none was.
 
         The efforts belong to ``y_ddot - shortfall``.
         """
@@ -301,7 +300,7 @@ class Effort(_Answer):
     def contact(self) -> FloatArray:
         """Multipliers (..., n_contacts), N: the plane pushes the body with normal * multiplier."""
         multipliers, rows = self._field('multipliers'), self.mechanism.contact_rows
-        # ``take`` copies all of a part of rows, an index takes longer for a single one.
+        # ``take`` copies a slice of many rows whole; for a single row indexing is slower.
         single = multipliers.ndim == 1
         return _read_only(multipliers.take(rows) if single else multipliers[:, rows])
 
@@ -312,15 +311,15 @@ class Effort(_Answer):
 
     @property
     def loop_force(self) -> FloatArray:
-        """Force (..., n_closures, 3), N, base axes, on the second frame's body from the first's.
+        """Force (..., n_closures, 3), N, base axes, of the first frame's body on the second's.
 
-        Where :attr:`loop_force_unique` is false it is the one of least norm.
+        Where :attr:`loop_force_unique` is false, it is the one of least norm.
         """
         return _read_only(self._loops.forces(self.q, self._field('multipliers')))
 
     @property
     def loop_torque(self) -> FloatArray:
-        """Torque (..., n_closures, 3), N m, that goes with :attr:`loop_force`.
+        """Torque (..., n_closures, 3), N m, that belongs to :attr:`loop_force`.
 
         Base axes, about the origin of the second frame.
         """
@@ -331,8 +330,8 @@ class Effort(_Answer):
     def coupling_effort(self) -> FloatArray:
         """Effort (..., n_closures), N m or N, of each coupling on the joint that it moves.
 
-        On the other joints of the coupling it acts with the slopes of their polynomials,
-        negative. 0 for closures that are no couplings. Of least norm where not unique.
+        On the other joints of the coupling it acts with the negative slopes of their polynomials.
+        0 for closures that are not couplings. Of least norm where not unique.
         """
         efforts = self._loops.coupling_efforts(self.q, self._field('multipliers'))
         return _read_only(efforts)
@@ -341,8 +340,8 @@ class Effort(_Answer):
     def loop_force_unique(self) -> npt.NDArray[np.bool_]:
         """Whether the motion determines the force of each closure (n_closures,).
 
-        It does not where equations follow from others: a planar loop may be loaded sideways, and
-        parallel rods share a load in whatever way they were made. The efforts are unique.
+        It does not where some equations follow from others: a planar loop may be loaded sideways,
+        and how parallel rods share a load depends on how they were made. The efforts are unique.
         """
         return self._loops.unique
 
@@ -355,8 +354,8 @@ class Effort(_Answer):
     def joint_reaction(self) -> FloatArray:
         """Force and torque (n_q, 6) that each joint transmits, single calls only.
 
-        On the child link from the parent link, base axes, torque about the joint's origin; its
-        component along the joint axis is the actuator's effort less what the rotor's inertia takes.
+        From the parent link on the child link, base axes, torque about the joint's origin; its
+        component along the joint axis is the actuator's effort minus the rotor's inertial load.
 
         Raises
         ------
@@ -366,12 +365,12 @@ class Effort(_Answer):
         return self.mechanism.joint_reactions(self)
 
 
-# What `Kernels.motion` tells, in its order.
+# What `Kernels.motion` returns, in this order.
 _OF_MOTION = ('q', 'v', 'a', 'position', 'velocity', 'acceleration', 'tangent')
 
 
 def _motion_slices(slices: dict[str, slice]) -> dict[str, slice]:
-    """Where each quantity stands in a row of a motion, from where it does in a whole row."""
+    """Slice of each quantity in a row of a motion, from its slice in a whole row."""
     found, start = {}, 0
     for name in _OF_MOTION:
         length = slices[name].stop - slices[name].start
@@ -380,23 +379,23 @@ def _motion_slices(slices: dict[str, slice]) -> dict[str, slice]:
 
 
 class QuickEffort(Effort):
-    """An effort of which machine code computed what is mostly asked for; the rest when it is.
+    """An effort whose commonly used parts machine code computed; the rest follows on demand.
 
-    The slots of a single call's are filled in by generated code, see ``traced/python_entry.py``.
+    For a single call, generated code fills in the slots, see ``traced/python_entry.py``.
 
     Parameters
     ----------
     given, told : array, shape (..., asked) and (..., told)
-        As ``traced/kernels.py`` has them.
+        Input and output of the machine code, see ``traced/kernels.py``.
     left : (array of int, array), optional
-        Rows of a batch that machine code handed over, and the engine's answers to them.
+        Rows of a batch that machine code handed over, and the engine's results for them.
     """
 
     __slots__ = ('_left', '_motions', '_numbers', '_whole', 'actuated')
 
     kind: ClassVar[RowKind | None] = None  # of whole rows; least norm unless set
     actuated: FloatArray
-    _numbers: bytes | tuple[FloatArray, FloatArray]  # what was asked and told
+    _numbers: bytes | tuple[FloatArray, FloatArray]  # input and output
     _whole: FloatArray
     _left: tuple[IntArray, FloatArray] | None
     _motions: FloatArray  # of a batch: positions, velocities, accelerations, tangent
@@ -418,7 +417,7 @@ class QuickEffort(Effort):
         return self.kind or self.mechanism.solver.least_norm
 
     def _parts(self) -> tuple[FloatArray, FloatArray]:
-        """What was asked and what was told."""
+        """Input and output of the machine code."""
         if isinstance(self._numbers, tuple):
             return self._numbers
         numbers, asked = np.frombuffer(self._numbers), self.mechanism.kernels.asked
@@ -442,7 +441,7 @@ class QuickEffort(Effort):
         except AttributeError:
             given, told = self._parts()
             whole = self.mechanism.solver.rows(self._kind, given)
-        # Both codes round in their own ways: what was told once stays.
+        # The two codes round differently: values returned once stay as they are.
         whole[..., 3:5] = told[..., kernels.CLOSURE : kernels.EFFORT]
         forces = slice(self._slices['effort'].start, self._slices['multipliers'].stop)
         whole[..., forces] = told[..., kernels.EFFORT :]

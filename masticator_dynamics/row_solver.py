@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of numbers for what is asked: by machine code, and by other code where that hands over.
+"""Rows of results: by machine code, and by other code where machine code hands over.
 
-Asked are rows of y, y_dot, y_ddot and wrench (..., 3 n_y + 6), with wrenches on links those on all
-bodies, too (``inputs.py``, ``frames.py``). Told are rows as ``Model.slices`` says, for a goal
-with more numbers behind them (``actuation/distribution.py``).
+Input rows are y, y_dot, y_ddot and wrench (..., 3 n_y + 6); with wrenches on links, those on all
+bodies follow (``inputs.py``, ``frames.py``). Output rows are laid out by ``Model.slices``; for a
+goal, more numbers follow (``actuation/distribution.py``).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.model import Model
 from masticator_dynamics.traced import kernels
 
-# All else is imported where it is used: a process that only asks for efforts needs none of it.
+# The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.actuation.distribution import Distribution
     from masticator_dynamics.actuation.row_kind import RowKind
     from masticator_dynamics.traced.reference import Careful, Reference
 
-_TOGETHER = 32  # rows, each of milliseconds: a refusal does not wait for all that come after it
+_TOGETHER = 32  # rows, milliseconds each: an error does not wait for all the rows after it
 
 
 class RowSolver:
-    """What is told of rows for one mechanism.
+    """Computes output rows for one mechanism.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class RowSolver:
         return RowKind(self._kernels, self._kernels.everything, self._model.slices)
 
     def distribution(self, goal: Goal, friction: bool) -> Distribution:
-        """Rows with the efforts for a goal, with friction or without; made once."""
+        """Rows with the efforts for a goal, with or without friction; created once."""
         from masticator_dynamics.actuation.distribution import Distribution
 
         name, weights = goal_weights(goal)
@@ -71,17 +71,17 @@ class RowSolver:
     # Motions
 
     def motions(self, given: FloatArray) -> FloatArray:
-        """Rows (..., width) of which the motion counts, not the efforts."""
+        """Rows (..., width) of which only the motion is valid, not the efforts."""
         return self._by_code(self._kernels.everything, given, self._closed)
 
     def attempt(self, given: FloatArray) -> FloatArray:
-        """Motions (N, width); those that fail say so in their first numbers."""
+        """Motions (N, width); the first numbers of each report its failure, if any."""
         return self._from_home(given)
 
     def at_rest(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What is asked and told for a pose (n_y,) at rest, for inner loops.
+        """Input and output rows for a pose (n_y,) at rest, for inner loops.
 
-        The first number says whether the loops close there: 0, or what keeps them open.
+        The first number of the output is 0 where the loops close, else the reason.
         """
         given = np.zeros(3 * self._freedoms + 6)
         given[: self._freedoms] = y
@@ -100,7 +100,7 @@ class RowSolver:
     # Efforts
 
     def rows(self, kind: RowKind, given: FloatArray, *, q: FloatArray | None = None) -> FloatArray:
-        """Rows (..., width) by machine code; :meth:`careful` has what it hands over."""
+        """Rows (..., width) by machine code; :meth:`careful` computes those it hands over."""
         return self._by_code(
             kind.code, given, lambda left, numbers=None: self.careful(kind, left, numbers, q=q)
         )
@@ -113,24 +113,24 @@ class RowSolver:
         *,
         q: FloatArray | None = None,
     ) -> FloatArray:
-        """Rows (..., width) by other code and on floats, which take longer and fail later.
+        """Rows (..., width) by other code and on floats: slower, but fails later.
 
         Parameters
         ----------
         kind : RowKind
             What is in the rows.
         given : array, shape (3 n_y + 6,) or (N, 3 n_y + 6)
-            What is asked.
+            Input rows.
         numbers : array of int, shape (N,), optional
             Which rows of a larger batch these are, for messages.
         q : array, shape (n_q,), optional
-            Tree positions at which the loops are closed, of a single row: it stays there, on
-            whatever branch that is.
+            For a single row: tree positions at which the loops are closed. They are kept, on
+            whatever branch they are.
 
         Raises
         ------
         MasticatorError
-            For the first row that has no answer; says why.
+            For the first row that fails; says why.
         """
         if given.ndim == 1:
             return self._checked(self.unchecked(kind, given[None], q)[0], given, numbers)
@@ -145,7 +145,7 @@ class RowSolver:
     def unchecked(
         self, kind: RowKind, given: FloatArray, q: FloatArray | None = None
     ) -> FloatArray:
-        """The same for rows (N, ...), of which those that fail say so in their first numbers."""
+        """The same for rows (N, ...), whose first numbers report a failure instead of an error."""
         if q is not None:
             return kind.reference.at(given, q[None])
         motions, rows = self._motions_left(given), np.empty((len(given), kind.width))
@@ -158,9 +158,10 @@ class RowSolver:
     def quick_rows(
         self, code: kernels.Code, kind: RowKind, given: FloatArray
     ) -> tuple[FloatArray, tuple[IntArray, FloatArray] | None]:
-        """What machine code tells of many rows (N, told), see ``traced/kernels.py``.
+        """Output of machine code for many rows (N, told), see ``traced/kernels.py``.
 
-        What it hands over is filled in from rows of the kind; these, with their numbers, follow.
+        Rows that it hands over are computed by :meth:`careful` and filled in; their numbers and
+        these rows are returned too, None where there are none.
         """
         told = code(given)
         left = np.flatnonzero(told[:, kernels.COUNTS] != 1.0)
@@ -174,11 +175,11 @@ class RowSolver:
         return told, None
 
     def bodies(self, given: FloatArray, q: FloatArray) -> FloatArray:
-        """What every body needs to be carried (n_q, 18) in one row, at tree positions (n_q,)."""
+        """What it takes to carry each body (n_q, 18), for one row at tree positions (n_q,)."""
         (told,) = self._bodies.at(given[None], q[None])
         return told[3:].reshape(-1, 18)
 
-    # Plumbing
+    # Helpers
 
     @functools.cached_property
     def _from_home(self) -> Careful:
@@ -197,7 +198,7 @@ class RowSolver:
     def _by_code(
         code: kernels.Code, given: FloatArray, otherwise: Callable[..., FloatArray]
     ) -> FloatArray:
-        """Rows by machine code; those that it hands over go elsewhere, with their numbers."""
+        """Rows by machine code; `otherwise` computes those it hands over, with their numbers."""
         if not code.covers(given):
             return otherwise(given)
         told = code(given)
@@ -209,7 +210,7 @@ class RowSolver:
         return told[:, 1:]
 
     def _motions_left(self, given: FloatArray) -> FloatArray:
-        """As :meth:`attempt`; where only the efforts are in doubt, machine code has the motion."""
+        """As :meth:`attempt`, with motions from machine code where only efforts are in doubt."""
         code = self._kernels.everything
         if not code.covers(given):
             return self.attempt(given)
@@ -220,12 +221,12 @@ class RowSolver:
         return told[:, 1:]
 
     def _closed(self, given: FloatArray, numbers: IntArray | None = None) -> FloatArray:
-        """Motions from home; refused where one fails."""
+        """Motions from home; raises where one fails."""
         rows = self.attempt(given.reshape(-1, given.shape[-1]))
         return self._checked(rows.reshape(*given.shape[:-1], self.width), given, numbers)
 
     def _checked(self, rows: FloatArray, given: FloatArray, numbers: IntArray | None) -> FloatArray:
-        """Rows of which none has failed; the first that has is refused, named by its number."""
+        """The rows, if none has failed; raises for the first that has, with its number."""
         if rows[..., 0].any():
             from masticator_dynamics.failures import failure, in_row
 
