@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What motors, bearings and contacts may carry."""
+"""Load limits of motors, bearings and contacts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masticator_dynamics.limits.ranges import Ranged, RangeViolation
 from masticator_dynamics.model import Model
 from masticator_dynamics.results import Effort
 
-BINDING = 1e-6  # of a limit; closer than that it binds
+BINDING = 1e-6  # relative; a load closer to its limit than that is binding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,13 +25,13 @@ class LoadLimits:
     Attributes
     ----------
     effort, power, axial_force, radial_force : array, shape (n_u,)
-        Of each actuator: its highest effort (N m or N), the size of effort times velocity (W), and
-        the force that its joint transmits, along and across the joint's axis (N).
+        Of each actuator: highest effort (N m or N), magnitude of effort times velocity (W), and
+        force that its joint transmits along and across the joint's axis (N).
     contact_low, contact_high : array, shape (n_c,)
-        Range of each contact's multiplier (N). Above 0, it presses contacts by at least that much.
+        Range of each contact's multiplier (N). Above 0, contacts are pressed at least that hard.
     effort_low : array, shape (n_u,), optional
-        Lowest efforts; without them those of size ``effort``, negative. A range that has not 0
-        in it is a preload: the effort keeps its sign.
+        Lowest efforts; default: ``-effort``. A range that does not contain 0 is a preload: the
+        effort keeps its sign.
     """
 
     effort: FloatArray
@@ -43,7 +43,7 @@ class LoadLimits:
     effort_low: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what would limit nothing, or everything (`InputError`)."""
+        """Refuse limits that would limit nothing, or everything (`InputError`)."""
         ranged: tuple[str, ...] = ('contact_low', 'contact_high', 'effort_low')
         if self.effort_low is not None:
             ranged += ('effort',)
@@ -97,13 +97,13 @@ class LoadLimits:
         return np.fmax(low, -by_power), np.fmin(high, by_power)
 
     def scaled(self, scale: float) -> LoadLimits:
-        """The same with a part of the efforts."""
+        """The same limits with the efforts scaled."""
         low = None if self.effort_low is None else self.effort_low * scale
         return dataclasses.replace(self, effort=self.effort * scale, effort_low=low)
 
 
 def limits_for(mechanism: Model, limits: LoadLimits | bool) -> LoadLimits:
-    """Limits to keep: the description's for True, or others that fit the mechanism.
+    """Limits to keep: the description's for True, or those given if they fit the mechanism.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def limits_for(mechanism: Model, limits: LoadLimits | bool) -> LoadLimits:
 def load_ranges(mechanism: Model, effort: Effort, limits: LoadLimits) -> Iterator[Ranged]:
     """Loads of a result, or of each row of a batch, with their ranges.
 
-    Forces of the joints are there only where the result was asked to keep limits.
+    Joint forces are included only if the result was computed with limits.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def load_ranges(mechanism: Model, effort: Effort, limits: LoadLimits) -> Iterato
 def binding_loads(
     mechanism: Model, effort: Effort, limits: LoadLimits
 ) -> tuple[RangeViolation, ...]:
-    """Loads of one result that stand at a limit or beyond it.
+    """Loads of one result that are at a limit or beyond it.
 
     Parameters
     ----------

@@ -15,13 +15,13 @@ from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.model import Model
 from masticator_dynamics.results import Effort, Motion
 
-# A limit written in decimal must not refuse the value it names, nor a path through it for its
+# A limit written in decimal must not exclude its own value, nor a path through it because of
 # rounding. In the quantity's own unit: m, rad, N m.
 SLACK = 1e-9
-# Contacts' poses are computed for so many rows at a time: the kernel keeps Python's lock, and other
-# threads must get their turn.
+# Contacts' poses are computed for this many rows at a time: the kernel holds Python's lock, and
+# other threads must get their turn.
 _ROWS = 200
-# Efforts chosen within limits keep them to a part of this size.
+# Efforts chosen within limits keep them to this relative precision.
 LIMITS_KEPT = 1e-8
 
 
@@ -38,7 +38,7 @@ class RangeViolation:
 
     @property
     def excess(self) -> float:
-        """How far outside, as a part of the range's half width."""
+        """How far outside, relative to the range's half width."""
         width = half_width(np.array(self.lower), np.array(self.upper))
         return float(max(self.lower - self.value, self.value - self.upper) / width)
 
@@ -53,19 +53,19 @@ class RangeViolation:
 
 @dataclasses.dataclass(frozen=True)
 class RangeSurvey:
-    """Which rows of a batch leave ranges, and where by most.
+    """Which rows of a batch leave ranges, and where they do so most.
 
     Attributes
     ----------
     outside : array of bool, shape (N,)
         Rows that leave any range.
     worst_row : int or None
-        Row with the largest excess as a part of the range's half width (for a half-open range,
-        of its bound); None when all rows are inside.
+        Row with the largest excess relative to the range's half width (for a half-open range, to
+        its bound); None when all rows are inside.
     worst : RangeViolation or None
-        What leaves its range there.
+        The quantity that leaves its range there.
     excess : float
-        The part; 0 when all rows are inside.
+        That relative excess; 0 when all rows are inside.
     """
 
     outside: npt.NDArray[np.bool_]
@@ -83,7 +83,7 @@ class RangeRoom:
     ranges : tuple of str
         Joints (``crank_1``) and socket coordinates (``condyle_left x``) that have a range.
     room : array, shape (N,)
-        Distance to the nearer end as a part of the range's half width: 1 in the middle of every
+        Distance to the nearer end relative to the range's half width: 1 in the middle of every
         range, 0 at an end, negative outside; infinite where nothing has a range.
     nearest : array of int, shape (N,)
         Index of that range; -1 where nothing has one.
@@ -104,7 +104,7 @@ class RangeRoom:
 
 @dataclasses.dataclass(frozen=True)
 class Ranged:
-    """Values (..., n) of one kind, their ranges (n,), and by how much (n,) these may be left."""
+    """Values (..., n) of one kind, their ranges (n,), and the tolerances (n,) of these."""
 
     names: Sequence[str]
     quantity: str
@@ -119,7 +119,7 @@ class Ranged:
         return self.beyond() > SLACK
 
     def beyond(self) -> FloatArray:
-        """How far values (..., n) are outside, beyond what is allowed; negative inside."""
+        """How far values (..., n) are outside, beyond the tolerance; negative inside."""
         return np.maximum(self.lower - self.values, self.values - self.upper) - self.allowance
 
     def half_width(self) -> FloatArray:
@@ -127,7 +127,7 @@ class Ranged:
         return half_width(self.lower, self.upper)
 
     def excess(self) -> FloatArray:
-        """How far values (..., n) are outside, as a part of the range's half width."""
+        """How far values (..., n) are outside, relative to the range's half width."""
         return np.maximum(self.signed_excess(), 0.0)
 
     def signed_excess(self) -> FloatArray:
@@ -135,7 +135,7 @@ class Ranged:
         return self.beyond() / self.half_width()
 
     def violation(self, index: int, row: int | None = None) -> RangeViolation:
-        """One value with its range, as a sentence; of a row where there are many."""
+        """Violation of one value, in one row where there are many."""
         values = self.values if row is None else self.values[row]
         return RangeViolation(
             self.names[index], self.quantity, float(values[index]),
@@ -144,7 +144,7 @@ class Ranged:
 
 
 def half_width(lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Half width of ranges; of one open on a side its bound; 1 where that does not tell."""
+    """Half width of ranges; the bound of a half-open one; 1 where neither is usable."""
     bound = np.fmin(np.abs(lower), np.abs(upper))
     width = np.where(np.isfinite(upper - lower), (upper - lower) / 2.0, bound)
     return np.where(np.isfinite(width) & (width > 0.0), width, 1.0)
@@ -158,9 +158,9 @@ def find_violations(
     Parameters
     ----------
     mechanism : Model
-        Its ranges are taken.
+        The mechanism whose ranges are used.
     motion : Motion or Effort
-        Of one row.
+        A single row.
     effort : Effort or None
         The same row's efforts; None leaves them out.
     """
@@ -173,7 +173,7 @@ def find_violations(
 
 
 def survey_ranges(mechanism: Model, batch: Effort) -> RangeSurvey:
-    """Violations of many motions at once; what :func:`find_violations` says row by row."""
+    """Violations of many motions at once, as :func:`find_violations` reports them row by row."""
     survey = RangeSurvey(np.zeros(len(batch.q), dtype=bool))
     for group in ranged(mechanism, batch.q, batch.v, batch.actuated):
         outside = group.outside()
@@ -191,7 +191,7 @@ def survey_ranges(mechanism: Model, batch: Effort) -> RangeSurvey:
 
 
 def range_room(mechanism: Model, motion: Motion | Effort) -> RangeRoom:
-    """How much room the positions of joints and sockets have, for rows of motions."""
+    """Distance of joint and socket positions from the ends of their ranges, for many rows."""
     names: list[str] = []
     room, beyond = [], []
     for group in (_joint_positions(mechanism, motion.q), *_sockets(mechanism, motion.q)):
@@ -216,18 +216,18 @@ def ranged(
     effort: FloatArray | None,
     effort_scale: float = 1.0,
 ) -> Iterator[Ranged]:
-    """Everything that has a range, one kind after the other; for one motion or for rows.
+    """Everything that has a range, kind by kind; for one motion or for rows.
 
     Parameters
     ----------
     mechanism : Model
-        Its ranges are taken.
+        The mechanism whose ranges are used.
     q, v : (..., n_q) array
         Tree positions and velocities, m, rad and s.
     effort : (..., n_u) array or None
         Actuated efforts; None leaves them out.
     effort_scale : float
-        Of the range of efforts.
+        Factor on the range of efforts.
     """
     limits, joints = mechanism.limits, mechanism.tree_joints
     units = [joint.unit for joint in mechanism.structure.tree.joints]
@@ -249,7 +249,7 @@ def _joint_positions(mechanism: Model, q: FloatArray) -> Ranged:
 
 
 def _sockets(mechanism: Model, q: FloatArray) -> Iterator[Ranged]:
-    """Where the contacts are."""
+    """Positions of the contacts."""
     parts = [q] if q.ndim == 1 else [q[k : k + _ROWS] for k in range(0, max(len(q), 1), _ROWS)]
     for contact in mechanism.description.contacts:
         position = np.concatenate(

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a motion was given up for the sake of limits, in words."""
+"""How much of a motion was given up to keep limits, in words."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Shortfall:
 
 
 def largest_shortfalls(mechanism: Model, shortfall: FloatArray) -> tuple[Shortfall, ...]:
-    """The largest of rows (N, n_y), or of one (n_y,), for sliding and for turning coordinates.
+    """The largest of rows (N, n_y), or of one (n_y,), for sliding and turning coordinates.
 
-    Metres and radians do not compare, so there is one for either that gives anything up.
+    Metres and radians cannot be compared, so there is one for each that gives anything up.
     """
     size = np.abs(np.atleast_2d(shortfall))
     joints = mechanism.structure.tree.joints

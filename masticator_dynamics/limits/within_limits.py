@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Efforts that keep limits: the best that do, or else the motion nearest to the one asked for.
+"""Efforts that keep limits: the best that do, else those for the nearest motion.
 
 An optimum that keeps all limits by itself is the best within them. Only rows where it does not
-are looked at again, one by one.
+are solved again, one by one.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from masticator_dynamics.limits.ranges import half_width
 from masticator_dynamics.results import Effort, Evaluator
 
 TOLERANCE = 1e-9  # of a limit
-# Of a limit; the nearest motion alone keeps them, rounding must not shut it out. What exceeds them
-# by the first is not reported.
+# Of a limit. Only the nearest motion keeps the limits, and rounding must not exclude it. An excess
+# of up to the first is not reported.
 NEAR = 0.5 * TOLERANCE, 5e-9
 SMALLEST_SCALE = 1e-3  # N; ranges of contacts may be narrower, rounding is not
-STEP_WEIGHT = 1e-8  # of steps in the free efforts beside the shortfall
+STEP_WEIGHT = 1e-8  # of steps in the free efforts, relative to the shortfall
 
 
 def keep_limits(
@@ -39,28 +39,28 @@ def keep_limits(
     limits: LoadLimits,
     nearest: bool,
 ) -> None:
-    """Replace, in rows of output (N, ...), what does not keep limits.
+    """Replace, in rows of output (N, ...), efforts that do not keep limits.
 
     Parameters
     ----------
     mechanism : Evaluator
         For names, in messages.
     distribution : Distribution
-        How efforts are distributed, with the limits.
+        Distributes the efforts.
     given : (N, 3 n_y + 6) array
         Rows of input.
     rows : (N, ...) array
-        Rows of output; those that leave limits are replaced.
+        Rows of output; those that exceed limits are replaced.
     limits : LoadLimits
         The limits to keep.
     nearest : bool
-        Whether limits that cannot be met are exceeded by as little as possible, not refused.
+        Where limits cannot be met, change the motion as little as possible instead of raising.
 
     Raises
     ------
     LimitError
         Without ``nearest``, for the first row (index in ``row``) whose limits cannot be met;
-        says which stand against it, and by how much they are exceeded at least.
+        names those in the way, and the least by which they are exceeded.
     """
     batch = Effort(mechanism, given.copy(), rows.copy(), distribution.slices)
     outside = np.zeros(len(rows), dtype=bool)
@@ -92,7 +92,7 @@ class _OneRow:
         self._contact_rows = mechanism.contact_rows
 
     def keep(self, slack: float = 0.0) -> bool:
-        """Best efforts within limits; whether there are any."""
+        """Find the best efforts within limits; return whether there are any."""
         self._evaluate(self._given)
         problem = self._problem()
         amounts = np.zeros(problem.cases.shape[1])
@@ -102,7 +102,7 @@ class _OneRow:
         return bool(value < np.inf)
 
     def approach(self) -> bool:
-        """Efforts for the motion within limits whose acceleration is nearest to the one asked for.
+        """Find efforts for the motion within limits with the acceleration nearest to the desired.
 
         Nearest in the measure of Gauss's principle of least constraint, the kinetic energy of the
         difference.
@@ -127,7 +127,7 @@ class _OneRow:
         return True
 
     def obstacle(self) -> str:
-        """Which limits stand against the motion, and by how much they are exceeded at least."""
+        """Which limits are in the way of the motion, and the least by which they are exceeded."""
         mechanism = self._mechanism
         pose = ', '.join(
             f'{name} = {value:.6g}'
@@ -152,11 +152,11 @@ class _OneRow:
         )
 
     def _evaluate(self, given: FloatArray) -> None:
-        """What each load case does, at the pose of the row."""
+        """Compute the effect of each load case, at the pose of the row."""
         self._tables = self._distribution.tables(given, self._row[self._slices['q']])
 
     def _problem(self) -> Problem:
-        """What the tables say of the row evaluated last."""
+        """The problem for the row evaluated last, from its tables."""
         mechanism, tables, limits = self._mechanism, self._tables, self._limits
         actuators, contacts = len(mechanism.actuated), len(mechanism.contacts)
         free = tables['efforts'].shape[1] - 1 - contacts
@@ -184,7 +184,7 @@ class _OneRow:
         return Problem(sizes, cases, at_actuators, at_contacts, goal)
 
     def _problem_with_accelerations(self, asked: FloatArray, where: slice) -> Problem:
-        """The same with every acceleration free; the goal is to stay near those asked for."""
+        """The same with free accelerations; the goal is to stay near the desired ones."""
         freedoms = where.stop - where.start
         self._evaluate(asked)
         base = self._problem()
@@ -209,7 +209,7 @@ class _OneRow:
         distance[:, 1 + free : 1 + free + freedoms] = root
         kept = np.vstack([cases[: 4 * actuators], distance, cases[len(cases) - base.sizes[2] :]])
         sizes = np.array([actuators, free + freedoms, base.sizes[2], freedoms])
-        # Efforts per unit of distance say how free efforts and accelerations compare.
+        # Efforts per unit of distance scale free efforts against accelerations.
         driven = np.linalg.solve(root.T, gained[:actuators].T)
         weight = STEP_WEIGHT * actuators / float(np.sum(driven**2))
         unweighted = np.vstack([np.zeros(actuators), base.actuators[1:]])

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A closed pose of a mechanism whose home is missing or open: found by search, not by reasoning."""
+"""A closed pose of a mechanism whose home is missing or open, found by numerical search."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from masticator_dynamics.errors import InputError
 
 STARTS = 40
 _ITERATIONS = 80
-_CLOSED_TRIED = 8  # starts, before a pose that is singular or outside ranges is taken
+_CLOSED_TRIED = 8  # starts, before a pose that is singular or outside ranges is accepted
 
 
 @dataclasses.dataclass(frozen=True)
 class ClosedPose:
-    """What a search found.
+    """Result of a search.
 
     Attributes
     ----------
     home : dict of str to float
-        Positions of all moving joints, rad or m: closed or, where no start led there, the pose
-        with the smallest largest gap.
+        Positions of all moving joints, rad or m: a closed pose or, if none was found, the one
+        whose largest gap is smallest.
     gaps : dict of str to float
-        What is open there by closure and contact, m or rad.
+        Gap there of each closure and contact, m or rad.
     starts : int
-        How many were tried.
+        Number of starts tried.
     outside : dict of str to float
         Joints outside their ranges, and by how much.
     """
@@ -48,7 +48,7 @@ class ClosedPose:
 
     @property
     def closed(self) -> bool:
-        """Whether all closures and contacts hold, but for what drawing programs round."""
+        """Whether all closures and contacts hold, up to the rounding of CAD programs."""
         return max(self.gaps.values(), default=0.0) <= ROUNDED_HOME
 
 
@@ -68,7 +68,7 @@ class _Search:
         self._turning = np.array([joint.type != 'prismatic' for joint in self.tree.joints])
 
     def start(self, guess: Mapping[str, float]) -> FloatArray:
-        """Positions of the guess; others 0, or in the middle of a range without it."""
+        """Positions of the guess; others are 0, or mid-range if their range excludes 0."""
         bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
         without = bounded & ((self.lower > 0.0) | (self.upper < 0.0))
         q = np.zeros(len(self.lower))
@@ -78,7 +78,7 @@ class _Search:
         return q
 
     def settle(self, q: FloatArray) -> FloatArray:
-        """Where the descent from a start ends, angles by whole turns brought into their ranges."""
+        """Pose where the descent from a start ends, angles wrapped into their ranges."""
         q = descend(self.loops, q, _ITERATIONS, 0.1 * ROUNDING)
         turns = np.round(q / (2.0 * np.pi)) * self._turning
         near = q - 2.0 * np.pi * turns
@@ -100,14 +100,14 @@ class _Search:
         return found
 
     def merit(self, q: FloatArray) -> tuple[bool, float, bool, float]:
-        """What makes a pose worse than another: open, by how much, singular, outside ranges."""
+        """Sort key, best pose first: open, by how much, singular, outside ranges."""
         open_by = max(self.gaps(q).values(), default=0.0)
         if open_by > ROUNDED_HOME:
             return True, open_by, True, np.inf
         return False, 0.0, self._singular(q), sum(self.outside(q).values())
 
     def _singular(self, q: FloatArray) -> bool:
-        """Whether equations tell less of all joints, or of the dependent ones, than nearby."""
+        """Whether the Jacobian of all or of the dependent joints has less rank than nearby."""
         away = np.random.default_rng(1).uniform(-0.2, 0.2, len(q)) * self.loops.joint_units
         nearby = descend(self.loops, q + away, _ITERATIONS, 0.1 * ROUNDING)
         here, there = self.loops.jacobian(q), self.loops.jacobian(nearby)
@@ -133,13 +133,13 @@ def closed_pose(
 ) -> ClosedPose:
     """Search for a closed pose from home as described, or a guess, and then farther around it.
 
-    All joints of the tree may move; which of them are independent or driven does not matter.
+    All joints of the tree may move, whether independent, driven or neither.
     Poses that are not singular are preferred, and among them those within the joints' ranges.
 
     Parameters
     ----------
     guess : mapping of str to float, optional
-        Joint positions, rad or m, that replace those of home to begin with.
+        Joint positions, rad or m, that replace those of home at the start.
 
     Raises
     ------

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops seen from Python, many poses at a time: their Jacobians, and whether they can close at all.
 
-The engine closes loops on the branch continuous with home and says no more than that it failed.
-Here a block of constraints (``engine/structure.py``) is looked at on its own.
+The engine closes loops on the branch continuous with home, and otherwise reports only that it
+failed. Here each block of constraints (``engine/structure.py``) is examined on its own.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from masticator_dynamics.model import Model
 CLOSED = 1e-9  # m
 _STARTS, _ITERATIONS = 3, 40
 _STANDSTILL = 1e-4  # rad; the gap differs from the smallest by about its square
-_LARGEST_TURN = 0.5  # rad in one step, of sliding joints that part of the mechanism's size
-_DAMPING = 1e-4  # of the largest curvature; where a limb is stretched there is none
+_LARGEST_TURN = 0.5  # rad in one step; for sliding joints, that fraction of the mechanism's size
+_DAMPING = 1e-4  # of the largest curvature; where a limb is stretched, there is none
 
 
 class LoopBlock:
-    """One block: constraints that determine as many joints, given the blocks before it.
+    """One block: constraints that determine an equal number of joints, given earlier blocks.
 
     Attributes
     ----------
@@ -88,16 +88,16 @@ class LoopBlock:
 
 
 def _in_base(constraint: Constraint) -> bool:
-    """Whether a constraint looks at the difference of two points in constant directions."""
+    """Whether a constraint measures the difference of two points in constant directions."""
     return constraint.kind == 'point' and not constraint.carried
 
 
 def smallest_gaps(mechanism: Model, y: FloatArray) -> FloatArray:
-    """Smallest gaps (N, n_blocks) with which blocks can be closed, on whatever branch, m.
+    """Smallest gaps (N, n_blocks) of the blocks on any branch, m.
 
-    A search from several starts, block after block; up to :data:`CLOSED` a block can close. The
-    blocks after the first that cannot are not looked at, their gaps are 0. Of a gap with several
-    components it is the largest.
+    Searched from several starts, block by block; with a gap up to :data:`CLOSED` a block can close.
+    Blocks after the first that cannot are skipped, with gaps of 0. For a gap with several
+    components, the largest counts.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _closest(mechanism: Model, block: LoopBlock, q: FloatArray) -> tuple[FloatAr
 
 
 def _descend(block: LoopBlock, q: FloatArray, unit: FloatArray) -> FloatArray:
-    """Levenberg's steps on the gaps, in place; the largest component of the last gap (N,)."""
+    """Take Levenberg steps on the gaps, in place; return the last gap's largest component (N,)."""
     joints, rows = list(block.joints), np.arange(len(q))
     gap = np.abs(block.gaps(q)).max(axis=1)
     for _ in range(_ITERATIONS):

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forces and torques in the closures from the engine's multipliers; off the hot path."""
+"""Forces and torques in the closures from the engine's multipliers; not on the fast path."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LoopForces:
             return self.wrenches(q, multipliers)[..., :3]
         forces, zero = [], np.zeros((*multipliers.shape[:-1], 3))
         for name in self._names:
-            # Summed term by term: a matrix product may round differently for one row and many.
+            # Summed term by term: a matrix product may round differently for one row and for many.
             own = [(c, rows) for c, rows in self._parts if c.name == name]
             terms = [term for c, rows in own for term in zip(rows, c.rows, strict=True)]
             forces.append(sum((multipliers[..., r, None] * row for r, row in terms), zero))
@@ -108,9 +108,9 @@ class LoopForces:
     def _on_second(
         self, k: int, poses: TreePoses, constraint: Constraint, wrench: FloatArray
     ) -> FloatArray:
-        """A wrench on body b about its point, as one on the second frame's body and origin."""
+        """A wrench on body b about its point, as one on the second frame, about its origin."""
         frame = self._second[k]
-        if frame is None:  # a coupling acts between no two bodies
+        if frame is None:  # a coupling does not act between two bodies
             return np.zeros(6)
         sign = 1.0 if frame.body == constraint.body_b else -1.0
         arm = points(poses, constraint)[1] - poses.point(frame.body, frame.position)
@@ -119,7 +119,7 @@ class LoopForces:
     def _shares(
         self, q: FloatArray, multipliers: FloatArray
     ) -> tuple[list[tuple[Constraint, range]], FloatArray]:
-        """Constraints, their rows among multipliers, and these: of least norm.
+        """Constraints, their rows among the multipliers, and multipliers of least norm.
 
         Where equations were left out: multipliers of all described equations that load the joints
         like those of the kept ones, torques per size of the mechanism.

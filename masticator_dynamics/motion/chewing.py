@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A built-in chewing motion for the masticator and the food that answers it.
+"""A built-in chewing motion for the masticator, and the food that resists it.
 
-One stroke per period, as people chew: straight down and a little forward, slower than it closes;
-closing on the working side, so that the frontal view of the incisor is a teardrop; the food is
-crushed, and the teeth slide home and stay closed for a moment.
+One stroke per period, as people chew: opening straight down and a little forward, more slowly than
+closing; closing on the working side, so that in frontal view the incisor's path is a teardrop;
+crushing the food; then the teeth slide home and stay closed for a moment.
 """
 
 import dataclasses
@@ -20,8 +20,8 @@ from masticator_dynamics.motion.path import MotionPath
 Side = Literal['left', 'right']
 
 COORDINATES = ('x', 'y', 'alpha', 'beta')
-# Part of the period; forward x and lateral y (working side positive) in m; alpha and beta in rad.
-# For an opening of 0.15 rad; all of it scales with the opening.
+# Fraction of period; forward x and lateral y (working side positive) in m; alpha and beta in rad.
+# For an opening of 0.15 rad; the displacements scale with the opening.
 _POSES = np.array(
     [
         [0.00, 0.0, 0.0, 0.0, 0.0],
@@ -34,8 +34,8 @@ _POSES = np.array(
     ]
 )
 _OPENING = 0.15
-_WEARING = 0.1  # openings shrink by this part from the first to the last stroke
-# Part of the period in which the food resists: first touched, most, let go.
+_WEARING = 0.1  # openings shrink by this fraction from first to last stroke
+# Fractions of the period at which the food is touched, resists most and is released.
 _TOUCH, _CRUSH, _RELEASE = 0.62, 0.77, 0.90
 _DIRECTION = np.array([0.08, 0.12, -1.0]) / np.linalg.norm([0.08, 0.12, -1.0])
 
@@ -55,7 +55,7 @@ def chewing_stroke(
     strokes : int
         Number of strokes.
     period : float
-        Of one stroke, s.
+        Duration of one stroke, s.
     opening : float
         Beta at the widest pose of the first stroke, rad; at most 0.18. At 0.15
         the incisor opens by about 18 mm and the condyles stay more than 1 mm inside their
@@ -82,7 +82,7 @@ def chewing_stroke(
         size = opening / _OPENING * (1.0 - _WEARING * k / max(strokes - 1, 1))
         times = (_POSES[:, 0] + k) * period
         poses = _POSES[:, 1:] * mirror * size
-        # The two closed poses are one rest, not two points of a spline that would swing.
+        # The two closed poses are one rest; as two points of a spline they would make it overshoot.
         moving = MotionPath.through(times[:-1], poses[:-1], start=rest, end=rest, names=COORDINATES)
         closed = MotionPath.through(times[-2:], poses[-2:], start=rest, end=rest, names=COORDINATES)
         paths += [moving, closed]
@@ -98,7 +98,7 @@ class BiteForceProfile:
     side : 'left' or 'right'
         Working side; the force acts at `frame`.
     period : float
-        Of one stroke, s.
+        Duration of one stroke, s.
     peaks : tuple of float
         Largest magnitude in each stroke, N.
     """
@@ -137,7 +137,7 @@ def bite_force(
     first: float = 100.0,
     last: float = 60.0,
 ) -> BiteForceProfile:
-    """Food that softens while it is chewed, in step with `chewing_stroke`.
+    """Food that softens while it is chewed, in phase with `chewing_stroke`.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 RECORDING_STEP = 1e-5  # m; jaw trackers resolve about a hundredth of a millimetre
-LARGEST_DEVIATION = 2e-4  # m; where joints would be too fast or ranges would be left otherwise
+LARGEST_DEVIATION = 2e-4  # m; where joints would otherwise be too fast or leave their ranges
 _AROUND = 0.005  # s before and after a joint is too fast
 _BISECTIONS = 7
 
@@ -44,8 +44,7 @@ class IncisorTrack:
     tolerance : (N,) array
         How far smoothing was allowed to move a coordinate of each sample, m.
     deviation : (N,) array
-        How far the frame stays away from each smoothed sample to keep ranges, m; 0 where it need
-        not.
+        Distance of the frame from each smoothed sample that keeping ranges costs, m; 0 where none.
     """
 
     path: MotionPath
@@ -69,18 +68,17 @@ def track_incisor(
 ) -> IncisorTrack:
     """Follow a recorded displacement with the origin of a frame.
 
-    The recording is smoothed so that no coordinate of a sample moves by more than `tolerance`,
-    every sample is solved for the pose that is best by a criterion, by default the one with the
-    least contact motion (see `LeastContactMotion`),
-    and one C4 spline of degree five goes through the poses: unlike position, velocity and
-    acceleration solved one after the other (S1 Eqs. 56, 60, 62), its derivatives belong
-    together. Where a joint would be faster than its limit, as at tooth contact, the tolerance
-    is raised nearby to the least that slows it down enough, up to `largest_deviation`. Where a
-    pose leaves the range of a contact or a joint, the nearest one inside takes its place, on the
-    recording if there is one, and off it by no more than `largest_deviation` (or `tolerance`,
-    where that is larger) otherwise; its neighbours follow smoothly. Where the
-    recording changes by no more than the tolerance over its first (last) interval, the motion
-    starts (ends) at rest.
+    The recording is smoothed so that no coordinate of a sample moves by more than `tolerance`;
+    every sample is solved for the best pose by a criterion, by default the one with the least
+    contact motion (see `LeastContactMotion`); and one C4 spline of degree five goes through the
+    poses: unlike position, velocity and acceleration solved one after the other (S1 Eqs. 56, 60,
+    62), its derivatives are consistent. Where a joint would exceed its velocity limit, as at
+    tooth contact, the tolerance is raised nearby just enough to slow it down, up to
+    `largest_deviation`. Where a pose leaves the range of a contact or a joint, it is replaced by
+    the nearest one inside: on the recording if there is one, otherwise off it by no more than
+    `largest_deviation` (or `tolerance`, where that is larger); its neighbours follow smoothly.
+    Where the recording changes by no more than the tolerance over its first (last) interval, the
+    motion starts (ends) at rest.
 
     Parameters
     ----------
@@ -89,17 +87,17 @@ def track_incisor(
     times : (N,) array
         s, strictly increasing.
     displacement : (N, 3) array
-        Of the frame's origin from where it is at home (occlusion), m, base axes.
+        Of the frame's origin from its position at home (occlusion), m, base axes.
     frame : str
-        Link whose origin follows.
+        Link whose origin follows the recording.
     tolerance : float
-        How far smoothing may move a coordinate of a sample, m; the step to which the recording
-        is rounded suits. A larger one softens sudden stops such as tooth contact.
+        How far smoothing may move a coordinate of a sample, m; a good value is the step to which
+        the recording is rounded. A larger one softens sudden stops such as tooth contact.
     largest_deviation : float
-        How far the tolerance may be raised for the sake of joint velocity limits, and the frame
-        stay away from the recording for the sake of ranges, m.
+        How far the tolerance may be raised to keep joint velocity limits, and how far the frame
+        may stay away from the recording to keep ranges, m.
     criterion : 'contacts', 'lateral' or 'coordinates'
-        What the coordinates that the frame leaves free keep least.
+        What the coordinates that the frame leaves free minimise.
 
     Raises
     ------
@@ -108,7 +106,7 @@ def track_incisor(
     ReachError
         When the mechanism cannot follow, naming time and amount.
     LimitError
-        When a contact or a joint leaves its range all the same, naming the worst, its time and
+        When a contact or a joint leaves its range nevertheless, naming the worst, its time and
         the amount.
     """
     t = checked_times(times)
@@ -145,7 +143,7 @@ def _slow_enough(
         if _too_fast(follower, candidate[0]).size == 0:
             found, allowed, high = candidate, tried, trial
         elif trial == largest:
-            break  # no use; the limits will refuse the path
+            break  # in vain; the limit check will refuse the path
         else:
             low = trial
         trial = float(np.sqrt(low * high))
@@ -160,7 +158,7 @@ def _smooth_path(
     rests: tuple[bool, bool],
     largest: float,
 ) -> tuple[MotionPath, FloatArray]:
-    """Spline through the poses of the smoothed recording, at rest where it rests; deviations."""
+    """Spline through the poses of the smoothed recording, at rest where it is; deviations."""
     smoothed = smooth_within(times, recorded, allowed, rest_start=rests[0], rest_end=rests[1])
     targets = follower.home_position + smoothed
     poses, deviation = _inside(follower, times, targets, largest)
@@ -202,7 +200,7 @@ def _inside(
 
 
 def _too_fast(follower: LeastContactMotion, path: MotionPath) -> FloatArray:
-    """Find times at which a joint exceeds its velocity limit, between the samples too."""
+    """Find times, also between samples, at which a joint exceeds its velocity limit."""
     times = np.union1d(path.knots, (path.knots[1:] + path.knots[:-1]) / 2.0)
     speeds = np.abs(follower.joint_velocities(path, times))
     result: FloatArray = times[np.any(speeds > follower.mechanism.limits.velocity, axis=1)]
@@ -210,7 +208,7 @@ def _too_fast(follower: LeastContactMotion, path: MotionPath) -> FloatArray:
 
 
 def _rests(recorded: FloatArray, tolerance: float) -> tuple[bool, bool]:
-    """Whether the recording cannot be told from one that starts, ends at rest."""
+    """Whether the recording is indistinguishable from one that starts, ends at rest."""
     if len(recorded) < 2:
         return True, True
     steps = np.abs(np.diff(recorded, axis=0)).max(axis=1)
@@ -224,7 +222,7 @@ def _judged(
     allowed: FloatArray,
     deviation: FloatArray,
 ) -> IncisorTrack:
-    """Measure the track sample by sample; refuse it where something leaves its range."""
+    """Evaluate the track sample by sample; raise where something leaves its range."""
     mechanism, times = follower.mechanism, path.knots
     worst = []
     for time, *state in zip(times, *path.sample(times), strict=True):

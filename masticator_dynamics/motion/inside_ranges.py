@@ -11,21 +11,21 @@ from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.limits.ranges import range_room
 from masticator_dynamics.motion.least_contact_motion import LeastContactMotion
 
-MARGIN = 1e-6  # m or rad; the way between two samples bulges by less
+MARGIN = 1e-6  # m or rad; between two samples the path bulges by less
 _SPREAD = 0.02  # s, over which a correction of one sample rises and falls on either side
 _ROUNDS = 10
-_NEARNESS = 1e-3  # weight of the platform's motion beside the frame's distance from its target
-_MM = 1e3  # SLSQP wants numbers about one
+_NEARNESS = 1e-3  # weight of the platform's motion against the frame's distance from its target
+_MM = 1e3  # SLSQP needs numbers of the order of one
 
 
 def moved_inside(
     follower: LeastContactMotion, poses: FloatArray, targets: FloatArray, times: FloatArray
 ) -> FloatArray:
-    """Poses (N, n) that keep all ranges where some do, with the frame as near as can be.
+    """Poses (N, n) inside all ranges, where there are any, with the frame as near as possible.
 
-    Every pose outside is moved to the one inside whose frame is nearest to its target: at no
-    distance where the free coordinates suffice. Poses around it follow, so that the motion stays
-    smooth. Poses that have no neighbour inside stay as they are.
+    Every pose outside is replaced by the one inside whose frame is nearest to its target: exactly
+    on it where the free coordinates suffice. Poses around it follow, so that the motion stays
+    smooth. Poses for which none is found inside stay as they are.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def moved_inside(
 def _nearest_inside(
     follower: LeastContactMotion, pose: FloatArray, target: FloatArray
 ) -> FloatArray:
-    """Pose (n,) inside all ranges whose frame is nearest to a target (3,); else the one given."""
+    """Pose (n,) inside all ranges whose frame is nearest to a target (3,), or the one given."""
     from scipy.optimize import minimize  # only here: it takes long to import
 
     def at(moved: FloatArray) -> FloatArray:
@@ -80,7 +80,7 @@ def _nearest_inside(
 
 
 def _spread(corrections: FloatArray, times: FloatArray) -> FloatArray:
-    """Smooth curves (N, n) that are no smaller than corrections (N, n), and nothing far away."""
+    """Smooth curves (N, n) no smaller than the corrections (N, n), and zero far from them."""
     from scipy import ndimage  # only here: it takes long to import
 
     reach = max(1, round(_SPREAD / (2.0 * float(np.median(np.diff(times))))))

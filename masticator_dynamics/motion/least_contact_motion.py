@@ -14,10 +14,10 @@ from masticator_dynamics.motion.path import MotionPath
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
-_MARGIN = 0.1  # part of a contact's range, at either end, that is entered only when it must be
+_MARGIN = 0.1  # fraction of a contact's range, at either end, entered only if necessary
 _STIFFNESS = 4.0
-# What the free coordinates keep least: weights of the contacts' displacements along the base axes,
-# and of the coordinates' own.
+# What the free coordinates minimise: weights of the contacts' displacements along base axes, and of
+# the coordinates' own.
 CRITERIA = {
     'contacts': ((1.0, 1.0, 1.0), 0.1),
     'lateral': ((0.1, 1.0, 0.1), 0.1),
@@ -37,14 +37,14 @@ class LeastContactMotion:
 
         sum |w (T_k - T_k,home)|^2 + c^2 |s (y - y_home)|^2 + reluctance
 
-    over the contacts k with frame origins T_k. By default, the criterion 'contacts', w = (1, 1, 1)
+    over the contacts k with frame origins T_k. The default criterion, 'contacts', has w = (1, 1, 1)
     and c = 0.1: for the masticator the condyles move as little as the incisor allows, forward,
-    sideways and in yaw alike. The second term (s turns coordinates into metres of platform
-    motion; c is one without contacts) decides what contacts leave open. 'lateral' weighs sideways
-    motion ten times as much, w = (0.1, 1, 0.1); 'coordinates' keeps the platform itself near
-    home, w = 0 and c = 1. The reluctance is zero in the inner 80 % of every contact range and
-    rises smoothly towards its ends, so the free coordinates keep a contact inside where they can,
-    and the solution stays a smooth function of the target.
+    sideways and in yaw alike. The second term (s converts coordinates to metres of platform
+    motion; c is one without contacts) decides what the contacts leave open. 'lateral' gives
+    sideways motion ten times the weight, w = (0.1, 1, 0.1); 'coordinates' keeps the platform
+    itself near home, w = 0 and c = 1. The reluctance is zero in the inner 80 % of every contact
+    range and rises smoothly towards its ends, so the free coordinates keep a contact inside where
+    they can, and the solution stays a smooth function of the target.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class LeastContactMotion:
     frame : str
         Link whose origin is placed.
     criterion : 'contacts', 'lateral' or 'coordinates'
-        What is kept least.
+        What is minimised.
     """
 
     def __init__(self, mechanism: 'Mechanism', frame: str, criterion: str = 'contacts'):
@@ -78,7 +78,7 @@ class LeastContactMotion:
         self.scale = self._metres_per_unit()
 
     def _metres_per_unit(self) -> FloatArray:
-        """How far a unit of each coordinate moves the platform, turning included, m per unit."""
+        """How far a unit of each coordinate moves the platform, rotation included, m per unit."""
         mechanism, platform = self.mechanism, self.mechanism.description.platform
         origin = mechanism.frame_pose(mechanism.home, platform).position
         lever = max(float(np.linalg.norm(self.home_position - origin)), 1e-3)
@@ -91,8 +91,8 @@ class LeastContactMotion:
     def solve(self, targets: FloatArray, times: FloatArray) -> FloatArray:
         """Independent coordinates (N, n) that put the frame's origin at `targets`.
 
-        Every row is solved from home, by Gauss-Newton with limited steps: none depends on
-        another. Rows are treated together because that is some twenty times as fast.
+        Every row is solved from home, by Gauss-Newton with limited steps, independently of the
+        others. Rows are solved together because that is some twenty times as fast.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class LeastContactMotion:
         Raises
         ------
         ReachError, SingularityError
-            When a point cannot be reached, naming its time and what is missing.
+            When a point cannot be reached, naming its time and the remaining distance.
         """
         poses = np.tile(self.home, (len(targets), 1))
         open_rows = np.arange(len(targets))
@@ -153,7 +153,7 @@ class LeastContactMotion:
     def _criterion(
         self, q: FloatArray, tangent: FloatArray, poses: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Residuals of the criterion (N, r), m, and their derivatives by scaled coordinates."""
+        """Residuals of the criterion (N, r), m, and their derivatives by the scaled coordinates."""
         residuals = [self._weight * self.scale * (poses - self.home)]
         slopes = [np.tile(self._weight * np.eye(len(self.home)), (len(q), 1, 1))]
         contacts = zip(self._contacts, self._contact_homes, self._ranges, strict=True)
@@ -185,9 +185,9 @@ class LeastContactMotion:
         return position[0], jacobian[0] / self.scale
 
     def room(self, pose: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Room (r,) to every end of a range at a pose (n,), m or rad, and its derivatives.
+        """Distance (r,) to every end of a range at a pose (n,), m or rad, and its derivatives.
 
-        Derivatives are by scaled coordinates. Ranges are those of contacts and tree joints.
+        Derivatives are by the scaled coordinates; ranges are those of contacts and tree joints.
         """
         motion, limits = self.mechanism.solve(pose), self.mechanism.limits
         values, slopes = [motion.q], [motion.tangent / self.scale]

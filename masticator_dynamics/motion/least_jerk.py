@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives at knots that a list of points leaves open, chosen for the least jerk."""
+"""Fills in derivatives at knots that a list of points leaves open, for the least jerk."""
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ def least_jerk_derivatives(
 ) -> FloatArray:
     """Fill in the derivatives that are not known.
 
-    Of all C2 motions through the points that honour what is known, the one with the least
+    Of all C2 motions through the points with the known derivatives, the one with the least
     integral of squared jerk is piecewise quintic; its derivatives at the knots solve a
     linear system of half-bandwidth 3. Jerk is continuous wherever the acceleration was free, and
     the motion is C4 wherever the velocity was free too.
@@ -55,7 +55,7 @@ def least_jerk_derivatives(
     if known.all():
         return derivatives
     diagonal, upper, load = _normal_equations(np.diff(times), positions, derivatives)
-    # Known unknowns are taken out of the system: their equation becomes increment = 0.
+    # Known derivatives are taken out of the system: their equation becomes increment = 0.
     free = (~known).astype(float)
     diagonal *= free[:, :, None] * free[:, None, :]
     diagonal[:, [0, 1], [0, 1]] += known
@@ -75,7 +75,7 @@ def _normal_equations(
     ones = np.ones_like(steps)
     scale = np.stack([ones, steps, steps**2, ones, steps, steps**2], axis=1)
     energy = _JERK_ENERGY * scale[:, :, None] * scale[:, None, :] / steps[:, None, None] ** 5
-    # Jerk does not feel an offset; without it nothing is lost to cancellation.
+    # Jerk does not depend on an offset; without it nothing is lost to cancellation.
     moved = np.diff(positions, axis=0)[:, None]
     ends = np.concatenate([0.0 * moved, derivatives[:-1], moved, derivatives[1:]], axis=1)
     gradient = energy @ ends
@@ -96,13 +96,13 @@ def _solve_blocks(diagonal: FloatArray, upper: FloatArray, load: FloatArray) -> 
     ----------
     diagonal : (N, k, k) array
     upper : (N - 1, k, k) array
-        Right of the diagonal; below it stand the transposed blocks.
+        Right of the diagonal; below it are the transposed blocks.
     load : (N, k, n) array
     """
     count = len(diagonal)
     if count == 1:
         return np.asarray(np.linalg.solve(diagonal, load))
-    if count % 2 == 0:  # another one, on which nothing depends
+    if count % 2 == 0:  # pad with one on which nothing depends
         diagonal = np.concatenate([diagonal, np.eye(diagonal.shape[1])[None]])
         upper, load = (np.concatenate([x, np.zeros_like(x[:1])]) for x in (upper, load))
     left, right = upper[::2], upper[1::2]  # of those eliminated

@@ -31,7 +31,7 @@ class MotionPath:
 
     Position, velocity and acceleration are values and derivatives of one function of time,
     continuous between the first and the last knot. Outside, the path holds its end positions at
-    rest; at the end times themselves it gives the derivatives of the motion.
+    rest; at the end times themselves it returns the derivatives of the motion.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class MotionPath:
         position : (n,) array_like
             Independent coordinates, m and rad.
         time : float
-            From when on, s.
+            Start time, s.
         names : sequence of str
             Of the coordinates, for messages.
         """
@@ -104,7 +104,7 @@ class MotionPath:
     def interpolate(
         cls, times: npt.ArrayLike, positions: npt.ArrayLike, *, names: Sequence[str] = ()
     ) -> 'MotionPath':
-        """Spline through positions alone, with nothing assumed at the ends.
+        """Spline through positions alone, without assumptions at the ends.
 
         The degree is min(5, N - 1): C4 from seven points on, one polynomial below.
 
@@ -122,7 +122,7 @@ class MotionPath:
         InputError
             For wrong shapes, NaN or infinity, times that do not increase.
         """
-        # Only here: these take a third of a second to import, and 50 MB.
+        # Imported here: these take a third of a second and 50 MB.
         from scipy.interpolate import KroghInterpolator, make_interp_spline
 
         t = checked_times(times)
@@ -166,7 +166,7 @@ class MotionPath:
         positions, velocities, accelerations : (N, n) array
             At the times; accelerations only together with velocities.
         start, end : pair of (n,) arrays, optional
-            Velocity and acceleration at the first and last point; they go before the rows of
+            Velocity and acceleration at the first and last point; they override the rows of
             `velocities` and `accelerations`.
         names : sequence of str
             Independent coordinates in order, for messages.
@@ -227,9 +227,8 @@ class MotionPath:
         Raises
         ------
         InputError
-            When one does not start where, and moving as, the one before ends: times must be
-            equal, positions and derivatives equal to `tolerance` of the larger amount (at least
-            of one unit).
+            When one does not continue the one before: times must be equal, positions and
+            derivatives equal within `tolerance` times the larger amount (at least one unit).
         """
         parts = list(paths)
         for before, after in zip(parts, parts[1:], strict=False):

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What arrays of times and points must fulfil before they become a motion."""
+"""Checks of arrays of times and points before they become a motion."""
 
 from collections.abc import Sequence
 
@@ -46,7 +46,7 @@ def checked_rows(
     Parameters
     ----------
     rows : array_like, shape (N, n)
-        What is checked.
+        The rows to check.
     what : str
         'position', 'velocity' or 'acceleration'.
     times : array, shape (N,)
@@ -70,16 +70,16 @@ def checked_rows(
 
 
 def checked_end(value: npt.ArrayLike, what: str, n: int) -> FloatArray:
-    """Return the derivative (n,) that an end is given, finite.
+    """Return the derivative (n,) given for an end, checked to be finite.
 
     Parameters
     ----------
     value : (n,) array_like
         Velocity or acceleration.
     what : str
-        Which, for the message.
+        Which of them, for the message.
     n : int
-        Coordinates.
+        Number of coordinates.
     """
     v = np.asarray(value, dtype=float)
     if v.shape != (n,) or not np.isfinite(v).all():

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Smoothing of recorded positions: the calmest curve that stays within a tolerance of the samples.
 
-A recording that was rounded to a step must not be differentiated as it is, and a smoothing
-parameter for the whole of it either leaves the rounding in or wipes the tooth contact out (speed
-drops from 0.4 m/s to nothing within two samples). A bound on the deviation of every sample suits
-both: wide where the motion is slow, tight where it is sudden.
+A recording that was rounded to a step must not be differentiated as it is, and a single smoothing
+parameter for all of it either leaves the rounding in or smooths the tooth contact away (speed drops
+from 0.4 m/s to nothing within two samples). A bound on the deviation of every sample suits both: it
+smooths widely where the motion is slow, and little where it is sudden.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
-_PADDING = 3  # samples that pin velocity and acceleration at an end that is at rest
+_PADDING = 3  # samples that fix velocity and acceleration at an end at rest
 _SETTLING = 100  # iterations in which weights may fall again
 _ITERATIONS = 400
 
@@ -27,11 +27,11 @@ def smooth_within(
     rest_start: bool = False,
     rest_end: bool = False,
 ) -> FloatArray:
-    """Nearly the least squared jerk with every sample moved by no more than `tolerance`.
+    """Curve of nearly least squared jerk that moves no sample by more than `tolerance`.
 
     Least squares with a penalty on third divided differences (Whittaker 1923). The weights of the
     samples are multiplied by how far each lies outside the tolerance until none does; the fixed
-    point fulfils the conditions of the constrained minimum.
+    point satisfies the optimality conditions of the constrained minimum.
 
     Parameters
     ----------
@@ -40,10 +40,10 @@ def smooth_within(
     values : (N, k) array
         Recorded positions, m or rad; columns are smoothed one by one.
     tolerance : float or (N,) array
-        Largest deviation of all or each of the samples, unit of the values; where it is 0
+        Largest deviation of all samples or of each, in the unit of the values; where it is 0
         throughout, the values are returned as they are.
     rest_start, rest_end : bool
-        The recording starts (ends) at rest: the smoothed one does too.
+        Whether the smoothed recording starts (ends) at rest.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The spiral that S3 drives the planar 4-RRR along: slow and curved at first, then ever faster."""
+"""The spiral along which S3 moves the planar 4-RRR: slow and curved at first, then faster."""
 
 import dataclasses
 import math
@@ -23,8 +23,8 @@ class Spiral:
 
     Polar coordinates of the point are radius * (t / duration)^2 and turn * t / duration. It starts
     from rest, with acceleration, and ends in motion. S3 prints the ends (0, 0) and (1.2, -17.5) mm,
-    0.4 s and phi = 2 pi / 3; that the angle grows evenly, by one whole turn more than the end
-    needs, is our reading of its figures.
+    0.4 s and phi = 2 pi / 3; that the angle grows at a constant rate, to one whole turn more than
+    the end needs, is our reading of its figures.
 
     Parameters
     ----------
@@ -87,6 +87,6 @@ class Spiral:
         return position, velocity, acceleration
 
     def path(self) -> MotionPath:
-        """Return it as a path that can be sampled anywhere."""
+        """Return the spiral as a path that can be sampled at any time."""
         times = np.linspace(0.0, self.duration, _KNOTS)
         return MotionPath.through(times, *self.sample(times), names=COORDINATES)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Five-axis machines: independent coordinates from the tool's tip and the direction of its axis.
 
-For any description with five degrees of freedom whose tool is carried by two turning joints, the
-wrist, among the independent coordinates; what moves the wrist may be serial or parallel. S4 Eqs. 2
+For any description with five degrees of freedom whose tool is carried by a wrist of two revolute
+joints among the independent coordinates; what moves the wrist may be serial or parallel. S4 Eqs. 2
 to 7 solve it in closed form for TriMule; here the equations are solved by Newton's method on the
-machine's own Jacobian, once for each of the wrist's two ways to point.
+machine's own Jacobian, once for each of the wrist's two solutions.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from masticator_dynamics.results import Motion
 _ITERATIONS = 60
 _CONVERGED = 1e-11  # m, rad
 _LARGEST_STEP = 0.3  # m, rad
-_SMALLEST_STEP = 1e-4  # as a part of the step wanted
-# Smallest singular value of the tool's Jacobian, m and rad alike, as a part of the largest.
+_SMALLEST_STEP = 1e-4  # as a fraction of the full step
+# Smallest singular value of the tool's Jacobian (m and rad mixed) relative to the largest.
 _SINGULAR = 1e-5
-_SPACING = np.radians(5.0)  # of the wrist's angles that are tried for a start
+_SPACING = np.radians(5.0)  # of the wrist angles tried as starts
 _OTHER_WAY = np.radians(60.0)
 
 
 class ToolKinematics:
-    """Tool tip and tool axis of a machine with a two-axis wrist, and the way back.
+    """Forward and inverse kinematics of the tool of a machine with a two-axis wrist.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class ToolKinematics:
     Attributes
     ----------
     wrist : list of int
-        Which two independent coordinates are the wrist's.
+        Indices of the wrist's two independent coordinates.
 
     Raises
     ------
@@ -78,7 +78,7 @@ class ToolKinematics:
                 f'{mechanism.name}: {tool!r} needs two turning joints among the independent ones '
                 f'that carry it, it has {len(turning)}'
             )
-        # Of a serial machine with more of them, the last two are the wrist.
+        # In a serial machine with more of them, the last two are the wrist.
         self.wrist = sorted(turning, key=lambda k: columns[k])[-2:]
         joints = [columns[k] for k in self.wrist]
         self._wrist_range = mechanism.limits.lower[joints], mechanism.limits.upper[joints]
@@ -94,7 +94,7 @@ class ToolKinematics:
     ) -> Motion:
         """Find the pose that puts the tool's tip at a point and its axis in a direction.
 
-        Of the wrist's two ways to point, those inside the ranges of all joints go first, and of
+        Of the wrist's two solutions, those inside the ranges of all joints are preferred, and of
         these the one that turns the wrist least from ``near``.
 
         Parameters
@@ -104,7 +104,7 @@ class ToolKinematics:
         axis : array_like, shape (3,)
             Any length but 0, base axes, away from the spindle.
         near : array_like, shape (5,), optional
-            Independent coordinates, e.g. of the pose before; default: home.
+            Independent coordinates, e.g. of the previous pose; default: home.
 
         Returns
         -------
@@ -132,7 +132,7 @@ class ToolKinematics:
             except (ReachError, SingularityError) as error:
                 failures.append(error)
         if not found:
-            # A singular wrist says more than a way of pointing that failed.
+            # A singular wrist is more informative than a solution that failed.
             worst = next((e for e in failures if isinstance(e, SingularityError)), failures[0])
             raise type(worst)(f'{_shown_target(target)}: {worst}')
         best = min(found, key=lambda m: (bool(self._violation(m)), self._turn(m.y, centre)))
@@ -142,7 +142,7 @@ class ToolKinematics:
         return best
 
     def _wrist_grid(self, joints: list[int]) -> tuple[FloatArray, FloatArray]:
-        """Wrist angles (M, 2) and the tool axes (M, 3) they give with the rest at home."""
+        """Wrist angles (M, 2) and the tool axes (M, 3) they give with the other joints at home."""
         lower, upper = (
             np.maximum(self._wrist_range[0], -np.pi),
             np.minimum(self._wrist_range[1], np.pi),
@@ -157,10 +157,10 @@ class ToolKinematics:
         return angles, FrameChain(self.mechanism, self.tool).poses(q)[1][:, :, 2]
 
     def _starts(self, axis: FloatArray, centre: FloatArray) -> Iterator[FloatArray]:
-        """Coordinates to start from: the rest as at ``centre``, the wrist one way and the other."""
+        """Start coordinates for both wrist solutions; the other coordinates as at ``centre``."""
         away = np.arccos(np.clip(self._start_axes @ axis, -1.0, 1.0))
         turned = _wrapped(self._start_angles - centre[self.wrist])
-        # Where many angles do, as with the tool straight, the least turned.
+        # Where many angles serve, as with the tool straight, take the least turned.
         cost = away + 1e-6 * np.linalg.norm(turned, axis=1)
         first = int(np.argmin(cost))
         other = np.abs(_wrapped(self._start_angles - self._start_angles[first])).max(axis=1)
@@ -191,7 +191,7 @@ class ToolKinematics:
     def _linearised(
         self, motion: Motion, target: tuple[FloatArray, FloatArray]
     ) -> tuple[FloatArray, FloatArray]:
-        """What is missing (6,), m and rad, and what coordinates do about it (6, 5)."""
+        """Error (6,) of tip and axis, m and rad, and its Jacobian (6, 5) by the coordinates."""
         tree = self.mechanism.structure.tree
         placement, poses = tree.frames[self.tool], tree.poses(motion.q)
         tip = poses.point(placement.body, placement.position)
@@ -203,7 +203,7 @@ class ToolKinematics:
         across = np.cross(axis, target[1])
         sine = float(np.linalg.norm(across))
         angle = float(np.arctan2(sine, axis @ target[1]))
-        if sine < 1e-9 and angle > 1.0:  # opposite: any way round
+        if sine < 1e-9 and angle > 1.0:  # opposite: turn about any perpendicular axis
             across, sine = np.linalg.svd(axis[None])[2][1], 1.0
         turn = across * (angle / sine if sine > 0.0 else 1.0)
         return np.concatenate([target[0] - tip, turn]), jacobian
@@ -220,7 +220,7 @@ class ToolKinematics:
                     raise
 
     def _regular(self, motion: Motion, jacobian: FloatArray, centre: FloatArray) -> Motion:
-        """Refuse a singular pose; undo whole turns of the wrist."""
+        """The solution without whole turns of the wrist; raises for a singular pose."""
         _, values, directions = np.linalg.svd(jacobian)
         if values[4] < _SINGULAR * values[0]:
             free = self.mechanism.independent[int(np.abs(directions[4]).argmax())]
@@ -240,7 +240,7 @@ class ToolKinematics:
         return float(np.linalg.norm(_wrapped(y[self.wrist] - centre[self.wrist])))
 
     def _violation(self, motion: Motion) -> str:
-        """The range that is left first, motors' before others', and by how much; empty if none."""
+        """The first range violated, actuated joints first, and by how much; empty if none."""
         left = [v for v in self.mechanism.range_violations(motion) if v.quantity == 'position']
         left.sort(key=lambda v: v.name not in self.mechanism.actuated)
         if not left:

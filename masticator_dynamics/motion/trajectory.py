@@ -14,7 +14,7 @@ from masticator_dynamics.motion.path_checks import checked_rows, checked_times
 
 State = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 
-_STOPPING_TIME = 0.1  # s; a stop is never asked to be gentler than speed / _STOPPING_TIME
+_STOPPING_TIME = 0.1  # s; no stop has to be gentler than speed / _STOPPING_TIME
 _RAMP_DURATIONS = np.geomspace(0.02, 0.25, 40)
 
 
@@ -32,9 +32,9 @@ def path_from_state(
     """Path that takes over a moving mechanism and goes through new points.
 
     A quintic leads from the state to the first point, over that point's time from start.
-    Derivatives that the points leave open have the least jerk (`MotionPath.through`); a last
-    point without velocity, or with zero velocity, is reached at rest. A first point at time 0
-    only says where the mechanism should be: the motion starts with the state, not with a jump.
+    Derivatives that the points leave open are chosen for least jerk (`MotionPath.through`); a
+    last point without velocity, or with zero velocity, is reached at rest. A first point at time 0
+    only says where the mechanism should be: the motion starts from the state, without a jump.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def path_from_state(
     positions, velocities, accelerations : (N, n) array
         At these times; derivatives are optional.
     start : float
-        Time of the path at which the points' times count from, s.
+        Time of the path from which the points' times count, s.
     tolerance : float or (n,) array
-        How far a first point at time 0 may be from where the mechanism is, m or rad.
+        How far a first point at time 0 may be from the mechanism's position, m or rad.
     names : sequence of str
         Coordinates in order, for messages.
 
@@ -59,8 +59,8 @@ def path_from_state(
     Raises
     ------
     InputError
-        For malformed points, negative times, or a first point at time 0 that is not where the
-        mechanism is, naming coordinate and amount.
+        For malformed points, negative times, or a first point at time 0 away from the mechanism's
+        position, naming coordinate and amount.
     """
     t = checked_times(times_from_start)
     points = [checked_rows(positions, 'position', t, names)]
@@ -105,8 +105,8 @@ def with_rest_ramp(
     """Let a path that ends in motion come to rest.
 
     The ramp is C2 (velocity a cubic from the end's velocity and acceleration to zero). It is as
-    short as it can be while every coordinate stays below the largest of: the acceleration that
-    the path itself keeps below for 95 % of its time, the end's own acceleration, and the speed
+    short as possible while every coordinate stays below the largest of: the acceleration that
+    the path itself stays below for 95 % of its time, the end's own acceleration, and the speed
     divided by 0.1 s. That takes 20 to 250 ms and, for constant speed v, v/2 per second of ramp.
 
     Parameters
@@ -159,7 +159,7 @@ def _at_rest(
 def _rest_ramp(
     start: float, state: Sequence[FloatArray], usual: FloatArray, names: Sequence[str]
 ) -> MotionPath:
-    """Shortest of the allowed ramps whose accelerations stay usual."""
+    """Shortest of the allowed ramps whose accelerations stay within the bound."""
     position, velocity, acceleration = state
     limit = np.maximum(
         np.maximum(usual, 1.001 * np.abs(acceleration)), np.abs(velocity) / _STOPPING_TIME
