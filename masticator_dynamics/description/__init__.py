@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Description files to a validated description."""
+"""From description files to a validated description."""
 
 from masticator_dynamics.description.data import MechanismDescription
 from masticator_dynamics.description.loader import (

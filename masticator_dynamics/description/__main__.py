@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Print the JSON Schema of a mechanism file: ``config/mechanism.schema.json`` is made with this."""
+"""Print the JSON Schema of a mechanism file; generates ``config/mechanism.schema.json``."""
 
 import json
 

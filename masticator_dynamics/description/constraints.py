@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the types of closures and contacts need to be told, and whether what they name exists."""
+"""Checks the keys of closures and contacts by type, and whether the names in them exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from masticator_dynamics.errors import DescriptionError
 
 Refusal = Callable[[str, str], None]
 _FRAMES = (('frames',), ())
-# Keys that a type needs, and keys that it takes besides, other than those of every closure.
+# Keys that a type requires, and keys that it allows, other than those of every closure.
 CLOSURES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     'point': _FRAMES,
     'weld': _FRAMES,
@@ -34,7 +34,7 @@ CONTACTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def check_keys(content: Mapping[str, Any], file: pathlib.Path) -> None:
-    """Refuse unknown types, and keys that a type needs or does not know.
+    """Refuse unknown types, and missing or unknown keys of a type.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def check_keys(content: Mapping[str, Any], file: pathlib.Path) -> None:
 def check_closures(
     closures: Iterable[data.Closure], tree: urdf.Tree, moving: Iterable[str], refuse: Refusal
 ) -> None:
-    """Links and joints that closures name exist, and move against one another.
+    """Check that links and joints named in closures exist and move relative to one another.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _check_coupling(
 
 
 def check_contacts(contacts: Iterable[data.Contact], tree: urdf.Tree, refuse: Refusal) -> None:
-    """Links that contacts name exist and move, and their numbers make sense.
+    """Check that links named in contacts exist and move, and that the numbers make sense.
 
     Parameters
     ----------

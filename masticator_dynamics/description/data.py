@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a mechanism is described by, as plain data; ``schema.py`` checks files for it."""
+"""The description of a mechanism as plain data; ``schema.py`` checks files against it."""
 
 import dataclasses
 import math
@@ -11,7 +11,7 @@ from masticator_dynamics.description.urdf import Tree
 
 
 class Bound(NamedTuple):
-    """What a finite number must keep; None: nothing."""
+    """Bounds of a finite number; None: unbounded."""
 
     ge: float | None = None
     gt: float | None = None
@@ -167,7 +167,7 @@ class Actuator:
 
     @property
     def joint_inertia(self) -> float:
-        """Inertia of the motor as the joint feels it, kg m^2 or kg."""
+        """Inertia of the motor reflected to the joint, kg m^2 or kg."""
         return self.rotor_inertia * self.ratio**2
 
 
@@ -236,17 +236,17 @@ class MechanismDescription:
     Attributes
     ----------
     file, urdf_file : pathlib.Path
-        Where it was read from.
+        Files that it was read from.
     urdf_xml : str
-        The expanded URDF, as robot_state_publisher wants it.
+        The expanded URDF, as robot_state_publisher needs it.
     tree : urdf.Tree
         Links and joints of the spanning tree.
     independent, actuated : tuple of str
         Joint names.
     joints : dict of str to JointPhysics
-        Joints with a spring, damping or dry friction, from YAML and URDF; nothing in it is None.
+        Joints with a spring, damping or dry friction, from YAML and URDF; no value is None.
     doubts : tuple of str
-        What the files were warned of.
+        Warnings about the files.
     """
 
     file: pathlib.Path

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a URDF says about motion, apart from what it says to other programs.
+"""Separates what a URDF says about motion from what it says to other programs.
 
-Vendors put elements of their own into URDF files. Those that change nothing in the dynamics are
-passed over with a warning; those that look like a misspelling would lose a mass or an axis.
+Vendors put elements of their own into URDF files. Those that do not affect the dynamics are ignored
+with a warning; those that look misspelt are refused, since ignoring them could lose a mass or axis.
 """
 
 import dataclasses
@@ -29,9 +29,9 @@ _SIMILAR = 0.7  # of two names, by difflib; 'axes' and 'axis' are 0.75 alike
 
 @dataclasses.dataclass(frozen=True)
 class WhatMoves:
-    """Links and joints of a URDF with nothing else.
+    """Links and joints of a URDF, and nothing else.
 
-    ``warnings`` name what was passed over, ``shaped`` the links that have a shape and no mass.
+    ``warnings`` name what was ignored, ``shaped`` the links that have a shape but no mass.
     """
 
     xml: bytes
@@ -40,7 +40,7 @@ class WhatMoves:
 
 
 def what_moves(text: str, file: pathlib.Path) -> WhatMoves:
-    """Read a URDF text and pass over what is of no effect on the motion.
+    """Read a URDF text, ignoring what does not affect the motion.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def _some(places: list[str]) -> str:
 
 
 def _robot(text: str, file: pathlib.Path) -> ElementTree.Element:
-    """The root element, if it is a robot's and no xacro is left in the file."""
+    """The root element, if it is ``<robot>`` and no xacro is left in the file."""
     try:
         robot = ElementTree.fromstring(text.encode())
     except ElementTree.ParseError as error:
@@ -88,7 +88,7 @@ def _robot(text: str, file: pathlib.Path) -> ElementTree.Element:
 
 
 def _strip(element: ElementTree.Element, place: str, file: pathlib.Path) -> Iterator[str]:
-    """Remove what is not read from an element; the tags that are no URDF."""
+    """Remove what is not read from an element; yield the tags that are not URDF."""
     known = KNOWN[str(element.tag)]
     for child in list(element):
         if child.tag in known and child.tag not in _UNREAD:
@@ -110,7 +110,7 @@ def _refuse_misspelt(
 
 
 def _without_bounds(part: ElementTree.Element) -> bool:
-    """Whether a joint that could have a range says a limit without one; it then gets open ends."""
+    """Whether a joint has a limit but no range, though it could; the range is then open."""
     limit = part.find('limit')
     if limit is None or part.get('type') not in ('revolute', 'prismatic'):
         return False

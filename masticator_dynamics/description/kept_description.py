@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions kept between processes: to expand and check files takes most of a start."""
+"""Caches descriptions between processes: expanding and checking files dominates start-up."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ CLASSES = (
     data.Material, data.MechanismDescription, data.Section, data.Transmission, urdf.Inertia,
     urdf.Joint, urdf.Mimic, urdf.Tree,
 )  # fmt: skip
-# What makes xacro look at more than the files that it says it has read.
+# What makes xacro depend on more than the files that it reports as read.
 _MORE = re.compile(rb'\$\((?!arg |dirname)|xacro:include[^>]*([*?[]|optional)')
 
 
 def description(
     file: pathlib.Path, arguments: Mapping[str, str], read: Read
 ) -> data.MechanismDescription:
-    """A description, from what was kept of it or read now, and kept.
+    """A description, from the cache, or read now and cached.
 
-    It is named by the mechanism file's place and content, arguments and versions; what it was read
-    from besides is looked at whenever it is wanted.
+    Its key is the mechanism file's path and content, arguments and versions; the other files that
+    it was read from are checked for changes at every use.
 
     Parameters
     ----------
     file : pathlib.Path
         The mechanism's YAML file.
     arguments : mapping
-        Of its xacro file, by name.
+        Arguments of its xacro file, by name.
     read : callable
         Reads a description, and lists the files that it was read from.
     """
@@ -70,13 +70,13 @@ def description(
 
 
 def _content(file: pathlib.Path) -> bytes:
-    if not file.is_file():  # a pipe can be read once only
+    if not file.is_file():  # a pipe can be read only once
         raise FileNotFoundError
     return read_bytes(file, LARGEST_DESCRIPTION)
 
 
 def _digests(files: list[pathlib.Path], started: float) -> bytes:
-    """Of all files by name; nothing where more than their content decides, or they change."""
+    """Digests of all files, by name; empty if more than their content matters, or they change."""
     try:
         contents = {str(file.absolute()): _content(file) for file in files}
         changed = any(file.stat().st_mtime >= started for file in files)
@@ -92,7 +92,7 @@ def _digest(content: bytes) -> str:
 
 
 def _holds(text: bytes) -> bool:
-    """Whether all files that a description was read from are as they were."""
+    """Whether all files that a description was read from are unchanged."""
     digests = json.loads(text.split(b'\n', 1)[0])
     try:
         return bool(digests) and all(

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mechanism files to one validated, immutable description, kept for the next process."""
+"""From mechanism files to one validated, immutable description, cached for later processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def shipped_mechanisms() -> tuple[str, ...]:
 
 
 def archetypes() -> tuple[str, ...]:
-    """Names of the common mechanisms that come with the package to begin with."""
+    """Names of the common mechanisms that come with the package as starting points."""
     return _names_in('archetypes')
 
 
@@ -37,7 +37,7 @@ def load_description(
     ----------
     name_or_path : str or pathlib.Path
     xacro_arguments : mapping of str to str, optional
-        Besides those in the file, before which they go.
+        In addition to those in the file, which they override.
 
     Raises
     ------
@@ -51,21 +51,21 @@ def load_description(
 def description_from_text(
     file: pathlib.Path, yaml_text: str, urdf_text: str
 ) -> MechanismDescription:
-    """Make a description of the two texts that it would be read from, were they written.
+    """Make a description from the two texts that its files would contain.
 
     Parameters
     ----------
     file : pathlib.Path
-        Where the YAML text would stand; its folder is where other files are looked for.
+        Where the YAML text would be; other files are looked for in its folder.
     yaml_text, urdf_text : str
         Contents of the two files.
 
     Raises
     ------
     DescriptionError
-        As :func:`load_description`; ``file`` is the name of the YAML file to complain about.
+        As :func:`load_description`; names ``file`` as the YAML file.
     """
-    # Only here and in `_read`: what checks files takes longer to import than all else.
+    # Imported here and in `_read`: the checks take longer to import than everything else.
     from masticator_dynamics.description import reading
 
     return _warned(reading.of_texts(file, yaml_text, urdf_text))

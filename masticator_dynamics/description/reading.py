@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A mechanism's files read, and whether they agree: every name in a description resolves."""
+"""Reads a mechanism's files and checks that they agree: every name must resolve."""
 
 import os
 import pathlib
@@ -39,12 +39,12 @@ def of_files(
 
 
 def of_texts(file: pathlib.Path, yaml_text: str, urdf_text: str) -> data.MechanismDescription:
-    """A description of texts; ``file`` is the name of the YAML file to complain about.
+    """A description from texts; ``file`` is the name of the YAML file in messages.
 
     Parameters
     ----------
     file : pathlib.Path
-        Where the YAML text would stand; its folder is where other files are looked for.
+        Where the YAML text would be; other files are looked for in its folder.
     yaml_text, urdf_text : str
         Contents of the two files.
     """
@@ -71,7 +71,7 @@ def _described(
 def _with_mimics(
     content: MechanismFile, tree: urdf.Tree
 ) -> tuple[tuple[data.Closure, ...], dict[str, float]]:
-    """Closures with a coupling for each ``<mimic>`` of the URDF, and a home that keeps them."""
+    """Closures with a coupling for each ``<mimic>`` of the URDF, and a home that satisfies them."""
     couplings = tuple(
         data.Closure(
             name=f'{m.joint}_mimic', type='coupling', joint=m.joint,
@@ -80,14 +80,14 @@ def _with_mimics(
         for m in tree.mimics
     )  # fmt: skip
     home = dict(content.home)
-    for m in len(tree.mimics) * tree.mimics:  # a chain of them settles, whatever its order
+    for m in len(tree.mimics) * tree.mimics:  # chains are resolved in whatever order
         if m.joint not in content.home:
             home[m.joint] = m.multiplier * home.get(m.other, 0.0) + m.offset
     return (*content.closures, *couplings), home
 
 
 def _physics(content: MechanismFile, tree: urdf.Tree) -> Iterator[tuple[str, data.JointPhysics]]:
-    """Springs and losses of joints, the YAML's before those of the URDF."""
+    """Springs and losses of joints; values in the YAML override those of the URDF."""
     for joint in tree.joints:
         given = content.joints.get(joint.name, data.JointPhysics())
         losses = {
@@ -128,7 +128,7 @@ def _check_names(
     tree: urdf.Tree,
     file: pathlib.Path,
 ) -> None:
-    """Every joint, link and constraint named in the YAML exists, once, with usable numbers."""
+    """Check that all names in the YAML exist, once, and that its numbers are usable."""
 
     def refuse(key: str, reason: str) -> None:
         raise DescriptionError(file, key, reason)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a mechanism file (YAML, schema 1) may say: the plain data, made to check themselves."""
+"""What a mechanism file (YAML, schema 1) may contain: the plain data as pydantic models."""
 
 import dataclasses
 import functools
@@ -60,7 +60,7 @@ _FIELDS = '__dataclass_fields__'  # of dataclasses
 
 
 def checked_file(content: dict[str, Any], file: pathlib.Path) -> MechanismFile:
-    """What a mechanism file says, every value of its type and size.
+    """Contents of a mechanism file, every value checked for type and bounds.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _form(kind: Any) -> Any:
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    """Of a field of a model; ``...`` where it must be given."""
+    """Default of a field of a model; ``...`` where it is required."""
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     if field.default is dataclasses.MISSING:
@@ -109,7 +109,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _checking(hint: Any) -> Any:
-    """A type of the plain data as pydantic's, one that checks."""
+    """The pydantic type that checks a type of the plain data."""
     if hasattr(hint, _FIELDS):
         return _form(hint)
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
@@ -125,7 +125,7 @@ def _checking(hint: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The plain data of checked data."""
+    """Plain data from checked data."""
     if isinstance(value, Strict):
         kind = value.plain  # type: ignore[attr-defined]
         return kind(**{f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(kind)})

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""URDF or xacro file to a plain kinematic tree with inertias."""
+"""From a URDF or xacro file to a plain kinematic tree with inertias."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import urdf_parser_py.urdf
 
 Array = npt.NDArray[np.float64]
-UNLIMITED = 1e9  # a limit of this size or more, in any unit, is none
+UNLIMITED = 1e9  # a limit of this size or more, in any unit, counts as none
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 
 
@@ -73,7 +73,7 @@ class Mimic:
 class Tree:
     """Links and joints of a URDF, joints ordered from the root outwards.
 
-    ``warnings`` name what was passed over or looks wrong, a sentence each. ``mimics`` are joints
+    ``warnings`` name what was ignored or looks wrong, one sentence each. ``mimics`` are joints
     that ``<mimic>`` couples to others.
     """
 
@@ -84,7 +84,7 @@ class Tree:
     mimics: tuple[Mimic, ...] = ()
 
     def carriers(self) -> dict[str, str]:
-        """For each link the one that its rigid body starts with: across fixed joints."""
+        """For each link, the first link of its rigid body, across fixed joints."""
         carriers = {self.root: self.root}
         for joint in self.joints:
             fixed = joint.type not in MOVING_TYPES
@@ -104,7 +104,7 @@ def expand(path: pathlib.Path, arguments: dict[str, str]) -> str:
 
 
 def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[pathlib.Path]]:
-    """What :func:`expand` says, and all files that it was read from.
+    """Result of :func:`expand`, and all files that it was read from.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[
         raise DescriptionError(path, '', f'not UTF-8 text: {error.reason}') from error
     if path.suffix != '.xacro':
         return text, [path]
-    # Only here, as the parser below: what is kept of a description needs neither.
+    # Imported here, like the parser below: cached descriptions need neither.
     from masticator_dynamics.description.xacro_file import expand_xacro
 
     text, included = expand_xacro(path, arguments)
@@ -132,7 +132,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     Raises
     ------
     DescriptionError
-        For broken XML, unknown joint types, links without place in the tree, bad inertias.
+        For broken XML, unknown joint types, links outside the tree, bad inertias.
     """
     import urdf_parser_py.urdf
     import urdf_parser_py.xml_reflection.core as urdf_reflection
@@ -140,7 +140,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     from masticator_dynamics.description.foreign import what_moves
 
     plain = what_moves(text, file)
-    urdf_reflection.on_error = lambda _: None  # unknown attributes: of no effect on the motion
+    urdf_reflection.on_error = lambda _: None  # unknown attributes do not affect the motion
     try:
         with contextlib.redirect_stderr(io.StringIO()):
             robot = urdf_parser_py.urdf.URDF.from_xml_string(plain.xml)
@@ -162,7 +162,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
 
 
 def _doubtful_inertias(links: dict[str, Inertia]) -> Iterator[str]:
-    """What no rigid body can have: a principal moment above the sum of the others."""
+    """Inertias that no rigid body can have: a principal moment above the sum of the others."""
     for name, inertia in links.items():
         first, second, third = np.linalg.eigvalsh(inertia.about_center)
         if third > (first + second) * (1.0 + 1e-3) + 1e-15:
@@ -231,7 +231,7 @@ def _outwards(root: str, joints: list[Joint], file: pathlib.Path) -> tuple[Joint
 
 
 def _ring(above: dict[str, Joint]) -> list[Joint]:
-    """Joints from child to parent around a ring, of joints by child that no root carries."""
+    """Joints around a ring, from child to parent, among joints (by child) without a root."""
     link, passed = next(iter(above)), []
     while link not in passed:
         passed.append(link)
@@ -286,7 +286,7 @@ def _joint(
 
 
 def _unlimited(bound: float) -> float:
-    """The bound, or infinity where it stands for none: other readers refuse to read ``inf``."""
+    """The bound, or infinity where it means none: other readers do not accept ``inf``."""
     return math.copysign(math.inf, bound) if abs(bound) >= UNLIMITED else bound
 
 
@@ -312,7 +312,7 @@ def _placement(origin: urdf_parser_py.urdf.Pose | None) -> tuple[Array, Array]:
     """Position and rotation of a URDF ``<origin>``: fixed-axis roll, pitch, yaw."""
     xyz = np.array((origin.xyz if origin is not None else None) or (0, 0, 0), dtype=float)
     roll, pitch, yaw = (origin.rpy if origin is not None else None) or (0.0, 0.0, 0.0)
-    with np.errstate(invalid='ignore'):  # callers refuse what is not finite
+    with np.errstate(invalid='ignore'):  # callers refuse non-finite values
         (sr, cr), (sp, cp), (sy, cy) = ((np.sin(a), np.cos(a)) for a in (roll, pitch, yaw))
     rotation = np.array([
         [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],

@@ -18,7 +18,7 @@ from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION
 
-_TIME, _WALL = 10, 60.0  # s of a processor, and by the clock; files of this package take 0.1 s
+_TIME, _WALL = 10, 60.0  # s of processor time, and of wall time; files of this package take 0.1 s
 _MEMORY = 1_000_000_000  # bytes
 _PROGRAM = """
 import json, resource, sys
@@ -48,13 +48,13 @@ def expand_xacro(
 ) -> tuple[str, list[pathlib.Path]]:
     """URDF text of a xacro file with arguments, and the files that it includes.
 
-    Files that ship with this package are expanded here; others in a process of their own, which
-    costs some tenths of a second and can be ended whatever it does.
+    Files that ship with this package are expanded in this process; others in a process of their
+    own, which costs some tenths of a second and can always be killed.
 
     Raises
     ------
     DescriptionError
-        When the file cannot be expanded, or not in bounded time and memory.
+        When the file cannot be expanded in bounded time and memory.
     """
     if not _is_ours(file, arguments):
         return _expand_apart(file, arguments)
@@ -67,7 +67,7 @@ def expand_xacro(
 
 
 def _is_ours(file: pathlib.Path, arguments: Mapping[str, str]) -> bool:
-    """Whether a file is known to end; arguments could be expressions, too."""
+    """Whether a file is known to terminate; arguments could be expressions, too."""
     shipped = file.resolve().is_relative_to((share_directory() / 'urdf').resolve())
     return shipped and all(map(_NO_EXPRESSION.fullmatch, map(str, arguments.values())))
 
@@ -76,7 +76,7 @@ def _expand_apart(
     file: pathlib.Path, arguments: Mapping[str, str]
 ) -> tuple[str, list[pathlib.Path]]:
     task = json.dumps([_TIME, _MEMORY, LARGEST_DESCRIPTION, str(file), dict(arguments)])
-    # -P: a file of a module's name in the present folder must not pass for the module.
+    # -P: a file in the current folder must not be imported instead of a module of that name.
     command = [sys.executable, '-P', '-c', _PROGRAM, task]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_WALL, check=False)

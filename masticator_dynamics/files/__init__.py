@@ -1,3 +1,3 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files read in bounded time and memory, and written whole or not at all."""
+"""Reads files in bounded time and memory, and writes them whole or not at all."""

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is made once and kept between processes, in folders that nobody else can write.
+"""A cache of files made once and kept between processes, in folders private to the user.
 
-A file is named by a hash of all that it depends on, so a stale one is never asked for. What
-is damaged, or not this user's, is told, made anew and never loaded.
+A file is named by a hash of everything it depends on, so a stale one is never looked up. A file
+that is damaged or not this user's is never loaded, but made again, with a warning.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ def kept(
     make: Callable[[], bytes],
     holds: Callable[[bytes], bool] = lambda contents: True,
 ) -> bytes:
-    """Contents of a file, or made and put there; ``holds`` says whether they still do.
+    """Contents of a cached file, made if it is missing or ``holds`` finds it out of date.
 
-    One process makes it, others that want it meanwhile wait. The file is written under another
-    name first: what is cut off is never seen.
+    One process makes it while others that need it wait. The file is written under another name
+    first, so that a truncated one is never seen.
 
     Parameters
     ----------
     folder, name : str
-        The file's folder, among those of what is kept, and its name.
+        The file's folder in the cache, and its name.
     make : callable
         Makes the contents when no file has them.
     holds : callable
-        Whether contents that were found may be used.
+        Tells whether contents that were found may be used.
     """
     place = code_folder(folder)
     if place is None:
@@ -105,7 +105,7 @@ def _write(file: pathlib.Path, code: bytes) -> None:
 
 @functools.cache
 def sources(*folders: str) -> bytes:
-    """Digest of the sources in folders of the package: what they make depends on them."""
+    """Digest of the sources in folders of the package, on which their output depends."""
     digest = _DIGEST()
     package = pathlib.Path(__file__).parents[1]
     for file in sorted(file for folder in folders for file in package.glob(f'{folder}/*.py')):
@@ -114,7 +114,7 @@ def sources(*folders: str) -> bytes:
 
 
 def key_of(*parts: Any) -> str:
-    """A name for anything made of dataclasses, containers, arrays, numbers and texts."""
+    """A key for anything made of dataclasses, containers, arrays, numbers and texts."""
     digest = _DIGEST()
     _feed(digest, parts)
     return digest.hexdigest()[:32]

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Plain data as JSON and back, exact in every bit; unlike a pickle it runs nothing.
+"""Plain data as JSON and back, exact to the bit; unlike a pickle it runs no code.
 
-Containers are lists with their kind before their items: ``["tuple", 1, 2]``.
+Containers are lists that start with their kind: ``["tuple", 1, 2]``.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 
 
 def dump(data: Any) -> bytes:
-    """Dataclasses, containers, arrays of numbers, paths, texts and numbers."""
+    """Serialise dataclasses, containers, arrays of numbers, paths, texts and numbers."""
     return json.dumps(_listed(data), separators=(',', ':')).encode()
 
 
 def load(text: bytes, classes: Iterable[type]) -> Any:
-    """What was dumped; nothing but the dataclasses given is made."""
+    """Restore what was dumped; only the given dataclasses are created."""
     return _restored(json.loads(text), {kind.__name__: kind for kind in classes})
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""CSV files with one header row: read with errors that name the place, written whole or not."""
+"""CSV files with one header row: errors name the place; files are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _NAMED, _LONGEST = 30, 60  # names in a message, and characters of one
 
 
 class Table:
-    """A header and rows of text, turned into numbers column by column when asked for.
+    """A header and rows of text, converted to numbers column by column on request.
 
-    Columns that nobody asks for may hold anything.
+    Columns that are not used may hold anything.
 
     Parameters
     ----------
     source : str
-        What messages call the file.
+        Name of the file in messages.
     text : str
         Its content.
 
@@ -82,7 +82,7 @@ class Table:
         Raises
         ------
         InputError
-            For a column that is missing or there twice, or a cell that is no finite number.
+            For a column that is missing or appears twice, or a cell that is not a finite number.
         """
         missing = [name for name in names if name not in self.columns]
         if missing:
@@ -92,7 +92,7 @@ class Table:
         return np.column_stack([self._column(name) for name in names])
 
     def all_or_none(self, names: Sequence[str]) -> FloatArray | None:
-        """Columns (N, len(names)) that come together, or None when all of them are absent."""
+        """Columns (N, len(names)) of which all must be present, or None when all are absent."""
         if not any(name in self.columns for name in names):
             return None
         missing = [name for name in names if name not in self.columns]
@@ -141,7 +141,7 @@ def read_table(source: str) -> Table:
     Raises
     ------
     InputError
-        When it cannot be read or is no table.
+        When it cannot be read or is not a table.
     """
     name = '<stdin>' if source == STANDARD_STREAM else source
     try:
@@ -214,7 +214,7 @@ def write_table(target: str, columns: Sequence[str], values: npt.NDArray[Any]) -
     """Write numbers or an object array of cells (N, len(columns)) as CSV; ``-``: standard output.
 
     Every number is written so that reading it gives the same float64. A file appears whole or
-    not at all; one that is there is replaced, or stays as it is when writing fails.
+    not at all; an existing one is replaced, or stays as it is when writing fails.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def write_bytes(target: str, content: bytes) -> None:
 
 @contextlib.contextmanager
 def _open_for_writing(target: str, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a target that :func:`check_writable` lets pass."""
+    """Open a target that :func:`check_writable` accepts."""
     if target == STANDARD_STREAM:
         check_writable(target)
         yield sys.stdout.buffer if binary else sys.stdout
@@ -281,9 +281,9 @@ def _open(file: str | pathlib.Path, mode: str, binary: bool) -> IO[Any]:
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file that takes the place of ``path`` when the block ends without error."""
+    """Open a file that replaces ``path`` when the block ends without error."""
     final = pathlib.Path(os.path.realpath(path))  # a link stays a link
-    # Opened as any file, not by tempfile, so that the user's umask decides who may read it.
+    # Opened normally, not by tempfile, so that the user's umask decides who may read it.
     draft = final.with_name(f'.masticator-{secrets.token_hex(8)}.part')
     try:
         with _open(draft, 'x', binary) as stream:
@@ -314,7 +314,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Names from a file that may be anything: not more of them than a line can bear."""
+    """Names from an untrusted file, shortened to fit a line."""
     some = ', '.join(
         name if len(name) < _LONGEST else f'{name[:_LONGEST]}…' for name in names[:_NAMED]
     )

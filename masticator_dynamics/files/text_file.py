@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files that somebody names, read in bounded time and memory."""
+"""Reads files named by the user in bounded time and memory."""
 
 from __future__ import annotations
 

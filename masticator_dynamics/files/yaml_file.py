@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""YAML files read and checked, with the file and the key named in what is wrong with them.
+"""Reads and checks YAML files; errors name the file and the key.
 
 Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the former.
 """
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     Positive = float
     Count = int
 else:
-    # YAML has .nan and .inf; neither is a length or a mass.
+    # YAML has .nan and .inf; neither is a valid length or mass.
     Finite = pydantic.confloat(allow_inf_nan=False)
     NotNegative = pydantic.confloat(ge=0.0, allow_inf_nan=False)
     Positive = pydantic.confloat(gt=0.0, allow_inf_nan=False)
     Count = pydantic.conint(ge=1)
 
-_LARGEST = 1_000_000  # bytes; to read so much takes some seconds
+_LARGEST = 1_000_000  # bytes; reading that much takes some seconds
 _SHOWN = 100  # characters of a value
 _PLAIN = {
     'missing': 'is missing',
     'value_error.missing': 'is missing',
     'extra_forbidden': 'unknown key',
     'value_error.extra': 'unknown key',
-}  # what the two versions of pydantic call it
+}  # names in the two versions of pydantic
 
 
 class Strict(pydantic.BaseModel, extra='forbid', frozen=True):
@@ -60,7 +60,7 @@ def read_mapping(file: str | pathlib.Path) -> dict[str, Any]:
         raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
     except RecursionError as error:
         raise DescriptionError(file, '', 'not YAML: it is nested too deeply') from error
-    except Exception as error:  # values that are none, such as dates: PyYAML raises many types
+    except Exception as error:  # invalid values, such as dates: PyYAML raises many types
         reason = ' '.join(str(error).split()) or type(error).__name__
         raise DescriptionError(file, '', f'not YAML: {reason}') from error
     if not isinstance(content, dict):
@@ -72,16 +72,16 @@ def read_mapping(file: str | pathlib.Path) -> dict[str, Any]:
 
 
 def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path) -> Kind:
-    """What a file says, as the data type that checks it.
+    """Contents of a file, as the data type that checks them.
 
     Parameters
     ----------
     kind : type
         The pydantic model to make.
     content : dict
-        What was read.
+        What was read from the file.
     file : str or pathlib.Path
-        Where, for messages.
+        Name for messages.
 
     Raises
     ------
@@ -110,6 +110,6 @@ def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
 def _short(value: object) -> str:
     try:
         text = repr(value)
-    except ValueError:  # Python writes no integer of thousands of digits
+    except ValueError:  # Python does not print integers of thousands of digits
         text = f'a number of {int(value).bit_length()} bits' if isinstance(value, int) else '...'
     return text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'
