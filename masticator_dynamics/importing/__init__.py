@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Other people's files to a description: URDF with loops, Gepetto YAML, MJCF, SDF."""
+"""From files of other tools to a description: URDF with loops, Gepetto YAML, MJCF, SDF."""
 
 from masticator_dynamics.importing.robot_import import (
     Imported,

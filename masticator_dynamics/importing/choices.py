@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What files of others do not say and a description needs: motors, platform, joints to hold."""
+"""Choices that a description needs and imported files omit: motors, platform, held joints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from masticator_dynamics.importing.robot_model import ImportedMotor, RobotModel
 
 _LIGHT = 1e-6  # kg; placeholders and frames have at most this mass
 _AT_STOP = 1e-3  # rad or m
-_NEAR_REST = 0.3  # rad or m: a spring that rests farther from the closed pose is soft
+_NEAR_REST = 0.3  # rad or m: a spring that rests farther from the closed pose counts as soft
 _TOOL = re.compile(
     r'(?:^|[^a-z])(?:foot|end_?effector|effector|eff|ee|tool\d?|tcp|platform|hand|pad|bucket|jaw)'
     r'(?:_part|_assembly|_link|[-_](?:left|right|l|r|\d))*$',
@@ -29,16 +29,16 @@ _TOOL = re.compile(
 
 
 def require_moving(model: RobotModel, key: str, names: Sequence[str]) -> None:
-    """Refuse names of joints that there are none of.
+    """Refuse names of joints that do not exist or do not move.
 
     Parameters
     ----------
     model : RobotModel
-        What was read.
+        The robot as read.
     key : str
         Key or option that names them, for the message.
     names : sequence of str
-        Joints that must be there and move.
+        Joints that must exist and move.
     """
     moving = [joint.name for joint in model.joints if joint.type in MOVING_TYPES]
     for name in names:
@@ -56,9 +56,9 @@ def choose_motors(model: RobotModel, names: Sequence[str]) -> None:
 
 
 def hold_stiff_springs(model: RobotModel) -> None:
-    """Hold joints without motors whose springs rest near the pose that the search begins at.
+    """Hold joints without motors whose springs rest near the pose where the search starts.
 
-    One whose spring alone lets another joint move stays free.
+    A joint stays free if holding it would block another.
     """
     stuck = _immobile(model) if model.springs else set()
     for name, spring in list(model.springs.items()):
@@ -76,7 +76,7 @@ def hold_stiff_springs(model: RobotModel) -> None:
 
 
 def hold_pressed_joints(model: RobotModel, positions: Mapping[str, float]) -> None:
-    """Hold joints without motors that stand at a stop which springs press them against."""
+    """Hold joints without motors that springs press against their stops."""
     while True:
         kinematics = LoopKinematics(model)
         q = np.array([positions[name] for name in kinematics.names])
@@ -89,7 +89,7 @@ def hold_pressed_joints(model: RobotModel, positions: Mapping[str, float]) -> No
         for name, spring in model.springs.items():
             joint = kinematics.names.index(name)
             effort[joint] = spring.stiffness * (spring.reference - q[joint])
-        # Where the springs would move what no motor holds.
+        # Where the springs would move joints that no motor holds.
         yields = idle @ (idle.T @ effort)
         pressed = (yields > 0.0) & (q > kinematics.upper - _AT_STOP)
         pressed |= (yields < 0.0) & (q < kinematics.lower + _AT_STOP)
@@ -101,7 +101,7 @@ def hold_pressed_joints(model: RobotModel, positions: Mapping[str, float]) -> No
 
 
 def _immobile(model: RobotModel) -> set[str]:
-    """Joints that the loops do not let move."""
+    """Joints that the loops keep from moving."""
     kinematics = LoopKinematics(model)
     q, _ = close(kinematics, kinematics.guess())
     motions, _ = freedoms(kinematics, q)
@@ -110,16 +110,16 @@ def _immobile(model: RobotModel) -> set[str]:
 
 
 def lock(model: RobotModel, name: str, positions: Mapping[str, float], reason: str) -> None:
-    """Make a joint a fixed one, with a note.
+    """Make a joint fixed, and note it.
 
     Parameters
     ----------
     model : RobotModel
-        Is changed.
+        Modified in place.
     name : str
         The joint.
     positions : mapping
-        Where joints stand, m and rad, by name.
+        Joint positions, m and rad, by name.
     reason : str
         For the note.
     """
@@ -131,7 +131,7 @@ def lock(model: RobotModel, name: str, positions: Mapping[str, float], reason: s
 def farthest_link(model: RobotModel, positions: Mapping[str, float]) -> str:
     """The link that looks most like a tool: by name, else the farthest from the base.
 
-    Pieces that a loop ends on are rods more often than tools, and come last.
+    Links at which a loop ends are more often rods than tools, and come last.
     """
     kinematics = LoopKinematics(model)
     q = np.array([positions[name] for name in kinematics.names])

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a closed robot can move: its freedoms, idle spins among them, and good coordinates."""
+"""How a closed robot can move: its degrees of freedom, idle spins, and good coordinates."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import scipy.linalg
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.importing.kinematics import LoopKinematics, close
 
-_RANK = 1e-4  # relative; what CAD rounding leaves of a redundant equation is below
+_RANK = 1e-4  # relative; what CAD rounding leaves of a redundant equation is smaller
 _STILL = 1e-6  # relative; of a motion that a motor or the platform takes part in
-_FREE = 0.03  # weakest share that a coordinate near the base has in the motions
+_FREE = 0.03  # smallest share in the motions of a coordinate near the base
 _NEIGHBOURS = 6
 _LIGHT = 1e-6  # kg; placeholders have at most this mass
 
 
 def freedoms(kinematics: LoopKinematics, q: Array) -> tuple[Array, Array]:
-    """Motions (joints, k) that keep the loops closed, and the pose where they were taken.
+    """Motions (joints, k) that keep the loops closed, and the pose where they were computed.
 
-    Poses near ``q`` are compared: where ``q`` itself is singular, the best of them is taken.
+    Poses near ``q`` are compared: if ``q`` itself is singular, one of them is used.
     """
     rng = np.random.default_rng(2)
     candidates = [(q, *_null_space(kinematics, q))]
@@ -35,7 +35,7 @@ def freedoms(kinematics: LoopKinematics, q: Array) -> tuple[Array, Array]:
 
 
 def _null_space(kinematics: LoopKinematics, q: Array) -> tuple[Array, float]:
-    """Orthonormal motions (joints, k) that leave the gaps as they are; the weakest strength."""
+    """Orthonormal motions (joints, k) that keep the gaps; smallest relative singular value."""
     rates = kinematics.gaps(q).rates
     if not rates.size:
         return np.eye(len(q)), 1.0
@@ -45,9 +45,9 @@ def _null_space(kinematics: LoopKinematics, q: Array) -> tuple[Array, float]:
 
 
 def idle_joints(kinematics: LoopKinematics, q: Array, motions: Array, platform: str) -> list[str]:
-    """Joints to lock so that pieces that would spin by themselves stand still.
+    """Joints to lock so that links that would spin idly stand still.
 
-    A rod between two balls spins about itself: nothing drives that motion and nothing needs it.
+    A rod between two ball joints spins about its axis: nothing drives or needs that motion.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def idle_joints(kinematics: LoopKinematics, q: Array, motions: Array, platform: 
 
 
 def _is_spin(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
-    """Whether one piece alone moves."""
+    """Whether only one piece moves."""
     poses, twists = kinematics.tree.poses(q), []
     for body, inertia in enumerate(kinematics.tree.inertias):
         if inertia.mass > _LIGHT:
@@ -83,9 +83,9 @@ def _is_spin(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
 
 
 def coordinates(kinematics: LoopKinematics, motions: Array) -> list[str]:
-    """As many joints as freedoms that determine all others.
+    """Joints, one per degree of freedom, that determine all others.
 
-    Motors go before others; where the file names none, joints near the base do.
+    Joints with motors are preferred; where the file names none, those near the base.
     """
     driven = [kinematics.names.index(name) for name in kinematics.model.motors]
     driven = driven or _near_base(kinematics, motions)
@@ -97,7 +97,7 @@ def coordinates(kinematics: LoopKinematics, motions: Array) -> list[str]:
 
 
 def _near_base(kinematics: LoopKinematics, motions: Array) -> list[int]:
-    """Joints in order from the base, each if the ones before leave it free to move."""
+    """Joints in order from the base that can move independently of those before them."""
     order = sorted(range(len(motions)), key=lambda j: len(kinematics.tree.supports(j)))
     chosen: list[int] = []
     for joint in order:
@@ -108,7 +108,7 @@ def _near_base(kinematics: LoopKinematics, motions: Array) -> list[int]:
 
 
 def _pivots(motions: Array, joints: range | list[int]) -> list[int]:
-    """Joints among some whose rows of the motions are most independent."""
+    """Of some joints, those whose rows of the motions are most independent."""
     candidates = list(joints)
     rows = motions[candidates]
     if not rows.size or not np.abs(rows).max() > _STILL:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The dialect of Gepetto's example-parallel-robots: an open URDF and a YAML file that closes it.
+"""Format of Gepetto's example-parallel-robots: an open URDF and a YAML file that closes it.
 
 ``closed_loop`` lists pairs of frames (links, or joints whose child they stand for), ``type``
 says ``3d`` (a point) or ``6d`` (a weld) for each, ``name_mot`` lists the joints with motors, and
@@ -32,12 +32,12 @@ _KEYS = ('closed_loop', 'type', 'name_mot', 'joint_name', 'joint_type')
 
 
 def read_gepetto(file: pathlib.Path) -> RobotModel:
-    """Model of a folder's YAML file and the one URDF file beside it.
+    """Model from a YAML file and the URDF file in its folder.
 
     Raises
     ------
     DescriptionError
-        For keys or names that do not fit, or without a URDF file.
+        For keys or names that do not match, or a missing URDF file.
     """
     content = read_mapping(file)
     for key in content:
@@ -89,7 +89,7 @@ def _list(content: dict[str, Any], key: str, file: pathlib.Path) -> list[Any]:
 def _known(model: RobotModel, name: object, file: pathlib.Path, key: str) -> str:
     """A moving joint of the URDF by the name that the YAML gives it.
 
-    One with a letter that is not ASCII is taken for the nearest spelling, with a note.
+    A name with a non-ASCII letter is taken for the nearest spelling, with a note.
     """
     names = [joint.name for joint in model.joints if joint.type in MOVING_TYPES]
     if name in names:

@@ -14,10 +14,10 @@ from masticator_dynamics.engine.tree import SpanningTree, TreePoses, spanning_tr
 from masticator_dynamics.importing.robot_model import Frame, JointCoupling, Loop, RobotModel
 
 CLOSED = 1e-10  # m and rad
-ROUNDING = 2e-5  # m and rad: what drawings and their export leave open across a planar loop
+ROUNDING = 2e-5  # m and rad: what CAD drawings and their export leave open across a planar loop
 STARTS = 16
 _ITERATIONS = 120
-_RANGES_TRIED = 4  # starts, before a pose outside a range is taken
+_RANGES_TRIED = 4  # starts, before a pose outside a range is accepted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Gaps:
 
 
 class LoopKinematics:
-    """A model's tree in numbers."""
+    """Numerical kinematics of a model's tree."""
 
     def __init__(self, model: RobotModel):
         self.model = model
@@ -40,7 +40,7 @@ class LoopKinematics:
         self.slides = np.array([joint.type == 'prismatic' for joint in self.tree.joints])
 
     def guess(self) -> Array:
-        """Where the search begins: (joints,), rad or m; in the middle of ranges without 0."""
+        """Where the search starts: (joints,), rad or m; mid-range for ranges that exclude 0."""
         inside = (self.lower <= 0.0) & (self.upper >= 0.0)
         ends = np.isfinite(self.lower) & np.isfinite(self.upper)
         start = np.zeros(len(self.names))
@@ -103,7 +103,7 @@ class LoopKinematics:
             values = np.hstack([position, turned[2, 2]])
             rates = (linear, np.cross(turned[:, 2], [0.0, 0.0, 1.0])[None] @ rotated)
         else:
-            # How far Z of the second frame leaves Z of the first, and in which directions it can.
+            # Offset of Z of the second frame from Z of the first, and its possible directions.
             keep = slice(3) if loop.type == 'hinge' else slice(2)
             sine = float(np.linalg.norm(turned[:2, 2]))
             tilt = turned[:2, 2] * (np.arctan2(sine, turned[2, 2]) / sine if sine > 1e-9 else 1.0)
@@ -121,9 +121,9 @@ class LoopKinematics:
 
 
 def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:
-    """Nearest closed pose to a start, or the least open one; and its largest gap, m or rad.
+    """Closed pose nearest to a start, or the least open one; and its largest gap, m or rad.
 
-    Levenberg and Marquardt's method; near a solution its steps are Newton's of least norm.
+    Levenberg-Marquardt; near a solution its steps are Newton steps of least norm.
     """
     q, damping = start.copy(), 1e-2
     gaps = kinematics.gaps(q)
@@ -150,7 +150,7 @@ def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:
 def closed_pose(kinematics: LoopKinematics) -> tuple[Array, float]:
     """A closed pose (joints,), the first found from the guess and then from random starts.
 
-    Poses within the joints' ranges are preferred. Where none closes: the least open one.
+    Poses within the joints' ranges are preferred. If none closes: the least open one.
     """
     rng = np.random.default_rng(1)
     start = kinematics.guess()
@@ -170,7 +170,7 @@ def closed_pose(kinematics: LoopKinematics) -> tuple[Array, float]:
 
 
 def wrapped(q: Array, kinematics: LoopKinematics) -> Array:
-    """Angles by whole turns nearest to 0, or inside their range where a turn brings them there."""
+    """Angles wrapped to be nearest to 0, or into their ranges where a whole turn does that."""
     near = (q + np.pi) % (2.0 * np.pi) - np.pi
     for turns in (-1.0, 1.0):
         other = near + turns * 2.0 * np.pi

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""MJCF, read by MuJoCo's own MjSpec, compiled, and taken from the compiled model.
+"""Reads MJCF: loaded and compiled by MuJoCo's own MjSpec, then read from the compiled model.
 
-Joint positions count from the pose in which the file draws the robot: MuJoCo's minus ``ref``.
+Joint positions count from the pose in which the file defines the robot: MuJoCo's minus ``ref``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def read_mjcf(file: pathlib.Path) -> RobotModel:
     Raises
     ------
     DescriptionError
-        For what MuJoCo refuses, or when it is not installed.
+        When MuJoCo refuses the file, or is not installed.
     """
     try:
         import mujoco
@@ -48,7 +48,7 @@ def read_mjcf(file: pathlib.Path) -> RobotModel:
 
 
 def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str]) -> Any:
-    """The compiled model; meshes that are not there are left out."""
+    """The compiled model; missing meshes are left out."""
     if not file.is_file():
         raise DescriptionError(file, '', 'No such file or directory')
     try:
@@ -77,7 +77,7 @@ def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str]) -> Any:
 
 
 class _MjcfReader:
-    """Takes a compiled model apart."""
+    """Converts a compiled model."""
 
     def __init__(self, mujoco: Any, compiled: Any, file: pathlib.Path, notes: list[str]):
         self.mujoco, self.compiled = mujoco, compiled
@@ -250,7 +250,7 @@ class _MjcfReader:
                 self.model.motors[joint] = motor
 
     def _undriven_rotors(self) -> None:
-        """Armature of joints without motors counts with the motor that they are coupled to."""
+        """Add the armature of joints without motors to the motors that they are coupled to."""
         for number, name in enumerate(self.joints):
             armature = float(self.compiled.dof_armature[self.compiled.jnt_dofadr[number]])
             if not armature or name in self.model.motors or not self.model.has_moving(name):
@@ -267,7 +267,7 @@ class _MjcfReader:
                 )
 
     def _tendon_joints(self, tendon: int) -> list[tuple[str, float]]:
-        """Joints and coefficients of a fixed tendon; none for one in space."""
+        """Joints and coefficients of a fixed tendon; none for a spatial one."""
         m = self.compiled
         wraps = range(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon])
         if any(int(m.wrap_type[w]) != int(self.mujoco.mjtWrap.mjWRAP_JOINT) for w in wraps):
@@ -275,7 +275,7 @@ class _MjcfReader:
         return [(self.joints[m.wrap_objid[w]], float(m.wrap_prm[w])) for w in wraps]
 
     def _follows(self, joint: str, leader: str) -> float:
-        """Motion of a joint per motion of another that a linear coupling gives it."""
+        """Motion of a joint per motion of a leader to which a linear coupling ties it; 0: none."""
         for coupling in self.model.couplings:
             if {coupling.joint, coupling.other} == {joint, leader}:
                 ratio = coupling.coefficients[1]
@@ -283,7 +283,7 @@ class _MjcfReader:
         return 1.0 if joint == leader else 0.0
 
     def _keyframe(self) -> None:
-        """The search for a closed pose begins at the first keyframe."""
+        """Start the search for a closed pose at the first keyframe."""
         m = self.compiled
         if not m.nkey:
             return

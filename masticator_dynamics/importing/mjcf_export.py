@@ -3,7 +3,7 @@
 """A mechanism as MJCF, for MuJoCo: bodies, loops as stiff equalities, contacts, motors, home.
 
 MuJoCo's equalities are soft: with the settings written here a loop opens by some micrometres
-under load. Bodies need inertia there: what has none gets a little, too little to feel.
+under load. Bodies need inertia there: those without get a negligible amount.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ LEAST_MASS = 1e-6  # kg, of a body that has none
 LEAST_MOMENT = 1e-9  # kg m^2, likewise
 _HINGE_ARM = 0.05  # m between the two points that make a hinge
 _BALL = 0.002  # m, radius of a ball that touches a plane
-_PRESSED = 1e-6  # m that it is squeezed, so that both sides are in touch
+_PRESSED = 1e-6  # m that it is squeezed, so that both plates touch it
 _STIFF = {'solref': '0.002 1', 'solimp': '0.9999 0.9999 0.001'}
 
 
 @dataclasses.dataclass(frozen=True)
 class Exported:
-    """The text of an MJCF file, and what MuJoCo has no equal of, a sentence each."""
+    """The text of an MJCF file, and what MuJoCo has no equivalent for, one sentence each."""
 
     text: str
     left_out: tuple[str, ...]
@@ -122,7 +122,7 @@ class _MjcfWriter:
         return element
 
     def _site(self, body: ElementTree.Element, link: str) -> None:
-        """Every link's frame, so that loops can refer to it."""
+        """Add a link's frame as a site, so that loops can refer to it."""
         ElementTree.SubElement(body, 'site', name=f'{link}:origin', size='0.002')
 
     # Loops and contacts
@@ -147,7 +147,7 @@ class _MjcfWriter:
             self.left_out.append(f'closure {name}: MuJoCo has no equality for type {kind}')
 
     def _distance(self, name: str, closure: object) -> None:
-        """A tendon from end to end that keeps its length; MuJoCo counts from that at zero."""
+        """Add a tendon of fixed length; MuJoCo counts from its length at zero positions."""
         tree = spanning_tree(self.description.tree)
         poses, links = tree.poses(np.zeros(len(tree.joints))), getattr(closure, 'frames', ())
         ends = [poses.point(tree.frames[link].body, tree.frames[link].position) for link in links]
@@ -163,7 +163,7 @@ class _MjcfWriter:
         )  # fmt: skip
 
     def _along_axis(self, origin: str) -> str:
-        """A second point on the axis of a hinge."""
+        """Add a second point on the axis of a hinge."""
         name = f'{origin}:axis'
         for parent in self.root.iter():
             if any(site.get('name') == origin for site in parent.findall('site')):
@@ -189,7 +189,7 @@ class _MjcfWriter:
         return True
 
     def _contact(self, contact: Contact) -> None:
-        """A small ball between two plates: two-sided, as in the engine, and without friction."""
+        """Add a small ball between two plates: two-sided, as in the engine; no friction."""
         carrier = getattr(contact, 'carrier', None) or self.description.base
         if contact.type != 'plane' or carrier != self.description.base:
             self.left_out.append(
@@ -230,7 +230,7 @@ class _MjcfWriter:
                 motor.set('ctrlrange', _text([low, high]))
 
     def _home(self) -> None:
-        """A keyframe in the order in which MuJoCo numbers joints: depth first."""
+        """Add a keyframe, in the order in which MuJoCo numbers joints: depth first."""
         names = [str(joint.get('name')) for joint in self.world.iter('joint')]
         positions = [self.description.home.get(name, 0.0) for name in names]
         frame = ElementTree.SubElement(self.root, 'keyframe')

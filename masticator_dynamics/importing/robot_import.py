@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a file of somebody's to a description: read, close, choose coordinates, write."""
+"""From a file of another tool to a description: read, close, choose coordinates, write."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _XML = {'.urdf': 'robot', '.xacro': 'robot', '.mjcf': 'mujoco', '.sdf': 'sdf'}
 
 @dataclasses.dataclass(frozen=True)
 class Imported:
-    """Texts of a description and what was decided on the way, a sentence each."""
+    """Texts of a description, and the decisions made on the way, one sentence each."""
 
     urdf: str
     yaml: str
@@ -52,7 +52,7 @@ class Imported:
 
 
 def is_foreign(path: pathlib.Path) -> bool:
-    """Whether a file is for :func:`import_robot` rather than a mechanism file."""
+    """Whether a file needs :func:`import_robot`, rather than being a mechanism file."""
     if path.suffix in ('.yaml', '.yml'):
         return path.is_file() and 'closed_loop' in read_mapping(path)
     return path.suffix in ('.urdf', '.xacro', '.xml', '.mjcf', '.sdf')
@@ -74,13 +74,13 @@ def import_robot(
     path : pathlib.Path
         URDF, xacro, MJCF, SDF, or Gepetto's YAML.
     name : str
-        Of the mechanism; its URDF file is called ``name.urdf``.
+        Name of the mechanism; its URDF file is called ``name.urdf``.
     actuated, independent : sequence of str
-        Joints; by default those that the file gives motors, and a well conditioned choice.
+        Joints; default: those with motors in the file, and a well-conditioned choice.
     locked : sequence of str
         Joints to hold at the closed pose.
     platform : str
-        Link; by default the one farthest from the base.
+        Link; default: the one farthest from the base.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def import_description(path: pathlib.Path) -> MechanismDescription:
 
 
 def read(path: pathlib.Path) -> RobotModel:
-    """Model of a file in any of the formats, told by its name and content.
+    """Model of a file in any of the formats, recognised by name and content.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def read(path: pathlib.Path) -> RobotModel:
 
 
 def _root_element(path: pathlib.Path) -> str:
-    """What an XML file is, by its first element."""
+    """Tag of an XML file's first element."""
     if path.suffix != '.xml':
         raise DescriptionError(path, '', 'is no URDF, xacro, MJCF, SDF or YAML file by its name')
     try:
@@ -168,7 +168,7 @@ def _closed(model: RobotModel) -> dict[str, float]:
 
 
 def _motions(model: RobotModel, positions: dict[str, float]) -> tuple[LoopKinematics, Array, Array]:
-    """The model in numbers, its freedoms, and the pose where they are what they are elsewhere."""
+    """The model's kinematics, its motions, and a pose where these are not singular."""
     kinematics = LoopKinematics(model)
     q = np.array([positions[name] for name in kinematics.names])
     motions, q = freedoms(kinematics, q)
@@ -186,7 +186,7 @@ def _without_idle_spins(
 
 
 def _hinges_to_points(model: RobotModel, positions: dict[str, float]) -> None:
-    """A hinge of a planar loop needs its point only: the other equations follow from the rest."""
+    """Make hinges of planar loops points: their other equations follow from the rest."""
     for index, loop in enumerate(model.loops):
         if loop.type == 'hinge':
             needed = _motions(model, positions)[1].shape[1]
@@ -196,7 +196,7 @@ def _hinges_to_points(model: RobotModel, positions: dict[str, float]) -> None:
 
 
 def _independent(model: RobotModel, positions: dict[str, float]) -> list[str]:
-    """As many joints as freedoms; a note where motors do not drive all of them."""
+    """One joint per degree of freedom; adds a note where motors do not drive all of them."""
     kinematics, motions, _ = _motions(model, positions)
     names = coordinates(kinematics, motions)
     undriven = [name for name in names if name not in model.motors]
@@ -215,7 +215,7 @@ def _independent(model: RobotModel, positions: dict[str, float]) -> list[str]:
 def _described(
     model: RobotModel, positions: dict[str, float], independent: list[str], platform: str
 ) -> Imported:
-    """The two texts."""
+    """The two texts of the description."""
     loops = with_loop_frames(model)
     content: dict[str, Any] = {
         'schema': 1,

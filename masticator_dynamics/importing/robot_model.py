@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What every reader makes of a file: a tree of links and joints, and what closes and drives it."""
+"""What every reader produces: a tree of links and joints, and what closes and drives it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Frame:
         return cls(link, np.zeros(3), np.eye(3))
 
     def after(self, position: Array, rotation: Array) -> tuple[Array, Array]:
-        """Placement of something placed in this frame, in the link."""
+        """Placement in the link of something placed in this frame."""
         return self.position + self.rotation @ position, self.rotation @ rotation
 
     def inverse(self) -> tuple[Array, Array]:
@@ -63,11 +63,11 @@ class JointCoupling:
 
 @dataclasses.dataclass(frozen=True)
 class ImportedMotor:
-    """What drives a joint."""
+    """The motor of a joint."""
 
     ratio: float = 1.0  # motion of the motor per motion of the joint
-    joint_inertia: float = 0.0  # of the rotor as the joint feels it, kg m^2 or kg
-    effort: tuple[float, float] | None = None  # of the motor, where not the same both ways
+    joint_inertia: float = 0.0  # of the rotor, reflected to the joint, kg m^2 or kg
+    effort: tuple[float, float] | None = None  # of the motor, if not symmetric
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,11 +80,11 @@ class Spring:
 
 @dataclasses.dataclass
 class RobotModel:
-    """A robot as read; ``notes`` say what was left out or decided, a sentence each.
+    """A robot as read; ``notes`` say what was left out or decided, one sentence each.
 
-    ``damping`` is by joint, N m s/rad or N s/m, ``dry`` friction, N m or N. ``guess`` is where the
-    search for a closed pose begins, rad or m by joint. ``shapes`` are the elements of each link
-    that only RViz reads.
+    By joint: ``damping``, N m s/rad or N s/m; ``dry`` friction, N m or N; ``guess``, rad or m,
+    where the search for a closed pose starts. ``shapes`` are the elements of each link that only
+    RViz reads.
     """
 
     file: pathlib.Path
@@ -119,11 +119,11 @@ class RobotModel:
         return next(joint for joint in self.joints if joint.name == name)
 
     def has_moving(self, name: str) -> bool:
-        """Whether there is a moving joint of a name."""
+        """Whether there is a moving joint with a name."""
         return any(joint.name == name and joint.type in MOVING_TYPES for joint in self.joints)
 
     def above(self, link: str) -> Joint | None:
-        """The joint whose child a link is."""
+        """The joint that has a link as its child."""
         return next((joint for joint in self.joints if joint.child == link), None)
 
     def below(self, links: Iterable[str]) -> list[Joint]:
@@ -131,12 +131,12 @@ class RobotModel:
         return [joint for joint in self.joints if joint.parent in set(links)]
 
     def body(self, link: str) -> set[str]:
-        """All links of the rigid body that a link is part of: across fixed joints."""
+        """All links of the rigid body that a link belongs to, across fixed joints."""
         carriers = self.tree().carriers()
         return {name for name, carrier in carriers.items() if carrier == carriers[link]}
 
     def replace_joint(self, old: Joint, *new: Joint) -> None:
-        """Put joints in the place of one."""
+        """Replace one joint by others."""
         at = self.joints.index(old)
         self.joints[at : at + 1] = new
 
@@ -146,7 +146,7 @@ class RobotModel:
         self.replace_joint(old, dataclasses.replace(old, effort=effort))
 
     def lock(self, name: str, position: float) -> None:
-        """Make a moving joint a fixed one at a position, rad or m."""
+        """Make a moving joint fixed, at a position, rad or m."""
         old = self.joint(name)
         moved, turned = displacement(old, position)
         self.replace_joint(
@@ -208,22 +208,22 @@ def turning_joints(
     rotation: Array,
     axes: Array,
 ) -> None:
-    """Add turning joints in a row through one point, as many as ``axes`` (n, 3) has rows.
+    """Add revolute joints in series through one point, one per row of ``axes`` (n, 3).
 
-    They stand for a universal joint or a ball; links without mass connect them.
+    They represent a universal or ball joint; massless links connect them.
 
     Parameters
     ----------
     model : RobotModel
-        Gets the joints and the links between them.
+        Receives the joints and the links between them.
     name : str
-        How the joints' names begin.
+        Prefix of the joints' names.
     parent, child : str
         Links.
     position, rotation : (3,) and (3, 3) array
         The first joint's frame in the parent's, m.
     axes : (n, 3) array
-        In that frame, when nothing has turned.
+        In that frame, at zero positions.
     """
     before = parent
     for index, axis in enumerate(axes):

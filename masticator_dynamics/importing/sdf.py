@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""SDF: links placed in their model, joints between any two of them.
+"""Reads SDF: links are placed in the model, with joints between any two of them.
 
-Loops are links that are reached by two ways. The tree is grown from the base across motors and
-hinges first, so that cuts come to balls where there are any.
+A loop is where a link can be reached in two ways. The tree is grown from the base across motors and
+hinges first, so that loops are cut at ball joints where there are any.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from masticator_dynamics.importing.robot_model import (
 from masticator_dynamics.importing.welds import axis_frame
 
 VERSIONS = ('1.5', '1.6', '1.7', '1.8', '1.9', '1.10', '1.11', '1.12')
-# In the order in which the tree is grown across them; the last are cut first.
+# In the order in which the tree grows across them; the last are cut first.
 _TYPES = {
     'fixed': 'weld', 'revolute': 'hinge', 'continuous': 'hinge', 'prismatic': 'slider',
     'universal': 'universal', 'ball': 'point',
@@ -42,7 +42,7 @@ _ROUNDED = 1e-5  # rad; 1.5708 is 3.7e-6 off a right angle
 
 @dataclasses.dataclass(frozen=True)
 class _Edge:
-    """A joint of the file: its frame at zero in the model, its axes there."""
+    """A joint of the file: its frame and axes in the model, at zero positions."""
 
     name: str
     type: str
@@ -60,7 +60,7 @@ def read_sdf(file: pathlib.Path) -> RobotModel:
     Raises
     ------
     DescriptionError
-        For another version or format, and for elements that do not fit together.
+        For another version or format, or inconsistent elements.
     """
     root = _root(file)
     element = root.find('model')
@@ -89,7 +89,7 @@ def _root(file: pathlib.Path) -> ElementTree.Element:
 
 
 class _SdfReader:
-    """Takes a ``<model>`` apart."""
+    """Converts a ``<model>``."""
 
     def __init__(self, element: ElementTree.Element, root: ElementTree.Element, file: pathlib.Path):
         self.element, self.file, self.straightened = element, file, 0.0
@@ -134,7 +134,7 @@ class _SdfReader:
         return default if text is None else self._floats(text, 1, f'{place} {path}')[0]
 
     def _local(self, element: ElementTree.Element, place: str) -> tuple[Array, Array]:
-        """``<pose>`` of an element as it stands."""
+        """``<pose>`` of an element as written."""
         pose = element.find('pose')
         if pose is None or not (pose.text or '').strip():
             return np.zeros(3), np.eye(3)
@@ -226,7 +226,7 @@ class _SdfReader:
         return axes
 
     def _axis(self, axis: ElementTree.Element, rotation: Array, place: str) -> Array:
-        """Direction in the model."""
+        """Direction of an axis in the model."""
         xyz = axis.find('xyz')
         text = '0 0 1' if xyz is None else str(xyz.text)
         direction = np.array(self._floats(text, 3, f'{place} axis'))
@@ -288,11 +288,11 @@ class _SdfReader:
                 self._loop(edge)
 
     def _tree_joint(self, edge: _Edge, parent: str, child: str) -> None:
-        """Put a joint into the tree; the child's link stays where the file has its axes."""
+        """Put a joint into the tree; the child link keeps its frame from the file."""
         (p_a, r_a), (p_b, r_b) = self.poses[parent], self.poses[child]
         reversed_ = parent != edge.parent
         at = r_a.T @ (edge.position - p_a)
-        # The joint's link takes the axes of the child and sits on the joint.
+        # The joint's link has the axes of the child and its origin at the joint.
         inner = child
         offset = r_b.T @ (p_b - edge.position)
         if np.abs(offset).max() > 1e-12 and edge.type != 'fixed':

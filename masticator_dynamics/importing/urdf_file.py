@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""URDF with what other tools add to it to close loops, and with ``<mimic>``.
+"""Reads URDF with ``<mimic>`` and the elements that other tools add to close loops.
 
 Loops: ``<constraint>`` (urdfdom pull request 264), ``<loop_joint>`` (Isaac), ``<gazebo><joint>``,
 ``<drake:ball_constraint>``, and the frames ``closing_*`` of onshape-to-robot.
@@ -41,7 +41,7 @@ def read_urdf(file: pathlib.Path) -> RobotModel:
     Raises
     ------
     DescriptionError
-        For anything that cannot be read or is probably misspelt.
+        For anything unreadable or probably misspelt.
     """
     text = urdf.expand(file, {})
     try:
@@ -84,7 +84,7 @@ def _driven(root: ElementTree.Element) -> Iterator[str]:
 
 
 def _loops(root: ElementTree.Element, file: pathlib.Path) -> Iterator[Loop]:
-    """Take elements that close loops out of the robot."""
+    """Remove elements that close loops from the robot, and yield the loops."""
     for element in list(root):
         tag = str(element.tag)
         if tag in ('constraint', 'loop_joint'):
@@ -98,7 +98,7 @@ def _loops(root: ElementTree.Element, file: pathlib.Path) -> Iterator[Loop]:
 
 
 def _two_ended(element: ElementTree.Element, file: pathlib.Path) -> Loop:
-    """``<loop_joint>`` and ``<constraint>``: two links, on each an origin and perhaps an axis."""
+    """``<loop_joint>`` or ``<constraint>``: two links, each with an origin and perhaps an axis."""
     place = f'{element.tag} {element.get("name")}'
     ends = [end for end in element if end.tag in ('link1', 'link2', 'parent', 'child')]
     if len(ends) != 2 or not all(end.get('link') for end in ends):
@@ -129,7 +129,7 @@ def _drake_ball(element: ElementTree.Element, file: pathlib.Path) -> Loop:
 
 
 def _gazebo(joint: ElementTree.Element, root: ElementTree.Element, file: pathlib.Path) -> Loop:
-    """``<gazebo><joint>``: SDF's joint, its pose in its child."""
+    """``<gazebo><joint>``: a joint as in SDF, with its pose in its child."""
     name = str(joint.get('name'))
     place = f'gazebo joint {name}'
     parent, child = ((joint.findtext(tag) or '').strip() for tag in ('parent', 'child'))

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A rod that was cut in its middle and welded becomes one piece again, cut at one of its joints.
+"""Rejoins rods that were cut in the middle and welded, and cuts them at one of their joints.
 
-Whoever draws a loop with a weld in mid-rod has a ball or a hinge at each end of the rod. Moving
-the cut to the ball says the same in three equations instead of six.
+A loop drawn with a weld in mid-rod has a ball joint or a hinge at each end of the rod. Cutting it
+at the ball joint instead states the same in three equations rather than six.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from masticator_dynamics.description.urdf import MOVING_TYPES, Joint
 from masticator_dynamics.importing.robot_model import Frame, Loop, RobotModel, free_joint
 
-_CONCURRENT = 1e-6  # m between axes that meet in a ball
+_CONCURRENT = 1e-6  # m between the axes of a ball joint
 _LIGHT = 1e-8  # kg; placeholders have at most this mass
 
 
 def join_rods(model: RobotModel) -> None:
-    """Move the cut of every weld to a ball at one end of the piece, else to a hinge."""
+    """Move the cut of every weld to a ball joint at one end of the rod, else to a hinge."""
     for loop in list(model.loops):
         if loop.type != 'weld':
             continue
@@ -35,7 +35,7 @@ def join_rods(model: RobotModel) -> None:
 
 
 def _holding(model: RobotModel, loop: Loop, near: Frame) -> list[Joint]:
-    """Joints without motors that hold the body of a frame, the last first; none if it branches."""
+    """Joints without motors that carry a frame's body, the last first; none if it branches."""
     body = model.body(near.link)
     if any(joint.type in MOVING_TYPES for joint in model.below(body)):
         return []
@@ -58,12 +58,12 @@ def _moving_below(model: RobotModel, body: set[str]) -> list[Joint]:
 
 
 def _kind(model: RobotModel, chain: list[Joint]) -> str:
-    """What the joints that hold a body make together."""
+    """Closure type that the joints carrying a body form together; empty if none."""
     turning = all(joint.type != 'prismatic' for joint in chain)
     if len(chain) == 1 and turning:
         return 'hinge'
     if len(chain) == 3 and turning:
-        # Joint frames of one point: the inner ones sit in the origin of the link before them.
+        # Concurrent axes: the inner joints are at the origin of the link before them.
         if all(np.linalg.norm(joint.position) < _CONCURRENT for joint in chain[:-1]):
             axes = np.array([joint.rotation @ joint.axis for joint in chain])
             if abs(np.linalg.det(axes)) > 0.5 or not model.guess:
@@ -74,7 +74,7 @@ def _kind(model: RobotModel, chain: list[Joint]) -> str:
 def _move_cut(
     model: RobotModel, loop: Loop, near: Frame, far: Frame, chain: list[Joint], kind: str
 ) -> None:
-    """Hang the near body on the far one and cut at the joints that held it."""
+    """Attach the near body to the far one and cut at the joints that carried it."""
     outer, first = chain[-1], chain[0]
     carrier = next(
         link for link in model.body(near.link) if (above := model.above(link)) is first and above
@@ -97,7 +97,7 @@ def _move_cut(
 
 
 def _near_to_carrier(model: RobotModel, near: Frame, carrier: str) -> tuple[np.ndarray, np.ndarray]:
-    """Placement of a frame in the link that its body starts with."""
+    """Placement of a frame in the first link of its body."""
     position, rotation = near.position, near.rotation
     link = near.link
     while link != carrier:

@@ -26,7 +26,7 @@ _WIDTH = 96
 
 
 def with_loop_frames(model: RobotModel) -> list[tuple[str, str, tuple[str, str]]]:
-    """Give every end of a loop a link of its own; name, type and the two links of each loop."""
+    """Give every loop end a link of its own; return name, type and the two links of each loop."""
     return [
         (loop.name, loop.type, (_end(model, loop, 'a'), _end(model, loop, 'b')))
         for loop in model.loops
@@ -95,10 +95,10 @@ def _joint(joint: Joint) -> ElementTree.Element:
 
 
 def roll_pitch_yaw(rotation: Array) -> Array:
-    """Fixed-axis angles (3,) of a rotation, to rounding at a pitch of a right angle, too.
+    """Fixed-axis angles (3,) of a rotation, accurate to rounding even at a pitch of 90 degrees.
 
-    There roll and yaw are one turn. Whatever roll is taken, pitch and yaw follow from what it
-    leaves: R Rx(roll)^T = Rz(yaw) Ry(pitch).
+    There roll and yaw turn about the same axis. Whatever roll is chosen, pitch and yaw follow from
+    R Rx(roll)^T = Rz(yaw) Ry(pitch).
     """
     roll = float(np.arctan2(rotation[2, 1], rotation[2, 2]))
     rest = rotation @ turn(np.array([1.0, 0.0, 0.0]), -roll)
@@ -107,7 +107,7 @@ def roll_pitch_yaw(rotation: Array) -> Array:
 
 
 def yaml_text(model: RobotModel, content: dict[str, Any]) -> str:
-    """A mechanism file with the model's notes on top as a comment."""
+    """A mechanism file, with the model's notes in a comment at the top."""
     lines = [f'Made by `masticator import` from {model.file.name}.', *model.notes]
     comment = '\n'.join(
         textwrap.fill(
