@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A slow way from where the mechanism hangs to where it is commanded, with all loops closed."""
+"""A slow path from the present to the commanded pose, with all loops closed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.trajectory import path_from_state
 
 _SHORTEST = 0.5  # s
-_LOOK = 100  # samples in which the fastest joint is looked for
+_LOOK = 100  # samples searched for the fastest joint
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Approach:
     Attributes
     ----------
     position, velocity, effort : float arrays
-        rad, rad/s, N m; the effort is that of the motion, without bite force.
+        rad, rad/s, N m; the effort is for the motion alone, without bite force.
     """
 
     position: FloatArray
@@ -39,35 +39,35 @@ def plan_approach(
     period: float,
     velocity: float,
 ) -> Approach:
-    """Plan a motion from rest to rest, straight and of fifth order in independent coordinates.
+    """Plan a rest-to-rest motion, straight and of fifth order in independent coordinates.
 
     Parameters
     ----------
     mechanism : Mechanism
     measured, target : float arrays (n_u,)
-        Actuated positions, rad; the loops may be open by what encoders leave open. Motion begins
-        exactly where ``measured`` says and ends exactly at ``target``.
+        Actuated positions, rad; the loops may be open by encoder error. The motion begins exactly
+        at ``measured`` and ends exactly at ``target``.
     period : float
         s between rows.
     velocity : float
-        rad/s that no actuated joint exceeds.
+        Maximum speed of any actuated joint, rad/s.
 
     Raises
     ------
     ReachError, SingularityError
-        A pose on the way cannot be reached.
+        A pose on the path cannot be reached.
     """
     start = mechanism.forward_kinematics(measured, math.inf)
     end = mechanism.forward_kinematics(target, math.inf)
     rest = (start, np.zeros_like(start), np.zeros_like(start))
-    # Over one second first: how fast the fastest joint is then says how long it must take.
+    # First over one second: the peak speed of the fastest joint then gives the duration needed.
     look = path_from_state(rest, [1.0], [end]).sample(np.linspace(0.0, 1.0, _LOOK))
     fastest = np.abs(mechanism.feedforward_batch(*look).velocity).max()
     count = math.ceil(max(1.05 * fastest / velocity, _SHORTEST) / period)
     duration = count * period
     times = np.linspace(0.0, duration, count + 1)
     motion = mechanism.feedforward_batch(*path_from_state(rest, [duration], [end]).sample(times))
-    # What encoders leave open at the ends is spread over the way.
+    # The encoder error at the two ends is spread over the path.
     share = (times / duration)[:, None]
     open_by = (1.0 - share) * (measured - motion.position[0])
     open_by = open_by + share * (target - motion.position[-1])

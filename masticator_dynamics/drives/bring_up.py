@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked in a drive and written to it at the start, before it may exchange PDOs."""
+"""What is checked in a drive and written to it at startup, before it may exchange PDOs."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _PDO_BITS = {
 
 
 def check_identity(channel: SdoChannel, vendor: int, product: int, mode: str) -> None:
-    """Whether this is the drive of the EDS (0: any), of CiA 402, with the mode that is asked for.
+    """Check that a drive matches its EDS (0: any), is of CiA 402, and supports the mode.
 
     Parameters
     ----------
     channel : SdoChannel
         To the drive.
     vendor, product : int
-        Of its EDS.
+        From its EDS.
     mode : str
         Mode of operation, a key of ``MODES``.
 
@@ -60,21 +60,21 @@ def check_identity(channel: SdoChannel, vendor: int, product: int, mode: str) ->
 
 
 def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
-    """Make a drive torque-free and write everything it has to know.
+    """Make a drive torque-free and write all of its settings.
 
     Parameters
     ----------
     channel : SdoChannel
         To the drive.
     drive : Drive
-        What the drives file says of it.
+        Its entry in the drives file.
     drives : Drives
-        And of all.
+        Settings for all drives.
 
     Raises
     ------
     DriveError
-        The drive's rated torque or encoder is another one, or it refuses or alters what is written.
+        The drive's rated torque or encoder differs, or it refuses or alters what is written.
     """
     channel.command(objects.CONTROL_WORD, 0)
     _check_rated_torque(channel, drive)
@@ -92,18 +92,18 @@ def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
 
 
 def watch(channel: SdoChannel, drives: Drives, on: bool) -> None:
-    """Let a drive watch this side's heartbeat and SYNC, or not (raises `DriveError`).
+    """Make a drive monitor the master's heartbeat and SYNC, or stop (raises `DriveError`).
 
-    It begins with the first of each that it sees.
+    Monitoring begins with the first of each that the drive receives.
 
     Parameters
     ----------
     channel : SdoChannel
         To the drive.
     drives : Drives
-        For the periods.
+        Gives the periods.
     on : bool
-        Whether to watch.
+        Whether to monitor.
     """
     heartbeat = drives.heartbeat
     limit = heartbeat.master << 16 | round(1000.0 * heartbeat.timeout)
@@ -125,7 +125,7 @@ def set_mode(channel: SdoChannel, mode: Mode) -> None:
 
 
 def largest_per_mille(drive: Drive) -> int:
-    """Peak torque in per mille of the rated one: 0x6072, and the largest that is sent."""
+    """Peak torque in per mille of rated torque: 0x6072, and the largest that is sent."""
     return int(1000.0 * drive.motor.peak_torque / drive.motor.rated_torque + 1e-9)
 
 
@@ -141,7 +141,7 @@ def cycle_time(rate: float) -> tuple[int, int] | None:
 def _check_rated_torque(channel: SdoChannel, drive: Drive) -> None:
     motor = drive.motor
     found = channel.read(objects.RATED_TORQUE) * motor.rated_torque_unit
-    # Half a unit is what rounding in the drive leaves.
+    # Rounding in the drive leaves an error of up to half a unit.
     if abs(found - motor.rated_torque) > 0.501 * motor.rated_torque_unit:
         raise DriveError(
             channel.title,
@@ -187,7 +187,7 @@ def _set_cycle_time(channel: SdoChannel, rate: float) -> None:
 
 
 def _set_pdos(channel: SdoChannel, node_id: int, mode: str) -> None:
-    """One PDO each way with every SYNC, and no others: there is room for no more."""
+    """One PDO each way with every SYNC, and no others: the bus has no room for more."""
     for number in range(2, 5):
         for parameters, lowest in (
             (objects.RPDO_PARAMETERS, 0x200),
@@ -210,7 +210,7 @@ def _set_pdos(channel: SdoChannel, node_id: int, mode: str) -> None:
 def _map_pdo(
     channel: SdoChannel, parameters: int, mapping: int, cob: int, entries: Iterable[Object]
 ) -> None:
-    """In the order that CiA 301 prescribes: invalid, empty, entries, number, valid."""
+    """Map a PDO in the order that CiA 301 prescribes: invalid, empty, entries, number, valid."""
     cob_id, transmission = _record(parameters, 1, 'COB-ID'), _record(parameters, 2, 'type')
     number = _record(mapping, 0, 'number of mapped objects')
     channel.write(cob_id, objects.PDO_INVALID | cob)

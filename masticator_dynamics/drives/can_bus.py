@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A python-can bus as the drives file names it, or a clear reason why not."""
+"""Open the python-can bus named in the drives file, or say clearly why that fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def open_bus(bus: Bus) -> can.BusABC:
     Raises
     ------
     AbsentError
-        The device is not there, or down.
+        The device does not exist, or is down.
     DriveError
         The kernel has no SocketCAN, no multicast route, or the bus cannot be opened.
     """
@@ -44,13 +44,13 @@ def open_bus(bus: Bus) -> can.BusABC:
 
 
 def bus_title(bus: Bus) -> str:
-    """For messages: ``bus socketcan can0``."""
+    """Name of a bus for messages: ``bus socketcan can0``."""
     port = f' port {bus.port}' if bus.interface == 'udp_multicast' else ''
     return f'bus {bus.interface} {bus.channel}{port}'
 
 
 def error_frame_words(message: can.Message) -> str:
-    """What an error frame of SocketCAN says; empty when the bus goes on working."""
+    """What a SocketCAN error frame says; empty when the bus still works."""
     if message.arbitration_id & _BUS_OFF:
         return 'bus-off: the controller has left the bus after too many errors'
     if message.arbitration_id & _NO_ACKNOWLEDGE:
@@ -82,7 +82,7 @@ def _check_device(bus: Bus) -> None:
 
 
 def _check_route(bus: Bus) -> None:
-    """Joining a group succeeds without a route; only sending would fail, frame by frame."""
+    """Check the route: joining a group succeeds without one, and each frame sent would fail."""
     try:
         group = ipaddress.ip_address(bus.channel)
     except ValueError:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""PDOs of all drives to and from what a cycle exchanges."""
+"""Conversion between the PDOs of all drives and what a cycle exchanges."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _NMT_COMMANDS = {
     Action.NMT_PRE_OPERATIONAL: objects.Nmt.PRE_OPERATIONAL,
 }
 _LARGEST_COUNT = 2**31 - 1
-_TURNING = 0.2  # rad/s, more than one count of an encoder makes in a cycle
-_PULSE = 0.02  # s; half a period of the bit that resets faults
+_TURNING = 0.2  # rad/s, more than one encoder count per cycle
+_PULSE = 0.02  # s; half a period of the fault reset bit
 
 
 class DriveFrames:
-    """Frames of all drives and what is known from them, in the order of the drives file.
+    """Frames of all drives and what they tell, in the order of the drives file.
 
-    Velocity is the difference of the positions of successive samples over the time between their
-    SYNCs, through a filter of first order (``velocity_filter``). Before a drive's first PDO its
-    position is NaN.
+    Velocity is the difference between successive positions over the time between their SYNCs,
+    through a first-order filter (``velocity_filter``). A drive's position is NaN before its first
+    PDO.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class DriveFrames:
         count = len(self._names)
         self._scaling = scaling
         self._index_of = {objects.TPDO1_COB + drive.node_id: i for i, drive in enumerate(settings)}
-        # Some buses give back what one sends; nobody here waits for it.
+        # Some buses echo what is sent; the echoes are discarded.
         self._own = {objects.SYNC_COB, *(objects.RPDO1_COB + d.node_id for d in settings)}
         self._node_ids = [drive.node_id for drive in settings]
         self._told_by_sdo = {objects.SDO_TO_MASTER_COB + n: i for i, n in enumerate(self._node_ids)}
@@ -88,17 +88,17 @@ class DriveFrames:
         self._velocity: FloatArray = np.zeros(count)
 
     def sampled(self, time: float) -> None:
-        """SYNC was sent: all drives take a sample now."""
+        """Note that SYNC was sent: all drives take a sample now."""
         self._sync = time
         self._fresh = [False] * len(self._names)
         self.outstanding = len(self._names)
 
     def take(self, message: can.Message) -> bool:
-        """Read a frame; whether it was a drive's PDO, or one of this side's own."""
+        """Read a frame; return whether it was a drive's PDO or one of the master's own frames."""
         if message.arbitration_id in self._own:
             return True
         index = self._told_by_sdo.get(message.arbitration_id)
-        if index is not None:  # canopen may have asked, too
+        if index is not None:  # canopen may also have requested it
             self._take_status(index, bytes(message.data))
             return False
         index = self._index_of.get(message.arbitration_id)
@@ -120,20 +120,20 @@ class DriveFrames:
         lateness: float,
         other_master: str = '',
     ) -> Feedback:
-        """Close the cycle: what has not come until now is missed.
+        """Close the cycle: what has not arrived by now counts as missed.
 
         Parameters
         ----------
         heartbeat_age : (n,) array
-            Since each drive was heard last, s.
+            Time since each drive was last heard, s.
         emergencies : tuple of Emergency
-            That have come since the last cycle.
+            Received since the last cycle.
         bus_error : str
-            What is wrong with the bus; empty: nothing.
+            What is wrong with the bus; empty if nothing is.
         lateness : float
-            By how much this cycle began too late, s.
+            How late this cycle began, s.
         other_master : str
-            What came from another master since the last cycle; empty: nothing.
+            What came from another master since the last cycle; empty if nothing did.
         """
         self.outstanding = 0
         fresh = np.array(self._fresh)
@@ -160,12 +160,12 @@ class DriveFrames:
     def to_drives(self, setpoint: Setpoint, feedback: Feedback) -> list[can.Message]:
         """Frames for the drives.
 
-        While drives are not to be enabled their target is where they are, without effort.
+        While drives are not to be enabled, their target is their present position, without effort.
 
         Raises
         ------
         InputError
-            A number that is not finite or does not fit; no frame has changed.
+            A number is not finite or does not fit; no frame has changed.
         """
         goal = setpoint.goal
         counts, per_mille = self._counts, [0] * len(self._names)
@@ -186,11 +186,11 @@ class DriveFrames:
         Parameters
         ----------
         index : int
-            Of the drive.
+            Index of the drive.
         action : Action
             What to do to it.
         goal : Goal
-            What the drive shall come to.
+            State the drive is to reach.
         """
         node = self._node_ids[index]
         if action in _NMT_COMMANDS:
@@ -206,7 +206,7 @@ class DriveFrames:
             (self._status[index],) = _STATUS_ANSWER.unpack(data)
 
     def _advance(self) -> None:
-        """Positions and velocities from the raw values."""
+        """Compute positions and velocities from the raw values."""
         position = self._scaling.position_from_counts(np.array(self._counts, dtype=float))
         passed = self._sampled - self._known_at
         with np.errstate(invalid='ignore', divide='ignore'):
@@ -224,7 +224,7 @@ class DriveFrames:
         counts = self._scaling.counts_from_position(setpoint.position)
         commanded = np.zeros(len(self._names)) if setpoint.velocity is None else setpoint.velocity
         if not self._with_position:
-            # No position loop holds a motor that turns the other way than it is said to.
+            # No position loop holds back a motor that turns against its commanded direction.
             against = (measured * commanded < 0.0) & (np.abs(measured) > _TURNING)
             commanded = np.where(against, 0.0, commanded)
         per_mille = self._scaling.per_mille_from_effort(setpoint.effort, commanded)
@@ -245,7 +245,7 @@ class DriveFrames:
 
 
 def _largest_torques(drives: Drives, scaling: Scaling) -> FloatArray:
-    """Per mille (n,) that the effort limit and the friction at the velocity limit take, at most."""
+    """Per mille (n,) that the effort limit and the friction at the velocity limit need at most."""
     settings = list(drives.drives.values())
     peak = np.array([float(largest_per_mille(drive)) for drive in settings])
     effort = np.array([drive.limits.effort for drive in settings])

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A command for all drives, out of names and numbers in any order."""
+"""A command for all drives, built from names and numbers in any order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
-_MOST = 4  # times as many joints as there are, of which a message may tell
+_MOST = 4  # a message may name this many times as many joints as there are
 
 
 class NotFiniteError(InputError):
-    """A command with numbers that are none: ros2_control's first ones are such."""
+    """A command with NaN or infinity, like the first ones from ros2_control."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Command:
     position, velocity, effort : float arrays, optional
         rad, rad/s, N m.
     time : float
-        s, ``time.monotonic()`` when it came.
+        s, ``time.monotonic()`` when it arrived.
     stamp : float
-        s, of its sender's clock; only differences between stamps count. ``time`` without a stamp.
+        s, on its sender's clock; only differences between stamps count. ``time`` without a stamp.
     age : float
-        s, from its stamp to when it came; 0 without a stamp.
+        s, from its stamp to its arrival; 0 without a stamp.
     """
 
     position: FloatArray | None
@@ -44,7 +44,7 @@ class Command:
 
 
 class CommandReader:
-    """Matches names with joints; the match is remembered.
+    """Matches names to joints; the match is remembered.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class CommandReader:
     def __init__(self, joints: Sequence[str], mode: str):
         self._joints, self._mode = tuple(joints), mode
         self._names: tuple[str, ...] = self._joints
-        self._order: list[int] | None = None  # None: as it is
+        self._order: list[int] | None = None  # None: already in order
 
     def read(
         self,
@@ -69,10 +69,10 @@ class CommandReader:
         stamp: float | None = None,
         age: float = 0.0,
     ) -> Command:
-        """Command from the fields of a joint state; empty ones are not given.
+        """Command from the fields of a joint state; empty fields count as not given.
 
-        Velocities that are all NaN are not given either, nor are such efforts beside positions: a
-        controller that claims positions only leaves them so.
+        Velocities that are all NaN also count as not given, as do such efforts next to positions:
+        a controller that claims only positions leaves them NaN.
 
         Parameters
         ----------
@@ -81,16 +81,16 @@ class CommandReader:
         position, velocity, effort : sequence of float
             Of the joints; rad, rad/s, N m.
         time : float
-            When the command came, s of the monotonic clock.
+            When the command arrived, s on the monotonic clock.
         stamp : float, optional
-            Of its header, s; `time` unless given.
+            From its header, s; `time` by default.
         age : float
-            How old it was when it came, s.
+            Its age on arrival, s.
 
         Raises
         ------
         InputError
-            For joints missing, unknown or named twice, and for a wrong count of numbers.
+            For joints missing, unknown or named twice, and for a wrong number of values.
         NotFiniteError
             For NaN and infinity.
         """
@@ -110,7 +110,7 @@ class CommandReader:
         return Command(positions, velocities, efforts, time, time if stamp is None else stamp, age)
 
     def _match(self, names: Sequence[str]) -> None:
-        if len(names) > _MOST * len(self._joints):  # not worth a look at each
+        if len(names) > _MOST * len(self._joints):  # not worth checking each
             raise InputError(f'command is for {len(names)} joints, needed are {len(self._joints)}')
         given = tuple(names)
         if given == self._names:

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether commanded positions close the loops, in every cycle.
 
-Drives that are more than the freedoms pull against one another when their positions do not agree:
-the error that is left when the closed mechanism fits them best (the redundant equations; of six
-cranks with four freedoms there are two) times the position gain is the torque of each. One step of
-Gauss-Newton from the configuration of the cycle before finds it, and is linear where that is
-enough: a cycle's motion is small.
+Redundant drives pull against one another when their positions do not agree: the torque of each is
+the position gain times the error that is left when the closed mechanism fits them best (the
+redundant equations: two for six cranks with four degrees of freedom). One Gauss-Newton step from
+the previous cycle's configuration finds it, and is linear where that is enough: a cycle's motion
+is small.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.forward_kinematics import ActuatedFit
 from masticator_dynamics.mechanism import Mechanism
 
-# rad or m that joints may be from where the mechanism was linearised: the error of that is less
-# than its square, times what a crank turns others by.
+# rad or m that joints may be from where the mechanism was linearised: the error is less than the
+# square of this, times the ratio by which a crank turns others.
 _LINEAR = 0.02
 _LEAST = 1e-9
 
@@ -29,12 +29,12 @@ class CommandedClosure:
     Parameters
     ----------
     mechanism : Mechanism
-        For the thread of the cycle alone.
+        Used only by the cycle thread.
 
     Attributes
     ----------
     redundant : bool
-        False where any positions close the loops.
+        False if any positions close the loops.
     """
 
     def __init__(self, mechanism: Mechanism):
@@ -45,15 +45,15 @@ class CommandedClosure:
         self._error = np.zeros(len(mechanism.actuated))
 
     def begin(self, position: FloatArray) -> None:
-        """Start near positions (n_u,); takes milliseconds (raises `ReachError`)."""
+        """Start near positions (n_u,); takes some milliseconds (raises `ReachError`)."""
         if self.redundant:
             motion = self._fit.closest(position)
             self._given, self._row = motion.given(), motion.row()
 
     def error(self, position: FloatArray) -> FloatArray:
-        """What positions (n_u,) lack, at each joint, when the closed mechanism fits them best.
+        """Error of positions (n_u,) at each joint when the closed mechanism fits them best.
 
-        rad or m; zero where there is no redundant drive.
+        In rad or m; zero where no drive is redundant.
         """
         if not self.redundant:
             return self._error
@@ -66,7 +66,7 @@ class CommandedClosure:
         return self._error
 
     def off(self) -> tuple[int, float]:
-        """The joint that explains the latest error best, and by how much it is off, rad or m."""
+        """The joint that best explains the latest error, and how far it is off, rad or m."""
         remainders, error = self._fit.remainders(self._row), self._error
         squares = np.maximum((remainders * remainders).sum(axis=0), _LEAST**2)
         amounts = error @ remainders / squares

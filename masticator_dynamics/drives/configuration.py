@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a drives file (YAML, schema 1) may say, as data types that check themselves."""
+"""Contents of a drives file (YAML, schema 1) as data types that validate themselves."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ else:
     NodeId = pydantic.conint(ge=1, le=127)
     Port = pydantic.conint(ge=1, le=65535)
 
-_LONGEST_STOP = 0.3  # s; none gives torque 0.5 s after a stop began
-_LARGEST_TORQUE = 32.767  # of the rated torque: what 16 bits of per mille hold
-# Bits on the wire of a frame of no data and of each byte, interframe space included; the second
-# pair with the most bits that stuffing can add.
+_LONGEST_STOP = 0.3  # s; no drive gives torque 0.5 s after a stop began
+_LARGEST_TORQUE = 32.767  # of rated torque: the most that 16 bits of per mille can hold
+# Bits on the wire of a frame without data and of each byte, interframe space included; the second
+# pair includes the most bits that stuffing can add.
 _LEAST_FRAME, _LEAST_BYTE = 47, 8
 _MOST_FRAME, _MOST_BYTE = 55, 10
 
 
 class Bus(Strict):
-    """How the bus is reached, in the words of python-can."""
+    """How to reach the bus, in python-can's terms."""
 
     interface: Literal['socketcan', 'virtual', 'udp_multicast'] = 'socketcan'
     channel: str = pydantic.Field('can0', description='device, name, or multicast address')
@@ -51,7 +51,7 @@ class Bus(Strict):
 
 
 class Heartbeat(Strict):
-    """Sign of life of each drive, and of this side, on whose loss a drive goes to fault."""
+    """Heartbeats of the drives and of the master; a drive that loses the master's goes to fault."""
 
     period: Positive = pydantic.Field(0.05, description='s, between two of them')
     timeout: Positive = pydantic.Field(0.15, description='s without one that count as loss')
@@ -59,14 +59,14 @@ class Heartbeat(Strict):
 
 
 class MotorFriction(Strict):
-    """Of motor and gear, at the motor's shaft."""
+    """Friction of motor and gear, at the motor shaft."""
 
     coulomb: NotNegative = pydantic.Field(0.0, description='N m')
     viscous: NotNegative = pydantic.Field(0.0, description='N m s/rad')
 
 
 class Motor(Strict):
-    """From the winding to the joint."""
+    """A motor, from the winding to the joint."""
 
     rated_torque: Positive = pydantic.Field(description='N m, of the motor; what 0x6076 says')
     rated_torque_unit: Positive = pydantic.Field(
@@ -90,14 +90,14 @@ class Motor(Strict):
 
 
 class Gains(Strict):
-    """Of the position loop inside the drive, at the joint; written to it at the start."""
+    """Gains of the drive's own position loop, at the joint; written to it at startup."""
 
     position: NotNegative = pydantic.Field(description='N m/rad')
     velocity: NotNegative = pydantic.Field(description='N m s/rad')
 
 
 class DriveLimits(Strict):
-    """What is let through to a drive. Position and effort also keep to the mechanism's ranges."""
+    """Limits on what a drive is sent; the mechanism's position and effort ranges apply, too."""
 
     position_margin: NotNegative = pydantic.Field(0.02, description='rad, inside the joint range')
     velocity: Positive = pydantic.Field(description='rad/s, of the joint')
@@ -163,15 +163,15 @@ class Drives(Strict):
 
     @property
     def lead(self) -> float:
-        """Time from a SYNC until what is sent after it is reached, s; see ``command_lead``."""
+        """Time from a SYNC until the setpoint sent after it is reached, s; see ``command_lead``."""
         return 2.0 / self.cycle_rate if self.command_lead is None else self.command_lead
 
     @property
     def lead_of_effort(self) -> float:
-        """Time from a SYNC to the middle of the cycle in which an effort sent after it is given, s.
+        """Time from a SYNC to the middle of the cycle that applies an effort sent after it, s.
 
-        0 where efforts are not led; see ``effort_lead``. Alone they may come from a controller,
-        whose loop a lead would change.
+        0 where efforts are not led; see ``effort_lead``. Efforts without positions may come from a
+        controller, whose loop a lead would change.
         """
         if self.effort_lead is not None:
             return self.effort_lead
@@ -179,19 +179,19 @@ class Drives(Strict):
 
 
 def changed(drives: Drives, /, **fields: Any) -> Drives:
-    """The same drives with other fields, checked again.
+    """The same drives with some fields changed, validated again.
 
     Raises
     ------
     pydantic.ValidationError
-        For fields that cannot be so.
+        For invalid fields.
     """
     found = dict(drives) | fields
     return Drives(schema=found.pop('schema_'), **found)
 
 
 def bus_load(drives: Drives) -> tuple[float, float]:
-    """Least and most share of the bit rate that the cyclic frames take, by stuffing of bits."""
+    """Least and greatest share of the bit rate that cyclic frames take, due to bit stuffing."""
     bytes_to_drive = 8 if drives.mode == 'position' else 4
 
     def bits(frame: int, byte: int) -> int:
@@ -208,7 +208,7 @@ def load_drives(path: str | pathlib.Path) -> Drives:
     Parameters
     ----------
     path : str or pathlib.Path
-        A file, or the name of a shipped one in ``config/`` (``drives.yaml``).
+        A file, or the name of one shipped in ``config/`` (``drives.yaml``).
 
     Raises
     ------
@@ -221,7 +221,7 @@ def load_drives(path: str | pathlib.Path) -> Drives:
 
 
 def find_file(path: str | pathlib.Path, beside: pathlib.Path | None = None) -> pathlib.Path:
-    """A file as given, beside another, or among the shipped ones; as given when nowhere."""
+    """Find a file as given, next to another, or among those shipped; else return it as given."""
     given = pathlib.Path(path)
     shipped = share_directory() / 'config' / given
     candidates = [given, *([beside.parent / given] if beside else []), shipped]
@@ -229,7 +229,7 @@ def find_file(path: str | pathlib.Path, beside: pathlib.Path | None = None) -> p
 
 
 def _check(path: str | pathlib.Path, drives: Drives) -> None:
-    """What no single field can know."""
+    """Check what no single field can."""
 
     def refuse(key: str, reason: str) -> None:
         raise DescriptionError(path, key, reason)

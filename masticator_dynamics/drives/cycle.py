@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What goes to and comes from all drives in one cycle, in SI units at the joints."""
+"""What is sent to and received from all drives in one cycle, in SI units at the joints."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Goal(enum.Enum):
     ENABLED = 'enabled'  # operation enabled, follows position and effort
     HALTED = 'halted'  # those enabled slow down and hold; the others stay torque-free
     RESET = 'reset'  # faults acknowledged, then torque-free
-    HOMING = 'homing'  # torque-free; the position where they are becomes home
+    HOMING = 'homing'  # torque-free; the present position becomes home
 
 
 class Action(enum.Enum):
-    """A frame for one drive beside its PDO, when it does not obey that."""
+    """An additional frame for a drive that does not obey its PDO."""
 
     CONTROL_WORD = 'the control word of the goal by SDO'
     ASK_STATUS = 'its status word asked for by SDO'
@@ -36,7 +36,7 @@ class Action(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Emergency:
-    """An EMCY message, decoded; code 0 says that an error has gone."""
+    """A decoded EMCY message; code 0 means that an error has cleared."""
 
     drive: str
     code: int
@@ -46,31 +46,31 @@ class Emergency:
 
 @dataclasses.dataclass(frozen=True)
 class Feedback:
-    """What is known of all drives at the end of a cycle; arrays are (n,), in the file's order.
+    """State of all drives at the end of a cycle; arrays are (n,), in the file's order.
 
     Attributes
     ----------
     time : float
-        s, of ``time.monotonic()``, when the drives took these samples (SYNC).
+        s, ``time.monotonic()`` when the drives took these samples (SYNC).
     status_word : int array
-        0x6041, the newest that came by PDO or SDO.
+        0x6041, the newest received by PDO or SDO.
     position, velocity, effort : float arrays
         rad, rad/s, N m at the joints. Position is NaN before a drive's first PDO; velocity is
         derived from positions, 0 before the second PDO and during homing.
     fresh : bool array
-        Whether the PDO of this cycle came.
+        Whether the PDO of this cycle arrived.
     missed : int array
         PDOs missing in a row, up to this cycle.
     lost : int array
-        PDOs missing since the start.
+        PDOs missing in total since the start.
     heartbeat_age : float array
         s since the last sign of life; infinite before the first.
     emergencies : tuple of Emergency
-        That came since the last cycle.
+        Received since the last cycle.
     bus_error : str
         Bus-off, no acknowledgement, frames that cannot be sent; empty while the bus works.
     lateness : float
-        s that this cycle began after it was due.
+        How late this cycle began, s.
     other_master : str
         What came from another master since the last cycle; empty when nothing did.
     """
@@ -100,13 +100,13 @@ class Setpoint:
     position, effort : float arrays (n,)
         rad and N m at the joints; used while the goal is ENABLED.
     velocity : float array (n,), optional
-        rad/s of the motion that the efforts are for: motors overcome their own friction and the
-        losses of their gears at this velocity. None: those are left to the position loop. Never
-        the measured velocity, with which a motor that holds a load would swing.
+        rad/s of the motion that the efforts are for: motors overcome their own friction and gear
+        losses at this velocity. None leaves those to the position loop. Never the measured
+        velocity, which would make a motor that holds a load oscillate.
     actions : tuple of (int, Action)
-        Frames for drives, by their index.
+        Frames for drives, by drive index.
     silent : bool
-        Neither SYNC nor heartbeat is sent, so that the drives' own watch acts.
+        Neither SYNC nor heartbeat is sent, so that the drives' own monitoring acts.
     """
 
     goal: Goal

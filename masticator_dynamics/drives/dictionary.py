@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Object dictionaries from EDS files, and whether they hold what is needed."""
+"""Object dictionaries from EDS files, and checks that they contain what is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masticator_dynamics.drives.configuration import Drive, find_file
 from masticator_dynamics.drives.objects import Object
 from masticator_dynamics.errors import DescriptionError
 
-# What travels in PDOs, with its type; to the drive by mode.
+# Objects in PDOs and their types; those to the drive by mode.
 FROM_DRIVE = {
     objects.STATUS_WORD: datatypes.UNSIGNED16,
     objects.POSITION: datatypes.INTEGER32,
@@ -51,17 +51,17 @@ def load_dictionary(
     Parameters
     ----------
     name : str
-        Of the drive.
+        Name of the drive.
     drive : Drive
     mode : str
         As in the drives file.
     file : str or pathlib.Path
-        The drives file, beside which the EDS may be.
+        The drives file; the EDS may be next to it.
 
     Raises
     ------
     DescriptionError
-        The EDS is missing, is none, or lacks an object that is needed.
+        The EDS is missing or invalid, or lacks an object that is needed.
     """
     key = f'drives.{name}.eds'
     path = find_file(drive.eds, pathlib.Path(file))
@@ -95,7 +95,7 @@ def _fault(
 
 
 def tells_temperature(dictionary: canopen.ObjectDictionary) -> bool:
-    """Whether 0x2002, which is the manufacturer's to use, is what it is in the generic EDS."""
+    """Whether the manufacturer-specific object 0x2002 is what it is in the generic EDS."""
     variable = dictionary.get_variable(
         objects.MOTOR_TEMPERATURE.index, objects.MOTOR_TEMPERATURE.subindex
     )

@@ -66,9 +66,9 @@ _CODES = {
 
 
 def words(code: int) -> str:
-    """What an error code says, as precisely as the standards do: ``following error (0x8611)``.
+    """Meaning of an error code, as precise as the standards: ``following error (0x8611)``.
 
-    Codes that are in no table are named by their group.
+    Codes not in the tables are named by their group.
     """
     group = _GROUPS.get(code >> 8) or _GROUPS.get(code >> 8 & 0xF0) or 'unknown error'
     return f'{_CODES.get(code, group)} (0x{code:04X})'

@@ -1,11 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A stop that takes torque away from drives that do not hear it, step by step.
+"""A stop that step by step takes torque away from drives that do not obey.
 
-A control word by PDO is what every stop begins with. A drive whose status word has not shown it
-within a stated time gets the next measure: the control word by SDO, NMT stop of its node (0x6007
-makes that a fault), and at last neither heartbeat nor SYNC, so that its own watch (0x1016, 0x1006)
-acts. A drive that acts on nothing is told as such.
+Every stop begins with a control word by PDO. A drive whose status word does not respond within a
+stated time gets the next measure: the control word by SDO, NMT stop of its node (0x6007 makes that
+a fault), and finally neither heartbeat nor SYNC, so that its own monitoring (0x1016, 0x1006) acts.
+A drive that responds to nothing is reported as such.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from masticator_dynamics.drives.cycle import Action, Feedback, Goal
 from masticator_dynamics.drives.safety import Finding
 from masticator_dynamics.drives.status_words import powered, slowing_down
 
-_STEP, _STEP_CYCLES = 0.05, 5  # s, and cycles: within these a status word shows what was asked
+_STEP, _STEP_CYCLES = 0.05, 5  # s, and cycles, within which a status word shows the response
 _ACTION = 0.01  # s between two frames for a drive
 _GIVING_TORQUE = (Goal.ENABLED, Goal.HALTED)
 _SWITCH = 'switch off the power of the drives at the hardware switch'
-# Frames of the measure NMT, the last again and again.
+# Frames of the measure NMT; the last is repeated.
 _BY_NMT = (Action.NMT_STOP, Action.NMT_PRE_OPERATIONAL, Action.ASK_STATUS)
 _TRIED = 'control word by PDO and by SDO, NMT stop, no heartbeat and no SYNC were tried'
 
 
 class Measure(enum.IntEnum):
-    """What is tried; each when the one before has not shown."""
+    """Measures, each tried when the one before had no effect."""
 
     PDO = 0
     SDO = 1
@@ -46,24 +46,24 @@ _TAKEN = {
 
 
 def step_time(drives: Drives) -> float:
-    """Time (s) that a measure has to show in the status word."""
+    """Time (s) within which a measure must show in the status word."""
     return max(_STEP, _STEP_CYCLES / drives.cycle_rate)
 
 
 def ramp_time(drives: Drives) -> float:
-    """Longest quick stop, s."""
+    """Duration of the longest quick stop, s."""
     limits = [drive.limits for drive in drives.drives.values()]
     return max(limit.velocity / limit.deceleration for limit in limits)
 
 
 def silence_time(drives: Drives) -> float:
-    """Time (s) after which a drive that watches this side's heartbeat has acted on its absence."""
+    """Time (s) by which a drive that monitors the master's heartbeat has acted on its absence."""
     return drives.heartbeat.timeout + drives.heartbeat.period + step_time(drives)
 
 
 @dataclasses.dataclass
 class _Pursued:
-    """What has been done about one drive; times in s."""
+    """Measures taken against one drive; times in s."""
 
     measure: Measure = Measure.PDO
     since: float = math.nan  # the measure was taken
@@ -74,7 +74,7 @@ class _Pursued:
 
 
 class Escalation:
-    """Watches whether drives that are to give no torque do.
+    """Monitors drives that should give no torque.
 
     Parameters
     ----------
@@ -86,15 +86,15 @@ class Escalation:
         self._step, self._silence = step_time(drives), silence_time(drives)
         self._slowest, self._timeout = ramp_time(drives) + self._step, drives.heartbeat.timeout
         self._goal: Goal | None = None
-        self._pursued: dict[int, _Pursued] = {}  # drives that are to give no torque, and do
+        self._pursued: dict[int, _Pursued] = {}  # drives that should give no torque, but do
 
     @property
     def silent(self) -> bool:
-        """Neither SYNC nor heartbeat may be sent."""
+        """Whether SYNC and heartbeat must not be sent."""
         return any(one.measure is Measure.SILENCE for one in self._pursued.values())
 
     def look(self, feedback: Feedback, goal: Goal) -> list[Finding]:
-        """Compare status words with a goal; what has to be told."""
+        """Compare status words with a goal; return what must be reported."""
         if goal is not self._goal:
             self._goal = goal
             if goal is Goal.RESET:
@@ -116,20 +116,20 @@ class Escalation:
         return found
 
     def actions(self, now: float) -> tuple[tuple[int, Action], ...]:
-        """Frames for drives that have not obeyed, by their index."""
+        """Frames for drives that have not obeyed, by drive index."""
         found = []
         for k, one in self._pursued.items():
             if one.measure is Measure.PDO or now - one.acted < _ACTION:
                 continue
             action = Action.ASK_STATUS if one.actions % 2 else Action.CONTROL_WORD
-            if one.measure is Measure.NMT:  # a node that is stopped could not be asked
+            if one.measure is Measure.NMT:  # a stopped node could not be queried
                 action = _BY_NMT[min(one.actions, len(_BY_NMT) - 1)]
             one.actions, one.acted = one.actions + 1, now
             found.append((k, action))
         return tuple(found)
 
     def _slows(self, k: int, one: _Pursued, feedback: Feedback) -> list[Finding]:
-        """A quick stop, which obeys, for as long as its ramp may last."""
+        """A drive in quick stop obeys, for as long as its ramp may last."""
         one.measure, one.since = Measure.PDO, math.nan
         if math.isnan(one.slows_since):
             one.slows_since = feedback.time
@@ -139,12 +139,12 @@ class Escalation:
         return [Finding(self._names[k], 'quick stop', text, Goal.TORQUE_FREE)]
 
     def _disobeys(self, k: int, one: _Pursued, feedback: Feedback) -> list[Finding]:
-        """Wait until the measure must have shown, then take the next."""
+        """Wait until the measure should have taken effect, then take the next."""
         if math.isnan(one.since):
             one.since, one.cycles = feedback.time, 0
         one.cycles += 1
         wait = self._silence if one.measure is Measure.SILENCE else self._step
-        # Cycles count, too: a stall of this side's is none of the drive's.
+        # Cycles count, too: a stall of the master is not the drive's fault.
         early = feedback.time - one.since < wait or one.cycles < _STEP_CYCLES
         if early or one.measure is Measure.NONE_LEFT:
             return []

@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One SYNC, one PDO from and one to each drive, cycle by cycle.
+"""One SYNC, and one PDO from and to each drive, in every cycle.
 
-The thread of the exchange is the only one that receives while it runs: PDOs are answered without a
-hand-over between threads, and everything else (heartbeats, EMCY, answers to SDO requests of other
-threads) is passed on to canopen from here.
+While the exchange thread runs, only it receives: PDOs are answered without a hand-over between
+threads, and everything else (heartbeats, EMCY, answers to SDO requests from other threads) is
+passed on to canopen from here.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.receiver import BUS_ERRORS
 from masticator_dynamics.drives.timing import Longest, Statistics, Timing
 
-_SWITCH = 0.00005  # s; how long another thread may keep Python's lock
-_NAP = 0.25  # of a period, from SYNC on: drives need longer, and to wake for each PDO costs more
-_ANSWER = 0.6  # of a period; PDOs that come later are missed (at 500 Hz they take 0.5 of it)
-_LATEST = 0.5  # of a period; a cycle that is later is left out, lest two follow closely
+_SWITCH = 0.00005  # s; how long another thread may hold Python's lock
+_NAP = 0.25  # of a period after SYNC: drives need longer, and waking for each PDO costs more
+_ANSWER = 0.6  # of a period; later PDOs count as missed (at 500 Hz they take 0.5 of it)
+_LATEST = 0.5  # of a period; a later cycle is skipped, so that two do not follow closely
 _RELEASE = 5  # cycles in which drives are told to be torque-free at the end
-_STALE = 256  # frames; more than can wait when a cycle begins
+_STALE = 256  # frames; more than can be waiting when a cycle begins
 
 
 class CyclicExchange:
     """Calls ``cycle(feedback)`` at ``cycle_rate`` in a thread of its own.
 
-    When the cycle raises, all drives are made torque-free and the exchange ends; the master's
-    heartbeat, which this thread sends, ends with it, and the drives go to fault.
+    If the cycle raises, all drives are made torque-free and the exchange ends, and with it the
+    master's heartbeat, which this thread sends: the drives go to fault.
 
     Parameters
     ----------
     network : DriveNetwork
         Connected.
     cycle : callable
-        `Feedback` to `Setpoint`; has a fraction of a period to answer.
+        Returns a `Setpoint` for a `Feedback`, within a fraction of a period.
     failed : callable, optional
-        Told what ended the exchange, in its thread.
+        Called with what ended the exchange, in its thread.
 
     Attributes
     ----------
     failure : Exception or None
         What ended the exchange.
     real_time : bool
-        Whether the thread was let into the real-time scheduler.
+        Whether the thread runs under the real-time scheduler.
     late : Longest
         s by which cycles came late.
     """
@@ -90,7 +90,7 @@ class CyclicExchange:
 
     @property
     def running(self) -> bool:
-        """Whether cycles are going on."""
+        """Whether the exchange is running."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
@@ -100,7 +100,7 @@ class CyclicExchange:
 
     @property
     def no_frames(self) -> int:
-        """Packets of strangers on a bus over UDP that were no frames, so far."""
+        """Foreign packets on a UDP bus that were not frames, so far."""
         return self._network.no_frames
 
     def start(self) -> None:
@@ -108,7 +108,7 @@ class CyclicExchange:
         sys.setswitchinterval(min(_SWITCH, sys.getswitchinterval()))
         self.failure, self._silent = None, False
         self._stopped.clear()
-        # Positions of before a pause are not known to be true any more.
+        # Positions from before a pause may no longer be true.
         self._frames = DriveFrames(self._network.drives, self._network.scaling)
         self._thread = threading.Thread(target=self._run, name='drives', daemon=True)
         self._thread.start()
@@ -130,7 +130,7 @@ class CyclicExchange:
             self._pass_on = canopen.network.MessageListener(network)
             try:
                 self._repeat(self._cycle, None)
-            except Exception as error:  # whatever it was, the drives must not go on
+            except Exception as error:  # whatever it was, the drives must stop
                 self.failure = error
                 self._failed(error)
             self._repeat(self._release, _RELEASE)
@@ -139,10 +139,10 @@ class CyclicExchange:
         return Setpoint(Goal.TORQUE_FREE, feedback.position, feedback.effort)
 
     def _repeat(self, cycle: Cycle, count: int | None) -> None:
-        """Cycles on absolute times: what one takes longer does not move the next."""
+        """Run cycles at absolute times: one that takes longer does not delay the next."""
         due = time.monotonic() + self._period
         while count != 0 if count is not None else not self._stopped.is_set():
-            self._receive_waiting()  # now, and not between the time when SYNC is due and SYNC
+            self._receive_waiting()  # now, not between when SYNC is due and when it is sent
             self._sleep_until(due)
             late = time.monotonic() - due
             self.late.add(late)
@@ -183,12 +183,12 @@ class CyclicExchange:
         age = begin - self._network.heard
         others = self._network.others.found()
         feedback = self._frames.feedback(age, emergencies, self._error, lateness, others)
-        if feedback.fresh.any():  # told at least once, and the bus works again
+        if feedback.fresh.any():  # reported at least once, and the bus works again
             self._error = ''
         return feedback
 
     def _collect(self, end: float) -> float:
-        """Receive until all drives have answered this SYNC; the time when the last one did."""
+        """Receive until all drives have answered this SYNC; return when the last one did."""
         frames = self._frames
         while frames.outstanding:
             remaining = end - time.monotonic()
@@ -198,24 +198,24 @@ class CyclicExchange:
         return time.monotonic()
 
     def _receive_waiting(self) -> None:
-        """What waits belongs to the SYNC before; it must not pass for an answer to the next."""
+        """Receive what is waiting, which must not be taken for answers to the next SYNC."""
         for _ in range(_STALE):
             if not self._receive(0.0):
                 return
 
     def _sleep_until(self, due: float) -> None:
-        """What comes meanwhile waits for the next cycle: to wake for each frame costs more."""
+        """Sleep; frames wait for the next cycle, since waking for each one costs more."""
         remaining = due - time.monotonic()
         if remaining > 0.0:
             time.sleep(remaining)
 
     def _receive(self, timeout: float) -> bool:
-        """Wait for one frame and put it where it belongs; whether one came."""
+        """Wait for one frame and pass it on; return whether one came."""
         try:
             message = self._bus.recv(timeout)
         except BUS_ERRORS as error:
             self._error = f'cannot receive: {error}'
-            time.sleep(timeout)  # it would fail again at once
+            time.sleep(timeout)  # else it would fail again at once
             return False
         if message is None:
             return False

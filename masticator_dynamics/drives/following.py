@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Commands on their way to the drives: let through, refused, or a reason to stop.
+"""Commands on their way to the drives: accepted, refused, or a reason to stop.
 
 Positions are never clamped, since one clamped crank would open the loops; efforts are.
 """
@@ -19,9 +19,9 @@ from masticator_dynamics.drives.safety import DriveGuard, Finding
 from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
 
-_SMOOTHING = 0.01  # s, of velocities that are derived: a command may come twice
-_LONGEST_AGE = 4.0  # periods that are made up for
-_LONGEST_STEP = 5.0  # periods for which efforts may change at once, after cycles were left out
+_SMOOTHING = 0.01  # s, for derived velocities: a command may come twice
+_LONGEST_AGE = 4.0  # periods that are compensated
+_LONGEST_STEP = 5.0  # periods whose effort change may come at once, after skipped cycles
 
 
 class Following:
@@ -35,23 +35,23 @@ class Following:
     Attributes
     ----------
     command : Command or None
-        The one that is followed; None until the first since the drives were enabled.
+        The one being followed; None before the first since the drives were enabled.
     offered : Command or None
-        The newest one that was refused for being far from where the drives are.
+        The newest one refused for being too far from where the drives are.
     sent, effort : float arrays (n,)
         Position, rad, and effort, N m, of the latest setpoint.
     velocity : float array (n,), optional
         rad/s of the motion that the efforts are for; None where no such efforts were commanded.
     extra : float array (n,)
-        N m, added to efforts of commands.
+        N m, added to commanded efforts.
     clamped, held_back : int arrays (n,)
         Cycles in which an effort was beyond its bound, or changed faster than its rate.
     accepted, refused : int
-        Commands.
+        Numbers of commands.
     refusal : str
         Why the latest one was refused.
     joins : bool
-        In this cycle a motion has begun, or has been interrupted or resumed.
+        Whether a motion began, was interrupted or was resumed in this cycle.
     """
 
     def __init__(self, guard: DriveGuard, drives: Drives):
@@ -85,15 +85,15 @@ class Following:
         self.offered = self._way = self._moved = self._loaded = None
 
     def rest(self) -> None:
-        """No effort: the next begins at zero."""
+        """Give no effort: the next begins at zero."""
         self.effort = np.zeros(len(self._guard.names))
 
     def go(self, way: Approach) -> None:
-        """Go a way, one row in each cycle, whatever is commanded meanwhile."""
+        """Follow a path, one row per cycle, whatever is commanded meanwhile."""
         self._way, self._steps = way, 0
 
     def on_the_way(self) -> bool:
-        """Take the next row of the way; False when there is none left."""
+        """Take the next row of the path; False when there is none left."""
         way = self._way
         if way is None or self._steps == len(way.position):
             return False
@@ -102,11 +102,11 @@ class Following:
         return True
 
     def silence(self, now: float) -> float:
-        """How long there has been no command, s; 0 before the first."""
+        """Time since the latest command, s; 0 before the first."""
         return 0.0 if self.command is None else now - self.command.time
 
     def overdue(self, now: float) -> list[Finding]:
-        """Nothing has been commanded for too long: quick stop."""
+        """A quick stop when nothing has been commanded for too long."""
         timeout, silence = self._drives.command_timeout, self.silence(now)
         if silence <= timeout:
             return []
@@ -114,7 +114,7 @@ class Following:
         return [Finding('commands', 'time-out', text, Goal.STOPPED)]
 
     def consider(self, command: Command, feedback: Feedback) -> list[Finding]:
-        """Follow a command, or refuse it; what it asks for may be a reason to stop."""
+        """Follow a command, or refuse it; it may also be a reason to stop."""
         sent, found, reason = feedback.position, [], self._out_of_date(command)
         self.joins = self._interrupted(feedback.time)
         moved: _Motion | None = None
@@ -148,9 +148,9 @@ class Following:
         return found
 
     def go_on(self, now: float) -> None:
-        """No command has come since the last cycle: the motion of the latest goes on a little.
+        """Continue the latest motion a little when no command has come since the last cycle.
 
-        To send the same again would have the drives wait for a cycle, and catch up in the next.
+        Sending the same again would make the drives wait for a cycle, and catch up in the next.
         """
         command = self.command
         if command is None:
@@ -176,7 +176,7 @@ class Following:
         return self.effort
 
     def _motion(self, command: Command) -> _Motion:
-        """Position and velocity of a command, and how the latter has changed of late."""
+        """Position and velocity of a command, and how the velocity has changed lately."""
         assert command.position is not None
         velocity, before = self._velocity(command), self.command
         acceleration = np.zeros(len(velocity))
@@ -197,7 +197,7 @@ class Following:
     def _led_effort(self, command: Command, now: float) -> FloatArray:
         """What the effort of a command will be while the drives give it; 0 where there is none.
 
-        To go beyond a bound is left to those who command.
+        Only the commands themselves may go beyond a bound.
         """
         loaded, lead = self._loaded, self._drives.lead_of_effort
         if loaded is None:
@@ -209,30 +209,30 @@ class Following:
         return np.clip(led, np.minimum(-bound, effort), np.maximum(bound, effort))
 
     def _passed(self, command: Command, now: float) -> float:
-        """Time (s) since the stamp of a command, which is led beside what the drives take.
+        """Time (s) since a command's stamp, by which it is led on top of the drives' own lead.
 
-        Without it the clocks of two nodes, which run freely, would show as jitter. Where this
-        process was kept from running after SYNC, the command has come after it by so much: that is
-        known, and to make up for a part of it alone would leap.
+        Without this, the free-running clocks of two nodes would show as jitter. If this process
+        was delayed after SYNC, the command arrived that much after it: that time is known, and
+        compensating only part of it would cause a jump.
         """
         longest, since = _LONGEST_AGE * self._guard.period, now - command.time
         guessed = max(since, 0.0) + command.age
         return min(since, 0.0) + min(max(guessed, -longest), longest)
 
     def _interrupted(self, now: float) -> bool:
-        """No motion has been followed before, or not for longer than is made up for."""
+        """Whether no command was followed yet, or the latest is older than can be compensated."""
         command = self.command
         if command is None:
             return True
         return now - command.time + command.age > _LONGEST_AGE * self._guard.period
 
     def take_back(self, reason: str) -> None:
-        """What was made of the latest command must not be sent."""
+        """Count the latest command as refused: its setpoint must not be sent."""
         self.refused += 1
         self.refusal = reason
 
     def _velocity(self, command: Command) -> FloatArray:
-        """Velocity of a command; of those before it, smoothed, where none is given."""
+        """Velocity of a command; if not given, derived from successive positions and smoothed."""
         before, none = self.command, np.zeros(len(self._guard.names))
         if command.velocity is not None:
             return command.velocity

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The last look at what goes to the drives, whatever it was made from.
+"""The last check of what is sent to the drives, whatever its origin.
 
-Each setpoint is held against the one before: position, step, change of step, closure of the loops,
-effort, effort rate, velocity. One that is beyond a limit is not sent and not clamped, since one
+Each setpoint is checked against the one before: position, step, change of step, closure of the
+loops, effort, effort rate, velocity. One beyond a limit is neither sent nor clamped, since one
 clamped crank would open the loops: all drives stop.
 """
 
@@ -22,11 +22,11 @@ from masticator_dynamics.mechanism import Mechanism
 _SHORTEST, _LONGEST = 0.5, 5.0  # periods between two setpoints that count as such
 _EFFORT = {'rad': 'N m', 'm': 'N'}
 _ROUNDING = 1.0 + 1e-9
-_JOINING = 2  # cycles in which a motion that begins has no known change of step
+_JOINING = 2  # cycles for which the change of step of a new motion is unknown
 
 
 class Gate:
-    """Lets setpoints through, or says why not.
+    """Accepts setpoints, or says why not.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Gate:
     guard : DriveGuard
         Its limits.
     mechanism : Mechanism
-        For the thread of the cycle alone.
+        Used only by the cycle thread.
     """
 
     def __init__(self, drives: Drives, guard: DriveGuard, mechanism: Mechanism):
@@ -45,31 +45,31 @@ class Gate:
         self.begin(np.zeros(len(guard.names)))
 
     def begin(self, position: FloatArray) -> None:
-        """Drives hold these positions (n,), without effort."""
+        """Begin with drives that hold these positions (n,), without effort."""
         none = np.zeros(len(position))
         self._position, self._rate, self._effort = position, none, none
         self._elapsed, self._joining = 0.0, 0
 
     def locate(self, position: FloatArray) -> None:
-        """Look for the mechanism near positions (n,): milliseconds (raises `ReachError`)."""
+        """Locate the mechanism near positions (n,); takes milliseconds (raises `ReachError`)."""
         self._closure.begin(position)
 
     def refuse(
         self, setpoint: Setpoint, elapsed: float, commanded: bool, joins: bool
     ) -> list[Finding]:
-        """Why a setpoint must not be sent; empty, and remembered, when it may.
+        """Reasons not to send a setpoint; if there are none, remember it as sent.
 
         Parameters
         ----------
         setpoint : Setpoint
-            Of goal ENABLED.
+            With goal ENABLED.
         elapsed : float
-            s since the one before.
+            Time since the previous one, s.
         commanded : bool
-            Positions come from a command, and so must close the loops.
+            Whether positions come from a command and so must close the loops.
         joins : bool
-            A motion begins or has been interrupted: its change of step is not known for two
-            cycles, and a first step may be as large as a first command is allowed to be away.
+            Whether a motion begins or was interrupted: its change of step is unknown for two
+            cycles, and its first step may be as large as that of a first command.
         """
         if joins:
             self._joining = _JOINING

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A CAN bus of multicast datagrams as python-can writes them: frames of others, nothing else."""
+"""A CAN bus of multicast datagrams in python-can's format, without one's own frames."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import can
 from can.interfaces.udp_multicast.utils import is_msgpack_installed, pack_message, unpack_message
 
-_IN_A_ROW = 100  # packets that are no frames, dropped before who waits has a say
+_IN_A_ROW = 100  # packets dropped before control returns to the caller
 _LARGEST = 4096  # bytes of a packet
 # Of Linux's asm-generic/socket.h.
 _SO_ATTACH_FILTER, _SO_TIMESTAMPNS = 26, 35
@@ -23,10 +23,10 @@ _ROOM = socket.CMSG_SPACE(_STAMP.size)
 
 
 class GroupBus(can.BusABC):
-    """Within this machine; as with CAN hardware, one's own frames do not come back.
+    """A bus within this machine; as with CAN hardware, one's own frames do not come back.
 
-    Packets are those of python-can's ``udp_multicast``. What waits is taken without asking first
-    whether anything does, which costs as much again.
+    Packets are those of python-can's ``udp_multicast``. They are read without first polling for
+    them, which would double the cost.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class GroupBus(can.BusABC):
     Attributes
     ----------
     ignored : int
-        Packets of the group that were no frames.
+        Packets of the group that were not frames.
     """
 
     def __init__(self, group: str, port: int):
@@ -48,7 +48,7 @@ class GroupBus(can.BusABC):
         super().__init__(group)
 
     def recv(self, timeout: float | None = None) -> can.Message | None:
-        """The next frame, or none within so many seconds."""
+        """The next frame; None if there is none within the timeout, s."""
         end = None if timeout is None else time.monotonic() + timeout
         useless = 0
         while useless < _IN_A_ROW:
@@ -84,7 +84,7 @@ class GroupBus(can.BusABC):
             raise can.CanOperationError('failed to send via socket') from error
 
     def fileno(self) -> int:
-        """Of what frames are received from."""
+        """File descriptor of the receiving socket."""
         return self._receiver.fileno()
 
     def shutdown(self) -> None:
@@ -98,7 +98,7 @@ _NOW = socket.MSG_DONTWAIT
 
 
 def _frame(data: bytes, ancillary: list[tuple[int, int, bytes]]) -> can.Message | None:
-    """A packet as a frame with the time when the kernel got it; None for what is no frame."""
+    """A packet as a frame with the time the kernel received it; None if it is not a frame."""
     replaced: dict[str, Any] = {'timestamp': time.time()}
     for _, _, stamp in ancillary:
         seconds, nanoseconds = _STAMP.unpack(stamp)
@@ -110,13 +110,13 @@ def _frame(data: bytes, ancillary: list[tuple[int, int, bytes]]) -> can.Message 
 
 
 def _sockets(group: str, port: int) -> tuple[socket.socket, socket.socket]:
-    """To receive with, bound to the group's address instead of to any; to send from, its own."""
+    """A receiving socket, bound to the group's address and not to any, and one to send from."""
     ((family, *_),) = {info[:1] for info in socket.getaddrinfo(group, port, type=socket.SOCK_DGRAM)}
     sender, receiver = (socket.socket(family, socket.SOCK_DGRAM) for _ in range(2))
     for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT, _SO_TIMESTAMPNS):
         receiver.setsockopt(socket.SOL_SOCKET, option, 1)
     address = socket.inet_pton(family, group)
-    # Frames do not leave the machine: no hop.
+    # Frames do not leave the machine: zero hops.
     if family == socket.AF_INET:
         sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
         request = address + socket.inet_aton('0.0.0.0')
@@ -132,9 +132,9 @@ def _sockets(group: str, port: int) -> tuple[socket.socket, socket.socket]:
 
 
 def _leave_out(sock: socket.socket, port: int) -> None:
-    """Have the kernel drop what was sent from a port, so that nobody wakes up for it.
+    """Have the kernel drop what was sent from a port, so that no thread wakes up for it.
 
-    A classic BPF program on the UDP header: load the source port, compare, drop or take whole.
+    A classic BPF program on the UDP header: load the source port, compare, drop or accept.
     """
     program = b''.join(
         struct.pack('HBBI', *instruction)

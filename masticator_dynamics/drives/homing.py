@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which drives know where they are: encoders that count begin at 0 wherever they are switched on.
+"""Which drives know their position: incremental encoders start at 0 wherever they are.
 
-Six zeros close the loops of a mechanism whose home is all zeros, so positions cannot tell.
+If home is all zeros, six zeros close the loops, so the positions themselves cannot tell.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from masticator_dynamics.drives.cycle import Feedback
 from masticator_dynamics.drives.status_words import BoolArray, homed
 from masticator_dynamics.engine.arrays import FloatArray
 
-_COUNTS, _LEAST = 2.0, 1e-3  # counts, or rad: how far from home a drive may be that has just homed
+_COUNTS, _LEAST = 2.0, 1e-3  # counts, or rad, that a drive may be off home after homing
 
 
 class Homing:
@@ -28,12 +28,12 @@ class Homing:
     home : float array (n,)
         Joint positions that homing leads to, rad or m.
     units : tuple of str
-        Of those positions.
+        Units of those positions.
 
     Attributes
     ----------
     known : bool array (n,)
-        Drives that know where they are.
+        Drives that know their position.
     """
 
     def __init__(self, drives: Drives, home: FloatArray, units: tuple[str, ...]):
@@ -46,17 +46,17 @@ class Homing:
         self._reached = self._absolute & False
 
     def forget(self, names: Iterable[str]) -> None:
-        """These drives may have been without power."""
+        """Forget the homing of drives that may have been without power."""
         for name in names:
             index = self._names.index(name)
             self.known[index] = self._absolute[index]
 
     def begin(self) -> None:
-        """All drives are being homed; none has been yet."""
+        """Note that all drives are being homed; none has been yet."""
         self.known, self._reached = self._absolute.copy(), self._absolute & False
 
     def take(self, feedback: Feedback) -> BoolArray:
-        """Which drives (n,) have said by now that they are homed, and were at home then."""
+        """Which drives (n,) have reported that they are homed, and were at home then."""
         near = np.abs(feedback.position - self._home) <= self._tolerance
         self._reached = self._reached | (homed(feedback) & near)
         self.known = self.known | self._reached
@@ -73,7 +73,7 @@ class Homing:
         )
 
     def missing(self) -> str:
-        """Which drives have to be homed; empty when none."""
+        """Which drives have to be homed; empty if none."""
         names = [self._names[k] for k in np.flatnonzero(~self.known)]
         if not names:
             return ''

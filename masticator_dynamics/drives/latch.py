@@ -9,21 +9,21 @@ from collections.abc import Iterable
 from masticator_dynamics.drives.cycle import Goal
 from masticator_dynamics.drives.safety import Finding
 
-_TOLD = 3  # consequences that are told beside the cause
+_TOLD = 3  # consequences reported along with the cause
 
 
 class Latch:
-    """Findings in the order they came, each kind once for each drive; the first is the cause."""
+    """Findings in order of arrival, each kind once per drive; the first is the cause."""
 
     def __init__(self) -> None:
         self._findings: dict[tuple[str, str], Finding] = {}
 
     def __bool__(self) -> bool:
-        """Something is latched."""
+        """Whether anything is latched."""
         return bool(self._findings)
 
     def add(self, findings: Iterable[Finding]) -> bool:
-        """Take over findings; whether there was a new one."""
+        """Add findings; return whether any was new."""
         before = len(self._findings)
         for finding in findings:
             self._findings.setdefault((finding.drive, finding.kind), finding)
@@ -46,7 +46,7 @@ class Latch:
 
     @property
     def text(self) -> str:
-        """The cause and what followed, in a line; empty when nothing is latched."""
+        """The cause and what followed, in one line; empty if nothing is latched."""
         cause, *rest = [str(finding) for finding in self._findings.values()] or ['']
         if not rest:
             return cause

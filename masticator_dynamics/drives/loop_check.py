@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An encoder that slips or sticks shows in loops that do not close, while the drives move."""
+"""Check during motion that the loops close: with an encoder that slips or sticks they do not."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class LoopCheck:
     Parameters
     ----------
     supervisor : Supervisor
-        Is told to stop all drives when the loops do not close.
+        Stops all drives when the loops do not close.
     mechanism : Mechanism
-        For this thread alone.
+        Used only by this thread.
     tolerance : float
-        m that loops may be open by.
+        Largest permitted gap of the loops, m.
     rate : float
         Hz; 0: never.
     """
@@ -44,16 +44,16 @@ class LoopCheck:
         self._watcher.start()
 
     def stop(self) -> None:
-        """End; more than once does no harm."""
+        """End; may be called more than once."""
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher = None
 
     def check(self) -> None:
-        """Check once, while drives are enabled.
+        """Check once, if drives are enabled.
 
-        Positions of different instants do not close the loops of a mechanism that moves: nothing
-        is checked in a cycle in which not all drives have told theirs.
+        Positions from different instants do not close the loops of a moving mechanism: nothing is
+        checked in a cycle in which not all drives have reported theirs.
         """
         report = self._supervisor.report()
         feedback = report.feedback

@@ -32,21 +32,21 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import AbsentError, DriveError
 
 _START = 5.0  # s for a drive to become operational
-_LISTEN, _LISTEN_PERIODS = 0.25, 3.0  # s, and heartbeats, in which another master would be heard
-_GONE = 0.5  # s without a heartbeat, after which an answer is not waited for
+_LISTEN, _LISTEN_PERIODS = 0.25, 3.0  # s, and heartbeat periods, to hear another master
+_GONE = 0.5  # s without a heartbeat, after which no answer is expected
 
-# What goes wrong is raised with the drive's name; canopen would print it once more.
+# Errors are raised with the drive's name; canopen would also print them.
 logging.getLogger('canopen').addHandler(logging.NullHandler())
 
 
 class DriveNetwork:
-    """The drives of a file. Methods may be called from any thread but that of the exchange.
+    """The drives of a file; call its methods from any thread but that of the exchange.
 
     Parameters
     ----------
     drives : Drives
     file : str or pathlib.Path
-        Where they were read; EDS files are looked for beside it.
+        The file they were read from; EDS files are looked for next to it.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ class DriveNetwork:
         Actuated joints, in the file's order.
     scaling : Scaling
     emergencies : deque of Emergency
-        Newest last; whoever reads them takes them out.
+        Newest last; the reader removes them.
     heard : array (n,)
-        s, of ``time.monotonic()``, when each drive's last heartbeat came; -inf before.
+        s, ``time.monotonic()`` of each drive's last heartbeat; -inf before the first.
     others : OtherMaster
     nmt_states : list of int
-        What it said (`objects.NmtState`); -1 before.
+        The state it reported (`objects.NmtState`); -1 before the first.
 
     Raises
     ------
@@ -86,14 +86,14 @@ class DriveNetwork:
         self._receiver: Receiver | None = None
 
     def connect(self) -> None:
-        """Open the bus and set all drives up; they end operational (NMT) and torque-free.
+        """Open the bus and set up all drives; they end up operational (NMT) and torque-free.
 
-        A drive that is in fault stays so: its status word tells.
+        A drive in fault stays in fault, as its status word shows.
 
         Raises
         ------
         AbsentError
-            The bus is not there, or drives do not answer, which are named.
+            The bus is not there, or drives do not answer; the message names them.
         DriveError
             Naming drive, node id and object. The bus is closed again.
         """
@@ -111,7 +111,7 @@ class DriveNetwork:
             raise
 
     def lost(self) -> tuple[str, ...]:
-        """Drives that are not operational, silent, or have started anew since they were set up."""
+        """Drives that are not operational, are silent, or have restarted since they were set up."""
         age = time.monotonic() - self.heard
         return tuple(
             name
@@ -123,19 +123,19 @@ class DriveNetwork:
 
     @property
     def no_frames(self) -> int:
-        """Packets of strangers on a bus over UDP that were no frames, so far."""
+        """Foreign packets on a UDP bus that were not frames, so far."""
         bus = self._network and self._network.bus
         return getattr(bus, 'ignored', 0)
 
     def gone(self) -> tuple[str, ...]:
-        """Drives that have fallen silent: to ask them would only take time."""
+        """Drives that have fallen silent: querying them would only take time."""
         return tuple(name for name in self.names if self._is_gone(name))
 
     def _is_gone(self, name: str) -> bool:
         return time.monotonic() - float(self.heard[self.names.index(name)]) > _GONE
 
     def restore(self, names: Sequence[str]) -> None:
-        """Set drives up again that are `lost`, after a loss of power or bus.
+        """Set up `lost` drives again, after a loss of power or bus.
 
         Blocks; the exchange may go on meanwhile. Raises `DriveError`.
         """
@@ -144,15 +144,15 @@ class DriveNetwork:
         self._set_up(lost)
 
     def close(self) -> None:
-        """Leave the drives that are there pre-operational and torque-free, and close the bus."""
+        """Leave the drives still present pre-operational and torque-free, and close the bus."""
         if self._network is None:
             return
         for name, channel in self._channels.items():
             if self._is_gone(name):
                 continue
-            with contextlib.suppress(DriveError, *BUS_ERRORS):  # it may have gone, or its bus
+            with contextlib.suppress(DriveError, *BUS_ERRORS):  # the drive or its bus may be gone
                 channel.command(objects.CONTROL_WORD, 0)
-                if self._may_give_torque(name):  # its watch for a heartbeat must act
+                if self._may_give_torque(name):  # its heartbeat monitoring must act
                     continue
                 channel.command(objects.CONSUMER_HEARTBEAT, 0)
                 self._manage(Nmt.PRE_OPERATIONAL, self.drives.drives[name].node_id)
@@ -170,7 +170,7 @@ class DriveNetwork:
         drive : str
             Name of the drive.
         entry : Object
-            Of its object dictionary.
+            In its object dictionary.
         value : int or float
             In the object's own unit.
         """
@@ -181,9 +181,9 @@ class DriveNetwork:
         return emergency.words(int(self.read(drive, objects.ERROR_CODE)))
 
     def temperature(self, index: int) -> float:
-        """Motor temperature of a drive, degrees Celsius; NaN where it has none to tell.
+        """Motor temperature of a drive, degrees Celsius; NaN if it reports none.
 
-        Blocks, not long; raises `DriveError`.
+        Blocks briefly; raises `DriveError`.
         """
         if not tells_temperature(self._dictionaries[index]):
             return float('nan')
@@ -196,10 +196,10 @@ class DriveNetwork:
         Parameters
         ----------
         index : int
-            Of the drive.
+            Index of the drive.
         number : int, optional
-            Of the object, counted round those that were written; the mode of operation unless
-            told. Blocks, not long; raises `DriveError`.
+            Number of the object, modulo the number of those written; by default the mode of
+            operation. Blocks briefly; raises `DriveError`.
         """
         channel = list(self._channels.values())[index]
         entries = list(channel.expected)
@@ -210,12 +210,12 @@ class DriveNetwork:
         return found
 
     def verify(self) -> None:
-        """Read everything that was written to the drives, from all of them at once; blocks.
+        """Read back everything written to the drives, from all of them in parallel; blocks.
 
         Raises
         ------
         DriveError
-            Naming the first that is not there any more; :meth:`altered` has the drives.
+            Naming the first value that has changed; :meth:`altered` has the drives.
         """
 
         def look(index: int) -> str:
@@ -230,11 +230,11 @@ class DriveNetwork:
             raise DriveError(name, f'{reason}; ~/reset sets it up')
 
     def altered(self) -> tuple[str, ...]:
-        """Drives that have been found to be set up otherwise since they were set up."""
+        """Drives whose settings were found altered since they were set up."""
         return tuple(name for name in self.names if name in self._altered)
 
     def listen(self) -> None:
-        """Hear for a while whether there is another master; blocks.
+        """Listen for another master for a while; blocks.
 
         Raises
         ------
@@ -250,8 +250,8 @@ class DriveNetwork:
     def begin_homing(self, home: FloatArray) -> None:
         """Homing mode; Goal.HOMING then makes the present joint positions ``home`` (n,), rad.
 
-        Blocks; the drives must be torque-free. Raises `DriveError`; no drive is left in homing
-        mode then that can be brought out of it.
+        Blocks; the drives must be torque-free. Raises `DriveError`, after bringing every drive it
+        can out of homing mode.
         """
         offsets = self.scaling.counts_from_position(home)
         try:
@@ -265,22 +265,22 @@ class DriveNetwork:
             raise
 
     def end_homing(self) -> None:
-        """Cyclic mode again (blocks; raises `DriveError`, after all drives have been asked)."""
+        """Return to cyclic mode (blocks; raises `DriveError`, after trying all drives)."""
         mode = bring_up.MODES[self.drives.mode]
         self._ask_all(lambda channel: bring_up.set_mode(channel, mode))
 
     def watch(self, on: bool) -> None:
-        """Let the drives watch this side's heartbeat and SYNC, or not while there are none.
+        """Make the drives monitor the master's heartbeat and SYNC, or not while there are none.
 
-        Without that they fault; only drives that are torque-free may go without. Blocks; raises
-        `DriveError`, after all drives have been asked.
+        With monitoring on they would fault then; only torque-free drives may go without it.
+        Blocks; raises `DriveError`, after trying all drives.
         """
         self._ask_all(lambda channel: bring_up.watch(channel, self.drives, on))
 
     def powered(self) -> tuple[str, ...]:
-        """Drives that give torque, or do not say that they give none (blocks).
+        """Drives that give torque, or do not report that they give none (blocks).
 
-        Drives that are `gone` are not asked.
+        Drives that are `gone` are not queried.
         """
         return tuple(name for name in self.names if self._may_give_torque(name))
 
@@ -294,7 +294,7 @@ class DriveNetwork:
 
     @contextlib.contextmanager
     def receiving_by_caller(self) -> Iterator[canopen.Network]:
-        """Pause the receiving thread; the caller hands on what it receives."""
+        """Pause the receiving thread; the caller passes on what it receives."""
         network, receiver = self._connected, self._receiver
         assert receiver is not None
         receiver.stop()
@@ -310,7 +310,7 @@ class DriveNetwork:
         return self._network
 
     def _ask_all(self, ask: Callable[[SdoChannel], None]) -> None:
-        """Ask every drive, then raise the first error."""
+        """Call a function for every drive, then raise the first error."""
         errors = []
         for channel in self._channels.values():
             try:
@@ -321,7 +321,7 @@ class DriveNetwork:
             raise errors[0]
 
     def _take(self, message: can.Message) -> None:
-        """A frame that came while there is no exchange."""
+        """Take a frame that came while no exchange runs."""
         self.others.take(message)
         MessageListener(self._connected).on_message_received(message)
 
@@ -338,7 +338,7 @@ class DriveNetwork:
             node = canopen.RemoteNode(drive.node_id, self._dictionaries[index])
             network.add_node(node)
             self._channels[name] = SdoChannel(name, node)
-            # canopen's own listener keeps all of them for ever, and raises for short ones.
+            # canopen's own listener keeps all messages forever, and raises for short ones.
             network.unsubscribe(objects.EMERGENCY_COB + drive.node_id)
             network.subscribe(objects.EMERGENCY_COB + drive.node_id, self._emergency_listener(name))
             network.subscribe(
@@ -347,7 +347,7 @@ class DriveNetwork:
 
     def _emergency_listener(self, name: str) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:
-            if len(data) < 2:  # does not say what the matter is
+            if len(data) < 2:  # too short to say what is wrong
                 return
             code, register = int.from_bytes(data[:2], 'little'), (*data, 0)[2]
             self.emergencies.append(Emergency(name, code, register, emergency.words(code)))
@@ -364,7 +364,7 @@ class DriveNetwork:
         return take
 
     def _find(self, indices: Sequence[int]) -> None:
-        """Whether these drives answer; they are sent to pre-operational."""
+        """Check that these drives answer; they are sent to pre-operational."""
         settings = list(self.drives.drives.values())
         channels = list(self._channels.values())
         absent = []

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Object dictionary entries and bits of CiA 301 and CiA 402 that this package uses.
 
-Data types are those of the EDS. Objects from 0x2000 are the manufacturer's; the ones here are those
-of the generic EDS, ``config/cia402_servo.eds``.
+Data types are those of the EDS. Objects from 0x2000 are manufacturer-specific; the ones here are
+those of the generic EDS, ``config/cia402_servo.eds``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Object:
     name: str
 
     def __str__(self) -> str:
-        """As in messages: ``0x6072 max torque``, ``0x2001:01 position gain``."""
+        """Text for messages: ``0x6072 max torque``, ``0x2001:01 position gain``."""
         place = f'0x{self.index:04X}'
         if self.subindex:
             place += f':{self.subindex:02X}'
@@ -69,7 +69,7 @@ MAX_POSITION_LIMIT = Object(0x607D, 2, 'max position limit')
 MAX_MOTOR_SPEED = Object(0x6080, 0, 'max motor speed')
 QUICK_STOP_DECELERATION = Object(0x6085, 0, 'quick stop deceleration')  # counts/s²
 HOMING_METHOD = Object(0x6098, 0, 'homing method')
-ENCODER_INCREMENTS = Object(0x608F, 1, 'encoder increments')  # in so many turns:
+ENCODER_INCREMENTS = Object(0x608F, 1, 'encoder increments')  # in this many turns:
 ENCODER_TURNS = Object(0x608F, 2, 'motor revolutions')
 VELOCITY_OFFSET = Object(0x60B1, 0, 'velocity offset')
 TORQUE_OFFSET = Object(0x60B2, 0, 'torque offset')
@@ -101,7 +101,7 @@ class Nmt(enum.IntEnum):
 
 
 class NmtState(enum.IntEnum):
-    """What a heartbeat says (CiA 301)."""
+    """NMT states reported by a heartbeat (CiA 301)."""
 
     BOOT_UP = 0x00
     STOPPED = 0x04
@@ -114,7 +114,7 @@ class Control(enum.IntFlag):
 
     SWITCH_ON = 0x0001
     ENABLE_VOLTAGE = 0x0002
-    QUICK_STOP = 0x0004  # 0 asks for the stop
+    QUICK_STOP = 0x0004  # 0 requests the stop
     ENABLE_OPERATION = 0x0008
     START_HOMING = 0x0010  # in mode HOMING
     FAULT_RESET = 0x0080  # its rising edge
@@ -122,7 +122,7 @@ class Control(enum.IntFlag):
 
 
 class Status(enum.IntFlag):
-    """Bits of the status word, 0x6041, beside the state."""
+    """Bits of the status word, 0x6041, apart from the state."""
 
     VOLTAGE_ENABLED = 0x0010
     WARNING = 0x0080

@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Python packages that a part of this one needs and that may not be installed."""
+"""Optional Python packages that parts of this one need."""
 
 from __future__ import annotations
 
-# By the module's name: what needs it, and how it is installed. Ubuntu has no package of canopen.
+# By module name: what needs it, and how to install it. Ubuntu has no package of canopen.
 _REMEDIES = {
     'canopen': (
         'servo drives need',
@@ -17,7 +17,7 @@ _REMEDIES = {
 
 
 def remedy(error: ModuleNotFoundError) -> str:
-    """A sentence on what is missing and how to get it; empty when the mistake is ours."""
+    """What is missing and how to get it; empty if the error is a bug in this package."""
     name = (error.name or '').partition('.')[0]
     if name not in _REMEDIES:
         return ''

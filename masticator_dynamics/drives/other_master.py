@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that only a master sends: another one on the bus is noticed by them."""
+"""Detection of another master on the bus by frames that only a master sends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from masticator_dynamics.drives.configuration import Drives
 
 
 class OtherMaster:
-    """Frames of a master among those that came; a bus does not give back one's own.
+    """Finds a master's frames among those received; a bus does not echo one's own.
 
     Parameters
     ----------

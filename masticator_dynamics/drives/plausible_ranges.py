@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges of a drives file that a person would call sane, each with its reason."""
+"""Sane ranges for the numbers in a drives file, each with its reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Range(NamedTuple):
-    """Of a number, and why it is no larger (or smaller)."""
+    """Range of a number, and why it is no wider."""
 
     low: float
     high: float
@@ -54,9 +54,9 @@ def out_of_range(settings: Any, keys: str) -> tuple[str, str] | None:
     Parameters
     ----------
     settings : Drives or Drive
-        Keys of what it does not have are left out.
+        Keys that it does not have are skipped.
     keys : str
-        Prefix of the key that is told.
+        Prefix of the key that is reported.
     """
     for path, (low, high, reason) in RANGES.items():
         value = settings

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long after a fault all drives react at the latest, as it follows from the drives file."""
+"""Longest reaction times of the drives to faults, derived from the drives file."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.escalation import step_time
 from masticator_dynamics.drives.status_words import LOST_AFTER
 
-# Cycles from when a fault can be known of to when status words tell of the reaction: one until the
-# next SYNC, one until drives take over the control word, one until they tell, and the part of one
-# in which answers to SYNC are waited for.
+# Cycles from when a fault can be known to when status words report the reaction: one until the next
+# SYNC, one until drives take over the control word, one until they report, and the part of one that
+# is spent waiting for answers to SYNC.
 CYCLES = 3.6
-# s that a check of loops takes, when each drive in turn is looked at for the one that is off.
+# s that a loop check takes when it tries each drive in turn to find the one that is off.
 _CHECK = 0.05
-# s that a message or a request of another process takes to come.
+# s that a message or request from another process takes to arrive.
 _MESSAGE = 0.005
 
 
 def reaction_times(drives: Drives, loop_check_rate: float = 20.0) -> dict[str, float]:
-    """Stated times, s, by fault; from its cause to the status words of all drives.
+    """Stated times, s, by fault, from its cause to the status words of all drives.
 
-    Where a drive is lost the cause is its last sign of life; where this side is lost, its last
+    When a drive is lost, the cause is its last sign of life; when the master is lost, its last
     heartbeat. A quick stop has begun by then; how long it takes depends on velocity and
     deceleration.
     """
@@ -33,13 +33,13 @@ def reaction_times(drives: Drives, loop_check_rate: float = 20.0) -> dict[str, f
         'heartbeat': drives.heartbeat.timeout + react,
         'lost': (LOST_AFTER - 1) * period + react,
         'following error': react,
-        # One check may find a PDO missing, and is left to the next.
+        # One check may find a PDO missing and leave it to the next.
         'loops': 2.0 / loop_check_rate + _CHECK + react,
         'limit': react,
         'time-out': drives.command_timeout + react,
         'emergency stop': _MESSAGE + react,
         'stop by SDO': step + react,
-        # A node that is stopped tells when it is pre-operational, before the next measure.
+        # A stopped node reports once it is pre-operational, before the next measure.
         'stop by NMT': 3.0 * step + react,
         'stop by silence': 3.0 * step + drives.heartbeat.timeout + react,
         'process': drives.heartbeat.timeout + react,

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that run as soon as they can, and memory that stays, where the machine permits it."""
+"""Real-time threads and locked memory, where the machine permits them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pathlib
 import threading
 from collections.abc import Iterator
 
-# Of the real-time scheduler (1 to 99). A thread that holds Python's lock while others wait for it
-# must not be kept from running by the rest of the machine, so the lesser ones have one, too.
+# Real-time priorities (1 to 99). The rest of the machine must not preempt a thread that holds
+# Python's lock while others wait for it, so the less urgent threads have a priority, too.
 EXCHANGE, DYNAMICS, SIMULATOR, SERVICE = 40, 35, 30, 10
 _CURRENT, _FUTURE, _WHEN_TOUCHED = 1, 2, 4  # of mlockall(2)
 
 
 def request(priority: int) -> bool:
-    """Put the calling thread under the real-time scheduler (FIFO); whether that is permitted.
+    """Put the calling thread under the real-time scheduler (FIFO); return if permitted.
 
     Threads that it starts afterwards inherit it. Permission is ``rtprio`` in
     ``/etc/security/limits.d``, or the capability CAP_SYS_NICE.
@@ -31,16 +31,16 @@ def request(priority: int) -> bool:
 
 
 def release() -> None:
-    """Put the calling thread, and what it starts afterwards, under the ordinary scheduler again."""
+    """Return the calling thread, and those it starts later, to the ordinary scheduler."""
     with contextlib.suppress(OSError, AttributeError):
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 class HeldBack:
-    """How long a thread could have run and was not let, by the kernel's own count.
+    """How long a thread was ready but not running, by the kernel's own count.
 
-    Only what is more urgent keeps a real-time thread from running, and the kernel itself, when all
-    of them together want more of a processor than it grants them (``kernel.sched_rt_runtime_us``).
+    A real-time thread is kept from running only by more urgent ones, and by the kernel when all of
+    them together want more processor time than it grants (``kernel.sched_rt_runtime_us``).
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class HeldBack:
         self._before, self._file = _waited(file), file
 
     def take(self) -> float:
-        """Time since the last call, s; 0 where nobody counts."""
+        """Time held back since the last call, s; 0 if the kernel does not count it."""
         if self._file is None:
             return 0.0
         before, self._before = self._before, _waited(self._file)
@@ -61,7 +61,7 @@ class HeldBack:
 
 
 def _waited(file: pathlib.Path) -> int:
-    """Time that a thread has waited for a processor in its life, ns."""
+    """Total time that a thread has waited for a processor, ns."""
     try:
         return int(file.read_text(encoding='ascii').split()[1])
     except (OSError, ValueError, IndexError):  # not Linux, or the thread has ended
@@ -69,11 +69,11 @@ def _waited(file: pathlib.Path) -> int:
 
 
 def lock_memory() -> bool:
-    """Keep what this process touches in memory, from now on; whether that is permitted.
+    """Lock all memory this process touches from now on; return whether that is permitted.
 
-    A page that has to be read again, program code included, takes longer than a cycle. Permission
-    is ``memlock`` unlimited in ``/etc/security/limits.d``, or root: under a limit, what is locked
-    would count against it and later allocations would fail.
+    Reading a page back in, program code included, takes longer than a cycle. Permission is
+    ``memlock`` unlimited in ``/etc/security/limits.d``, or root: under a limit, locked memory would
+    count against it and later allocations would fail.
     """
     try:
         import resource
@@ -89,7 +89,7 @@ def lock_memory() -> bool:
 
 @contextlib.contextmanager
 def requested(priority: int) -> Iterator[bool]:
-    """The same for a while: what the calling thread starts later must not inherit it."""
+    """As `request`, but for a while: threads started later must not inherit it."""
     try:
         before = os.sched_getscheduler(0), os.sched_getparam(0)
     except (OSError, AttributeError):  # not Linux

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A thread that hands frames on while no cyclic exchange does."""
+"""A thread that passes frames on while no cyclic exchange does."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import can
 
 from masticator_dynamics.drives import real_time
 
-# What python-can raises when a bus breaks; some interfaces say ValueError of a closed socket.
+# What python-can raises when a bus breaks; some interfaces raise ValueError for a closed socket.
 BUS_ERRORS = (can.CanError, OSError, ValueError)
-_LOOK = 0.05  # s; how soon the thread sees that it is to end
+_LOOK = 0.05  # s; how soon the thread notices that it is to end
 
 
 class Receiver:
@@ -39,7 +39,7 @@ class Receiver:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; what comes from now on stays with the bus."""
+        """End; frames that come from now on stay on the bus."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
@@ -50,7 +50,7 @@ class Receiver:
         while not self._stopped.is_set():
             try:
                 message = self._bus.recv(_LOOK)
-            except BUS_ERRORS:  # who waits for an answer will say that none came
+            except BUS_ERRORS:  # whoever waits for an answer will report that none came
                 time.sleep(_LOOK)
                 continue
             if message is not None:

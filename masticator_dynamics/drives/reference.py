@@ -18,18 +18,18 @@ from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.forward_kinematics import ActuatedFit, gap
 from masticator_dynamics.mechanism import Mechanism
 
-# One drive is named when without any other the gap is this many times wider than without it.
+# One drive is named when leaving out any other leaves a gap this many times wider.
 _DISTINCT = 3.0
-# A drive that is off from its command by its error, up to this part, is the one that is off.
+# The drive that is off is the one whose following error equals its error, within this fraction.
 _SAME = 0.5
-# Poses that a fit may solve: from home to anywhere in the range it takes half as many. What is far
-# open finds none, and must not keep the thread.
+# Poses that a fit may solve: from home to anywhere in the range it takes half as many. Loops that
+# are far open have no solution, and must not block the thread.
 _POSES = 32
 
 
 @dataclasses.dataclass(frozen=True)
 class Suspect:
-    """A drive that would explain the gap: how far off it is (rad or m), what gap the others leave.
+    """A drive that would explain the gap: how far off it is (rad or m), and the gap without it.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Suspect:
     error : float
         Its measured position minus that of the closed mechanism that fits the others.
     residual : float
-        m, largest gap of the loops when all others are as measured.
+        m, largest gap of the loops with all other drives as measured.
     """
 
     drive: str
@@ -52,14 +52,14 @@ class Reference:
     Attributes
     ----------
     closed : bool
-        The loops close within the tolerance.
+        Whether the loops close within the tolerance.
     checkable : bool
-        False where drives are as many as degrees of freedom: any angles close the loops then.
+        False if there are only as many drives as degrees of freedom: any angles close the loops.
     residual : float
-        m, largest gap of the loops; infinite when no closed configuration is near.
+        m, largest gap of the loops; infinite if no closed configuration is near.
     suspects : tuple of Suspect
-        When open: the drive that is off, or several when angles cannot tell which of them it is;
-        empty when no single drive explains the gap.
+        When open: the drive that is off, or several if the angles cannot tell which of them it is;
+        empty if no single drive explains the gap.
     text : str
         A sentence.
     """
@@ -79,7 +79,7 @@ def check_reference(
 ) -> Reference:
     """Compare measured positions with the mechanism.
 
-    Takes milliseconds, when the loops are open up to 50 of them; for the mechanism's own thread.
+    Takes milliseconds, up to 50 if the loops are open; for the mechanism's own thread.
 
     Parameters
     ----------
@@ -87,10 +87,10 @@ def check_reference(
     position : float array (n_u,)
         Measured, rad or m.
     tolerance : float
-        m that loops may be open by.
+        Largest permitted gap of the loops, m.
     following_error : float array (n_u,), optional
-        Commanded minus measured positions of drives that move. An encoder that sticks leaves its
-        command, too, which tells it from others that explain the gap as well.
+        Commanded minus measured positions of moving drives. A stuck encoder also departs from its
+        command, which tells it from other drives that explain the gap as well.
     """
     count, freedoms = len(mechanism.actuated), len(mechanism.independent)
     checkable = count > freedoms
@@ -127,7 +127,7 @@ def _residual(mechanism: Mechanism, position: FloatArray) -> float:
 
 
 def _suspects(mechanism: Mechanism, position: FloatArray, tolerance: float) -> tuple[Suspect, ...]:
-    """Those without which the others agree within the tolerance, the likeliest first."""
+    """Drives without which the others agree within the tolerance, the likeliest first."""
     found = []
     for index in range(len(position)):
         used = np.arange(len(position)) != index
@@ -138,7 +138,7 @@ def _suspects(mechanism: Mechanism, position: FloatArray, tolerance: float) -> t
 
 
 def _likeliest(suspects: tuple[Suspect, ...]) -> tuple[Suspect, ...]:
-    """The first when it stands out, else all."""
+    """The first if it stands out, else all."""
     clear = len(suspects) > 1 and (
         suspects[1].residual > _DISTINCT * max(suspects[0].residual, 1e-9)
     )
@@ -148,7 +148,7 @@ def _likeliest(suspects: tuple[Suspect, ...]) -> tuple[Suspect, ...]:
 def _off_their_commands(
     mechanism: Mechanism, suspects: tuple[Suspect, ...], following_error: FloatArray
 ) -> tuple[Suspect, ...]:
-    """Those that are off from their commands by what they are said to be off."""
+    """Suspects whose following error matches their suspected error."""
     errors = dict(zip(mechanism.actuated, following_error, strict=True))
     return tuple(s for s in suspects if abs(errors[s.drive] + s.error) <= _SAME * abs(s.error))
 
@@ -156,7 +156,7 @@ def _off_their_commands(
 def _left_out(
     mechanism: Mechanism, position: FloatArray, used: npt.NDArray[np.bool_], index: int
 ) -> Suspect | None:
-    """Fit of all but one; None when there is none."""
+    """Fit of all drives but one; None if there is no fit."""
     try:
         motion = ActuatedFit(mechanism, used).closest(position, _POSES)
         others = np.where(used, position, motion.position)

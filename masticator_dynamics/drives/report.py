@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the supervisor of the drives has to tell."""
+"""What the supervisor of the drives reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray
 
 
 class Phase(enum.Enum):
-    """Where the drives are together; values are words for people."""
+    """State of all drives together; values are words for people."""
 
     OFF = 'torque-free'
     ENABLING = 'being enabled'
@@ -39,25 +39,26 @@ class Report:
     phase : Phase
     goal : Goal
     causes : tuple of Finding
-        Latched, the first is the cause of all.
+        Latched; the first is the cause of the others.
     text : str
-        The causes in a line.
+        The causes in one line.
     feedback : Feedback or None
-        Newest; None before the first cycle.
+        The newest; None before the first cycle.
     following_error : float array
         rad, sent minus measured; zero while no positions are followed.
     emergencies : tuple of str
-        Latest EMCY of each drive in words, empty without one.
+        Latest EMCY of each drive in words; empty without one.
     temperature : float array
         Of the motors, degrees Celsius; NaN where not known.
     clamped, held_back : int arrays
         Cycles in which an effort was beyond its bound, or changed faster than its rate.
     accepted, refused, not_finite, ignored : int
-        Commands followed; refused for what they ask; not numbers; come while not enabled.
+        Numbers of commands: followed; refused for their content; NaN or infinite; received while
+        not enabled.
     refusal : str
         Why the latest one was refused.
     silence : float
-        s since the latest that was followed; 0 before.
+        s since the latest command followed; 0 before.
     """
 
     phase: Phase

@@ -20,19 +20,19 @@ def with_rotors(
     Parameters
     ----------
     description : MechanismDescription, str or path
-        As it is without motors, or its name or path.
+        The mechanism without motors, or its name or path.
     drives : Drives
 
     Returns
     -------
     MechanismDescription
-        The same with the rotors' inertia, as the joints feel it through their gears, added to that
-        of the actuators which have a drive.
+        The same with the rotors' inertia, reflected through the gears to the joints, added to that
+        of the actuators that have a drive.
 
     Raises
     ------
     DescriptionError
-        For an actuator with a transmission, whose rotor the description itself must tell.
+        For an actuator with a transmission, whose rotor the description itself must state.
     """
     if not isinstance(description, MechanismDescription):
         description = load_description(description)

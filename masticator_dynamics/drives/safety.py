@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stops the drives: feedback and commands of one cycle against limits.
 
-Decided here and not in a planner. A fault makes all drives torque-free at once, since a parallel
-mechanism must not be pulled by all but one; a command or a motion beyond limits stops all quickly.
+This is decided here and not in a planner. A fault makes all drives torque-free at once, since a
+parallel mechanism must not be driven by all but one; a command or motion beyond limits makes all
+drives do a quick stop.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.mechanism import Mechanism
 
-# Of the following error, that the first command may be away: the drives take it in one step.
+# Share of the following error by which the first command may be off: it is taken in one step.
 FIRST_STEP = 0.1
 _BUS = 'bus'
 
@@ -39,11 +40,11 @@ class Finding:
     Attributes
     ----------
     drive : str
-        The drive it was found at; ``bus``, ``commands`` or ``loops`` where it is no single one.
+        The drive concerned; ``bus``, ``commands`` or ``loops`` if it is not a single one.
     kind : str
         What it is, in a word or two; a kind is reported once for each drive.
     text : str
-        Cause with the amount.
+        The cause, with figures.
     goal : Goal
         The reaction: TORQUE_FREE or STOPPED.
     """
@@ -70,7 +71,7 @@ class DriveGuard:
     Raises
     ------
     DescriptionError
-        For a range that the margins leave empty, or drives that are not the mechanism's joints.
+        If the margins leave a range empty, or the drives are not the mechanism's joints.
     """
 
     def __init__(self, drives: Drives, mechanism: Mechanism):
@@ -101,7 +102,7 @@ class DriveGuard:
     def _column(drives: Drives, name: str) -> FloatArray:
         return np.array([float(getattr(drive.limits, name)) for drive in drives.drives.values()])
 
-    # Drives and bus, in whatever state
+    # Drives and bus, in any state
 
     def faults(self, feedback: Feedback, grace: bool, acknowledging: bool) -> list[Finding]:
         """Lost, silent and faulty drives, emergency messages, a broken bus: all torque-free.
@@ -112,9 +113,9 @@ class DriveGuard:
         ----------
         feedback : Feedback
         grace : bool
-            The exchange has only begun: drives that have sent no heartbeat yet may still do.
+            Whether the exchange has only begun: drives may still send their first heartbeat.
         acknowledging : bool
-            Faults are being reset: a fault bit is none of news.
+            Whether faults are being reset: a fault bit is no news then.
         """
         silent = feedback.heartbeat_age > self._timeout
         missing = feedback.missed >= LOST_AFTER
@@ -136,7 +137,7 @@ class DriveGuard:
     def _tell_faults(
         self, feedback: Feedback, silent: BoolArray, missing: BoolArray, faulty: BoolArray
     ) -> Iterator[tuple[str, str, str]]:
-        """Causes before their consequences."""
+        """Yield causes before their consequences."""
         if feedback.bus_error:
             yield _BUS, 'bus', feedback.bus_error
         for emergency in feedback.emergencies:
@@ -156,7 +157,7 @@ class DriveGuard:
             yield self.names[k], 'lost', f'{feedback.missed[k]} PDOs missing in a row'
 
     def overheated(self, temperature: FloatArray) -> list[Finding]:
-        """Motors (n,), degrees Celsius, NaN where not known, that are too hot: quick stop."""
+        """Motors that are too hot (n,), degrees Celsius, NaN: not known; quick stop."""
         return [
             Finding(
                 self.names[k], 'temperature', f'{temperature[k]:.3g} degrees Celsius are above '
@@ -175,7 +176,7 @@ class DriveGuard:
         dropped = ~in_operation(feedback)
         ignoring = ~(dropped | follows(feedback))
         fast = np.abs(feedback.velocity) > self.velocity
-        # What is not a number is not within.
+        # NaN is not within the range.
         outside = ~(
             (feedback.position >= self.range_lower) & (feedback.position <= self.range_upper)
         )
@@ -203,7 +204,7 @@ class DriveGuard:
         return [*found, *self.out_of_range(feedback)]
 
     def out_of_range(self, feedback: Feedback) -> list[Finding]:
-        """Joints that are measured outside their ranges: quick stop."""
+        """Joints measured outside their ranges: quick stop."""
         position, lower, upper = feedback.position, self.range_lower, self.range_upper
         return [
             self._outside(k, 'measured position', position[k], lower[k], upper[k])
@@ -225,13 +226,13 @@ class DriveGuard:
         Parameters
         ----------
         sent : float array (n,)
-            Positions as they would go to the drives.
+            Positions as they would be sent to the drives.
         position : float array (n,)
-            As commanded, before they are led.
+            As commanded, without lead.
         velocity : float array (n,), optional
             As commanded.
         before : float array (n,)
-            Positions of the command before.
+            Positions of the previous command.
         elapsed : float
             s between the two commands.
         """
@@ -245,7 +246,7 @@ class DriveGuard:
         if not (outside | fast | leaping).any():
             return []
         asked = (position < self.lower) | (position > self.upper)
-        told = np.where(asked, position, sent)  # as it was commanded, where that is outside itself
+        told = np.where(asked, position, sent)  # as commanded, if that itself is outside
         found = [
             self._outside(k, 'commanded position', told[k], self.lower[k], self.upper[k])
             for k in _where(outside | asked)
@@ -264,7 +265,7 @@ class DriveGuard:
         return found
 
     def far(self, sent: FloatArray, measured: FloatArray) -> str:
-        """Why a first command is too far from where the drives are; empty when it is not."""
+        """Why a first command is too far from where the drives are; empty if it is not."""
         away = np.abs(sent - measured)
         largest = FIRST_STEP * self.following_error
         worst = int(np.argmax(away - largest))
@@ -277,9 +278,9 @@ class DriveGuard:
         )
 
     def leaves_range(self, way: FloatArray) -> str:
-        """Where positions (N, n) in the order of time leave their ranges; empty when nowhere.
+        """Where positions (N, n) in order of time leave their ranges; empty if nowhere.
 
-        A way may begin inside a margin, where the drives are, but not lead farther into it.
+        A path may begin inside a margin, where the drives are, but not lead farther into it.
         """
         lower, upper = np.minimum(self.lower, way[0]), np.maximum(self.upper, way[0])
         outside = (way < lower) | (way > upper)
@@ -291,7 +292,7 @@ class DriveGuard:
     def limit_effort(
         self, wanted: FloatArray, before: FloatArray, elapsed: float
     ) -> tuple[FloatArray, BoolArray, BoolArray]:
-        """Efforts within their bounds and rates; which were clamped, which held back.
+        """Efforts within their bounds and rates; which were clamped, and which held back.
 
         Parameters
         ----------
@@ -322,7 +323,7 @@ def in_order(drives: Drives, mechanism: Mechanism) -> Drives:
     Raises
     ------
     DescriptionError
-        When they are not the drives of its actuated joints.
+        If they are not the drives of its actuated joints.
     """
     if set(drives.drives) != set(mechanism.actuated):
         raise _other_joints(tuple(drives.drives), mechanism)

@@ -10,14 +10,14 @@ from masticator_dynamics.drives.configuration import Motor
 from masticator_dynamics.engine.arrays import FloatArray
 
 _TAU = 2.0 * np.pi
-# rad/s at the joint; the gear's loss changes its side over this much, not with a jump at rest.
+# rad/s at the joint, over which the gear's loss changes sides, instead of jumping at rest.
 _TURNING = 0.05
 
 
 class Scaling:
     """Conversion for all drives at once; the order is that of the motors given.
 
-    A gear with efficiency e passes on e times the power that goes in, from motor to joint when it
+    A gear with efficiency e passes on e times its input power, from motor to joint when the motor
     drives and from joint to motor when it is driven; at rest it loses nothing. Over
     |velocity| < 0.05 rad/s the exponent of e goes linearly from one to the other.
 
@@ -53,7 +53,7 @@ class Scaling:
         return np.rint((position - self._zero) * self._counts_per_radian)
 
     def effort_from_per_mille(self, per_mille: FloatArray, velocity: FloatArray) -> FloatArray:
-        """Efforts at the joints, N m, from motor torques (0x6077), joint velocities in rad/s."""
+        """Efforts at the joints, N m, from motor torques (0x6077); joint velocities in rad/s."""
         effort = per_mille * self._effort_per_mille
         return effort * self._passed_on(effort, velocity)
 
@@ -62,10 +62,10 @@ class Scaling:
         return effort / (self._effort_per_mille * self._passed_on(effort, velocity))
 
     def per_mille_of_friction(self, velocity: FloatArray) -> FloatArray:
-        """Motor torques that motor and gear themselves take at joint velocities, rad/s.
+        """Motor torques that friction of motor and gear takes at joint velocities, rad/s.
 
-        Of a commanded motion: with measured velocities friction would be driven, not overcome.
-        Coulomb friction grows over |velocity| < 0.05 rad/s.
+        Use commanded velocities: with measured ones, friction would be driven, not overcome.
+        Coulomb friction ramps up over |velocity| < 0.05 rad/s.
         """
         moving = np.clip(velocity / _TURNING, -1.0, 1.0)
         return self._coulomb * moving + self._viscous * velocity

@@ -13,9 +13,9 @@ from masticator_dynamics.drives.objects import Object
 from masticator_dynamics.errors import DriveError
 
 _ANSWER = 0.5  # s; a drive takes some milliseconds, a simulated one on a busy machine longer
-_SOON = 0.3  # s, for those who must look again within a second
+_SOON = 0.3  # s, for callers that must check again within a second
 _ATTEMPTS = 2  # a frame may be lost on udp_multicast
-_SEGMENTS = 10  # of 7 bytes; all that is read are numbers
+_SEGMENTS = 10  # of 7 bytes; only numbers are read
 
 
 class SdoChannel:
@@ -24,7 +24,7 @@ class SdoChannel:
     Parameters
     ----------
     name : str
-        Of the drive.
+        Name of the drive.
     node : canopen.RemoteNode
 
     Attributes
@@ -32,7 +32,7 @@ class SdoChannel:
     title : str
         For messages: ``crank_1 (node 1)``.
     expected : dict of bytes, by Object
-        What was written, and must be there until it is written anew.
+        What was written, and must stay until it is written again.
     """
 
     def __init__(self, name: str, node: canopen.RemoteNode):
@@ -46,7 +46,7 @@ class SdoChannel:
         return self._variable(entry) is not None
 
     def read(self, entry: Object, *, patient: bool = True) -> int | float:
-        """Value of an object; without patience one answer is waited for, not long.
+        """Value of an object; if not ``patient``, with one short attempt.
 
         Raises
         ------
@@ -56,11 +56,11 @@ class SdoChannel:
         return self._decode(entry, self._transfer('read', entry, None, patient=patient))
 
     def expect(self, entry: Object, value: int | float) -> None:
-        """An object has this value from now on."""
+        """Expect an object to have this value from now on."""
         self.expected[entry] = self._encode(entry, value)
 
     def difference(self, entry: Object) -> str:
-        """How an object differs from what is expected; empty when it does not.
+        """How an object differs from what is expected; empty if it does not.
 
         Raises
         ------
@@ -75,12 +75,12 @@ class SdoChannel:
         return f'{entry} is {found}, it was set to {wanted}'
 
     def write(self, entry: Object, value: int | float, *, keep: bool = True) -> None:
-        """Set an object, and read it back; unless told, it is expected to keep the value.
+        """Set an object and read it back; by default it is expected to keep the value.
 
         Parameters
         ----------
         entry : Object
-            Of the drive's object dictionary.
+            In the drive's object dictionary.
         value : int or float
             In the object's own unit.
         keep : bool
@@ -141,9 +141,9 @@ class SdoChannel:
     def _transfer(
         self, action: str, entry: Object, data: bytes | None, *, patient: bool = True
     ) -> bytes:
-        """Download data, or upload without any."""
+        """Download data, or upload if there is none."""
         reason = ''
-        for _ in range(_ATTEMPTS):  # an answer may be a late one, or to somebody else's request
+        for _ in range(_ATTEMPTS):  # an answer may be late, or to another client's request
             try:
                 with self._lock:
                     return self._ask(entry, data, patient)
@@ -155,7 +155,7 @@ class SdoChannel:
                     reason = 'no answer'
                     break
                 reason = str(error)
-            except Exception as error:  # canopen takes apart whatever bytes came: empty, too short
+            except Exception as error:  # canopen parses whatever bytes came: empty, too short
                 reason = f'{error or type(error).__name__}'
         raise DriveError(self.title, f'cannot {action} {entry}: {reason}')
 
@@ -169,7 +169,7 @@ class SdoChannel:
         return data
 
     def _upload(self, entry: Object) -> bytes:
-        """As canopen's own, which reads for as long as somebody sends segments."""
+        """Upload as canopen does, which however would read segments without end."""
         client = self._node.sdo
         with client.open(entry.index, entry.subindex, buffering=0) as stream:
             data, variable = b'', self._needed(entry)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A robot's drives file with another rate, or on a bus where only simulated drives can answer."""
+"""A robot's drives file at another rate, or on a bus where only simulated drives answer."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ GROUP = '239.74.163.2'  # python-can's own multicast group; frames do not leave 
 
 
 def on_simulated_bus(path: str | pathlib.Path, port: int, rate: float | None = None) -> str:
-    """Text of a drives file whose bus joins processes of this machine and no robot.
+    """Text of a drives file whose bus connects processes of this machine but no robot.
 
     A file that names such a bus already (``udp_multicast``, or a virtual CAN device ``vcan...``)
-    keeps it; a real device or the bus within one process is replaced. Encoders become absolute
-    ones: a simulated robot needs no homing.
+    keeps it; a real device or the bus within one process is replaced. Encoders become absolute:
+    a simulated robot needs no homing.
 
     Parameters
     ----------
     path : str or pathlib.Path
         As for `load_drives`.
     port : int
-        UDP port of the bus, one for each robot.
+        UDP port of the bus, a different one for each robot.
     rate : float, optional
         Hz, in place of ``cycle_rate``.
 
@@ -42,7 +42,7 @@ def on_simulated_bus(path: str | pathlib.Path, port: int, rate: float | None = N
     if bus.interface != 'udp_multicast' and not virtual_device:
         content['bus'] = {'interface': 'udp_multicast', 'channel': GROUP, 'port': port}
     for drive in content['drives'].values():
-        drive['motor']['absolute'] = True  # simulated encoders know where they are
+        drive['motor']['absolute'] = True  # simulated encoders know their position
     return yaml.safe_dump(content, sort_keys=False)
 
 
@@ -53,7 +53,7 @@ def at_rate(path: str | pathlib.Path, rate: float) -> str:
 
 
 def _content(path: str | pathlib.Path, rate: float | None) -> dict[str, Any]:
-    """What is in a drives file, for another folder, and at another rate."""
+    """Content of a drives file, usable from another folder, at another rate."""
     file = find_file(path)
     content: dict[str, Any] = yaml.safe_load(file.read_text(encoding='utf-8'))
     if rate is not None:

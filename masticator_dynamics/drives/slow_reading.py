@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is read from the drives by SDO beside the cycle: temperatures, and what was written."""
+"""Objects read by SDO alongside the cycle: temperatures, and what was written."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from masticator_dynamics.errors import DriveError
 
 _PAUSE = 0.03  # s between two objects: 1 % of 1 Mbit/s
 _KINDS = ('object', 'mode', 'object', 'temperature')
-_SILENT = 3  # reads in a row that a drive may leave without an answer
+_SILENT = 3  # reads in a row that a drive may leave unanswered
 
 
 class SlowReading:
-    """Reads one object of one drive at a time; what differs from what was written stops all.
+    """Reads one object of one drive at a time; one that has changed stops all drives.
 
-    Of four reads one is of a mode of operation and one of a temperature, for each drive in turn.
+    One in four reads is the mode of operation and one a temperature, for each drive in turn.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class SlowReading:
             self._supervisor.set_temperature(self._temperature.copy())
 
     def _compare(self, k: int, number: int | None) -> None:
-        """The mode of a drive, or one of the objects that were written."""
+        """Check the mode of a drive, or one of the objects that were written."""
         difference = self._network.difference(k, number)
         if difference and self._supervisor.enabled:
             name = self._network.names[k]
@@ -77,7 +77,7 @@ class SlowReading:
             )
 
     def _silent(self, k: int, error: DriveError) -> None:
-        """A lost frame is none of news; a drive that cannot be read for long is not trusted."""
+        """Ignore a lost frame; do not trust a drive that cannot be read for long."""
         self._unanswered[k] += 1
         if self._unanswered[k] == _SILENT and self._supervisor.enabled:
             name = self._network.names[k]

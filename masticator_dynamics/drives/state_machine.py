@@ -25,11 +25,11 @@ class State(enum.Enum):
 
     @property
     def words(self) -> str:
-        """For messages: ``switch on disabled``."""
+        """Name for messages: ``switch on disabled``."""
         return self.name.lower().replace('_', ' ')
 
 
-# From and to which state each transition leads, by the number it has in the standard's figure.
+# States that each transition leads from and to, by its number in the standard's figure.
 TRANSITIONS = {
     1: (State.NOT_READY_TO_SWITCH_ON, State.SWITCH_ON_DISABLED),
     2: (State.SWITCH_ON_DISABLED, State.READY_TO_SWITCH_ON),
@@ -58,7 +58,7 @@ _STATES = tuple(
     next((state for state in State if low & state.value[0] == state.value[1]), State.UNKNOWN)
     for low in range(0x80)
 )
-# A quick stop that is under way is left to end by itself (option code 2), not cut short.
+# A quick stop under way is left to finish by itself (option code 2), not cut short.
 _TO_ENABLED = {
     State.SWITCH_ON_DISABLED: _SHUTDOWN,
     State.READY_TO_SWITCH_ON: _SWITCH_ON,
@@ -69,7 +69,7 @@ _TO_ENABLED = {
 
 
 def state_of(status_word: int) -> State:
-    """State that a status word, 0x6041, tells."""
+    """State in a status word, 0x6041."""
     return _STATES[status_word & 0x7F]
 
 
@@ -79,12 +79,12 @@ def control_word(state: State, goal: Goal, pulse: bool = False) -> int:
     Parameters
     ----------
     state : State
-        As the newest status word tells.
+        From the newest status word.
     goal : Goal
         Faults are acknowledged only for ``Goal.RESET``.
     pulse : bool
-        The fault reset bit while resetting: a fault is acknowledged by a rising edge, so this has
-        to alternate, slowly enough for the drive to see it.
+        The fault reset bit while resetting: a rising edge acknowledges a fault, so this must
+        alternate, slowly enough for the drive to see it.
     """
     if goal is Goal.STOPPED:
         return _QUICK_STOP

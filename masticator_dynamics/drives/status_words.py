@@ -49,17 +49,17 @@ def in_operation(feedback: Feedback) -> BoolArray:
 
 
 def follows(feedback: Feedback) -> BoolArray:
-    """Which drives (n,) say that they follow their cyclic target."""
+    """Which drives (n,) report that they follow their cyclic target."""
     return (feedback.status_word & _FOLLOWS) != 0
 
 
 def homed(feedback: Feedback) -> BoolArray:
-    """Which drives (n,) say that homing is attained."""
+    """Which drives (n,) report that homing is attained."""
     return (feedback.status_word & _HOMED) != 0
 
 
 def all_heard(feedback: Feedback) -> bool:
-    """Whether there is a position of every drive that is no older than a few cycles."""
+    """Whether the position of every drive is at most a few cycles old."""
     known = np.isfinite(feedback.position) & (feedback.missed < LOST_AFTER)
     return bool(known.all())
 

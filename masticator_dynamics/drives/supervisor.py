@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What all drives are to do, cycle by cycle: requests met, commands let through, faults latched.
+"""What all drives do in each cycle: requests met, commands accepted, faults latched.
 
-Time comes with the feedback, so the same feedback and commands give the same setpoints.
+Time is that of the feedback, so the same feedback and commands give the same setpoints.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
 
-# s of feedback; drives that have not got there by then are named.
+# s of feedback time; drives that are not there by then are named.
 _ENABLING, _RESETTING, _HOMING = 3.0, 2.0, 3.0
-_AT_REST = 0.2  # rad/s, more than one count of an encoder makes in a cycle
-_SETTLED = 5  # cycles until status words tell of what was just asked for
+_AT_REST = 0.2  # rad/s, more than one encoder count per cycle
+_SETTLED = 5  # cycles until status words reflect the latest request
 
 _GOALS = {
     Phase.OFF: Goal.TORQUE_FREE,
@@ -64,7 +64,7 @@ _UNHEARD = 'drives have not been heard of yet'
 
 
 class Outcome(NamedTuple):
-    """Of a request: whether it was taken up or met, and a sentence."""
+    """Outcome of a request: whether it was accepted or met, and a sentence."""
 
     success: bool
     message: str
@@ -80,23 +80,23 @@ class Supervisor:
     drives : Drives
         In the mechanism's actuated order.
     mechanism : Mechanism
-        For the thread that makes requests; the cycle does not touch it.
+        Used by the thread that makes requests; the cycle does not touch it.
     cycles_mechanism : Mechanism, optional
-        For the cycle; one of its own unless told.
+        Used by the cycle; one of its own by default.
 
     Attributes
     ----------
     guard : DriveGuard
     joints : tuple of str
     watches : Watches
-        Of threads that look after the drives.
+        Of threads that monitor the drives.
     way_lasts : float
-        s, of the latest approach.
+        Duration of the latest approach, s.
 
     Raises
     ------
     DescriptionError
-        When the two do not fit.
+        If the two do not match.
     """
 
     def __init__(
@@ -118,11 +118,11 @@ class Supervisor:
         self._temperature = np.full(len(self.joints), np.nan)
         self._emergencies = [''] * len(self.joints)
         self._not_finite = self._ignored = 0
-        self._ended = ''  # why there are no cycles any more
-        self.way_lasts = 0.0  # s, of the latest approach
+        self._ended = ''  # why the cycles have ended
+        self.way_lasts = 0.0  # s, duration of the latest approach
 
     def restart(self) -> None:
-        """Cycles begin anew: what was measured before counts no more, what is latched does."""
+        """Begin cycles anew: earlier measurements no longer count, latched findings do."""
         with self._lock:
             self._feedback = self._mail = None
             self._ended = ''
@@ -132,7 +132,7 @@ class Supervisor:
             self._enter(Phase.LATCHED if self._latch else Phase.OFF)
 
     def exchange_failed(self, error: Exception) -> None:
-        """There are no cycles any more: the drives have been told to be torque-free."""
+        """Note that the cycles have ended: the drives were told to be torque-free."""
         text = f'the exchange with the drives has ended: {error or type(error).__name__}'
         with self._lock:
             self._ended = f'{text}; deactivate and activate the node'
@@ -175,7 +175,7 @@ class Supervisor:
         self._add(self._escalation.look(feedback, self._goal))
 
     def _advance(self, feedback: Feedback) -> None:
-        """Next phase, when the present one has got where it leads."""
+        """Enter the next phase once the present one has reached its goal."""
         age, settled = feedback.time - self._since, self._cycles > _SETTLED
         if self._phase is Phase.ENABLING:
             there = in_operation(feedback) & follows(feedback)
@@ -195,7 +195,7 @@ class Supervisor:
             self._advance_homing(feedback, settled, age)
 
     def _advance_homing(self, feedback: Feedback, settled: bool, age: float) -> None:
-        """A drive that has not moved to home in its own numbers has not been homed."""
+        """A drive whose own position did not become home has not been homed."""
         if not settled:  # status words may still be those of an earlier homing
             return
         reached = self._homing.take(feedback)
@@ -245,7 +245,7 @@ class Supervisor:
         return Setpoint(goal, following.sent, effort, following.velocity)
 
     def _gated(self, setpoint: Setpoint, feedback: Feedback, elapsed: float) -> Setpoint:
-        """The same, or a stop."""
+        """The same setpoint, or a stop."""
         if setpoint.goal is not Goal.ENABLED:
             return setpoint
         if self._phase is Phase.ENABLING:  # where they are
@@ -266,20 +266,20 @@ class Supervisor:
             self._mail = command
 
     def not_finite(self) -> None:
-        """Count a command that is no number, once there have been good ones: never forwarded."""
+        """Count a command with NaN or infinity, once good ones have come; it is never forwarded."""
         with self._lock:
             if self._phase is Phase.FOLLOWING:
                 self._not_finite += 1
 
     def add_effort(self, extra: FloatArray) -> None:
-        """Efforts (n,) to add to those of commands from now on, N m; none unless all are finite."""
+        """Add efforts (n,) to commanded ones from now on, N m; none unless all are finite."""
         with self._lock:
             self._following.extra = extra if np.isfinite(extra).all() else np.zeros_like(extra)
 
     # Requests
 
     def enable(self) -> Outcome:
-        """Enable all drives, if nothing speaks against it.
+        """Enable all drives, if nothing prevents it.
 
         They then hold their measured positions, or give no torque in effort mode, until the
         first command.
@@ -290,7 +290,7 @@ class Supervisor:
             return Outcome(True, 'already enabled')
         if reason or feedback is None:
             return Outcome(False, reason)
-        # Milliseconds of calculation, which the cycle does not wait for.
+        # Takes milliseconds; the cycle does not wait for it.
         reference = self.check_reference()
         if not reference.success:
             return Outcome(False, f'drives are not referenced: {reference.message}')
@@ -303,12 +303,12 @@ class Supervisor:
         return Outcome(not reason, reason or reference.message)
 
     def approach(self, velocity: float) -> Outcome:
-        """Go slowly to what is commanded, when that is too far to be followed at once.
+        """Go slowly to the commanded pose, when that is too far to be followed at once.
 
         Parameters
         ----------
         velocity : float
-            rad/s that no joint exceeds.
+            Maximum speed of any joint, rad/s.
         """
         with self._lock:
             phase, start, offered = self._phase, self._following.sent, self._following.offered
@@ -339,7 +339,7 @@ class Supervisor:
 
     @property
     def enabled(self) -> bool:
-        """Drives are enabled, or being enabled."""
+        """Whether drives are enabled, or being enabled."""
         return self._phase in _ON
 
     def disable(self) -> Outcome:
@@ -383,7 +383,7 @@ class Supervisor:
         return Outcome(not reason, reason or 'homing')
 
     def forget_home(self, names: Iterable[str]) -> None:
-        """These drives may have been without power: they must be homed before they are enabled."""
+        """Require drives that may have been without power to be homed before they are enabled."""
         with self._lock:
             self._homing.forget(names)
 
@@ -419,17 +419,17 @@ class Supervisor:
         reference = check_reference(self._mechanism, feedback.position, tolerance)
         return Outcome(reference.closed, reference.text)
 
-    # What is known, and told
+    # What is known and reported
 
     def set_temperature(self, temperature: FloatArray) -> None:
-        """Motor temperatures (n,), degrees Celsius, NaN: not known; too hot stops the drives."""
+        """Set motor temperatures (n,), degrees Celsius, NaN: unknown; too hot stops the drives."""
         with self._lock:
             self._temperature = temperature
             if self._phase in _ON:
                 self._add(self.guard.overheated(temperature))
 
     def report(self) -> Report:
-        """A snapshot of everything there is to tell."""
+        """A snapshot of everything there is to report."""
         following = self._following
         with self._lock:
             error = np.zeros(len(self.joints))
@@ -456,7 +456,7 @@ class Supervisor:
             )
 
     def _why_not(self) -> str:
-        """What speaks against enabling at once; empty when nothing does."""
+        """What prevents enabling right now; empty if nothing does."""
         feedback, guard = self._feedback, self.guard
         if self._ended:
             return self._ended
@@ -493,7 +493,7 @@ class Supervisor:
         return ''
 
     def _slowing(self) -> bool:
-        """Drives that have been told to stop still give torque."""
+        """Whether drives that were told to stop still give torque."""
         feedback = self._feedback
         return feedback is not None and bool((powered(feedback) & feedback.fresh).any())
 

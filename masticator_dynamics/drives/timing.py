@@ -14,7 +14,7 @@ _WINDOW = 4096  # cycles
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """Of some times, s; zero when there are none."""
+    """Spread of some times, s; zero if there are none."""
 
     median: float
     p99: float
@@ -22,7 +22,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Spread:
-        """Of those that are finite."""
+        """Spread of the finite values."""
         values = values[np.isfinite(values)]
         if not values.size:
             return cls(0.0, 0.0, 0.0)
@@ -31,7 +31,7 @@ class Spread:
 
 
 class Longest:
-    """The longest of some times, s, since somebody last looked; one thread adds, another takes."""
+    """The longest of some times, s, since the last `take`; one thread adds, another takes."""
 
     def __init__(self) -> None:
         self._value = 0.0
@@ -42,24 +42,24 @@ class Longest:
             self._value = seconds
 
     def take(self) -> float:
-        """The longest; then it begins anew."""
+        """Return the longest, and begin anew."""
         value, self._value = self._value, 0.0
         return value
 
 
 @dataclasses.dataclass(frozen=True)
 class Statistics:
-    """Of an exchange since its start; times are those of the last 4096 cycles.
+    """Statistics of an exchange since its start; times are those of the last 4096 cycles.
 
     Attributes
     ----------
     cycles, skipped : int
-        Run, and left out because they were too late.
+        Cycles run, and those skipped because they were too late.
     lateness : Spread
         From when SYNC was due to when it was sent.
     answer : Spread
-        From SYNC to the last of the drives' PDOs, where all came; a quarter of a period at least,
-        since nobody looks before.
+        From SYNC to the last of the drives' PDOs, where all came; at least a quarter of a period,
+        since none is read before.
     duration : Spread
         From SYNC to the last frame of the cycle sent.
     processor : float
@@ -75,7 +75,7 @@ class Statistics:
 
 
 class Timing:
-    """Collects what `Statistics` says; filled by one thread, read by any."""
+    """Collects the data for `Statistics`; filled by one thread, read by any."""
 
     def __init__(self) -> None:
         self.skipped = 0
@@ -90,7 +90,7 @@ class Timing:
         Parameters
         ----------
         lateness : float
-            By how much the cycle began too late, s.
+            How late the cycle began, s.
         answer : float
             From its beginning until the drives had answered, s.
         duration : float
@@ -104,7 +104,7 @@ class Timing:
         self._processor = now - self._processor_begin
 
     def statistics(self) -> Statistics:
-        """So far."""
+        """Statistics so far."""
         cycles = self._cycles
         lateness, answer, duration = (Spread.of(row) for row in self._times.copy())
         return Statistics(

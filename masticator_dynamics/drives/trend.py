@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A row of numbers that comes again and again, and where it is going."""
+"""A row of numbers that is received repeatedly, and its extrapolation."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ class Trend:
 
     @classmethod
     def begin(cls, stamp: float, values: FloatArray) -> Trend:
-        """Of the first row, which goes nowhere."""
+        """Trend of a first row, whose rates are zero."""
         none = np.zeros(len(values))
         return cls(stamp, values, none, none)
 
     def then(self, stamp: float, values: FloatArray, longest: float) -> Trend:
-        """With one row more; more than ``longest`` s after or before, it is a first row again.
+        """Trend with another row; if more than ``longest`` s apart, that is a first row again.
 
         Parameters
         ----------
         stamp : float
-            Of the row, s.
+            Time of the row, s.
         values : (n,) array
             The row.
         longest : float
-            s, above which two rows do not tell a rate.
+            s, above which two rows do not give a rate.
         """
         between = stamp - self.stamp
         if abs(between) > longest:  # before: the clock was set back
             return Trend.begin(stamp, values)
-        if between <= 0.0:  # of the same instant: only the row is new
+        if between <= 0.0:  # the same instant: only the row is new
             return Trend(self.stamp, values, self.rate, self.rate_before)
         return Trend(stamp, values, (values - self.values) / between, self.rate)
 
     def ahead(self, time: float) -> FloatArray:
-        """What the row will be after a time, s, if it goes on so.
+        """The row extrapolated by a time, s.
 
-        It goes on by the lesser of the two rates, or not where they differ in sign: a step is not
-        overshot, and half of a measurement's noise is left out.
+        The smaller of the two rates is used, or none if they differ in sign: a step does not
+        overshoot, and half of a measurement's noise is left out.
         """
         rate, before = self.rate, self.rate_before
         lesser = np.copysign(np.minimum(np.abs(rate), np.abs(before)), rate)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that look after the drives, and whether they still do."""
+"""Threads that monitor the drives, and whether they still do."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.cycle import Goal
 from masticator_dynamics.drives.safety import Finding
 
-PATIENCE = 0.8  # s beyond its own pause that a watching thread may take to look again
+PATIENCE = 0.8  # s that a monitoring thread may take beyond its pause
 
 
 class Watches:
-    """By when each watching thread must have looked again; the cycle asks, by its own clock."""
+    """Deadlines of all monitoring threads, which the cycle checks by its own clock."""
 
     def __init__(self) -> None:
         self._limits: dict[str, float] = {}
         self._last: dict[str, float] = {}  # s, of the cycle that first knew of the latest look
 
     def begin(self, name: str, limit: float) -> None:
-        """From now on a thread is to look within so many s."""
+        """From now on, require a thread to look at least every ``limit`` s."""
         self._last.pop(name, None)
         self._limits[name] = limit
 
     def end(self, name: str) -> None:
-        """It does not look any more, and need not."""
+        """Stop requiring a thread to look."""
         self._limits.pop(name, None)
 
     def looked(self, name: str) -> None:
-        """The thread has looked."""
+        """Note that the thread has looked."""
         self._last.pop(name, None)
 
     def overdue(self, now: float) -> list[Finding]:
@@ -46,12 +46,12 @@ class Watches:
 
 
 class Watcher:
-    """A thread that looks again and again, whatever goes wrong; errors of its own stop the drives.
+    """A thread that looks repeatedly, whatever goes wrong; its own errors stop the drives.
 
     Parameters
     ----------
     name : str
-        In messages.
+        Name in messages.
     look : callable
     pause : float
         s between two looks.
@@ -81,7 +81,7 @@ class Watcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; more than once does no harm."""
+        """End; may be called more than once."""
         self._ended.set()
         self._watches.end(self._name)
         if self._thread is not None:
@@ -90,10 +90,10 @@ class Watcher:
 
     def _run(self) -> None:
         real_time.request(real_time.SERVICE)
-        while not self._ended.wait(self._pause):  # what was missed is not made up for
+        while not self._ended.wait(self._pause):  # missed looks are not made up for
             try:
                 self._look()
-            except Exception as error:  # it must go on watching, and nobody else would tell
+            except Exception as error:  # it must go on, and nobody else would report this
                 text = f'failed: {type(error).__name__}: {error}'
                 self._stop_drives(Finding(self._name, 'watch', text, Goal.STOPPED))
             self._watches.looked(self._name)
