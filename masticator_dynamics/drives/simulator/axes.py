@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""All simulated servos on their plant, without a bus: what the simulator and studies step."""
+"""All simulated servos on their plant, without a bus, as stepped by the simulator and studies."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class Axes:
     drives : Drives
     simulation : Simulation
     plant : Plant, optional
-        Its joints, in any order, are those of the drives. Default: motors that turn freely.
+        Its joints, in any order, are those of the drives. Default: free-running motors.
 
     Attributes
     ----------
     servos : dict of Servo
         By joint, in the order of the drives file.
     time : float
-        s, advanced so far.
+        Simulated time so far, s.
 
     Raises
     ------
     InputError
-        Where drives and plant do not go together.
+        If drives and plant do not match.
     """
 
     def __init__(self, drives: Drives, simulation: Simulation, plant: Plant | None = None):
@@ -59,7 +59,7 @@ class Axes:
         self._rows = np.array([self.plant.joints.index(joint) for joint in joints])
         self._code = servo_step.machine_code()
         lanes = this_processor().rows
-        count = -(-len(joints) // lanes) * lanes  # lanes without a servo are not looked at
+        count = -(-len(joints) // lanes) * lanes  # lanes without a servo are ignored
         asked, told = np.zeros((count, len(servo_step.ASKED))), np.zeros((count, len(_TOLD)))
         self._tables = count, address(asked), address(told)
         kept, used = len(servo_step.STATE), slice(len(joints))
@@ -83,16 +83,16 @@ class Axes:
 
     @property
     def time(self) -> float:
-        """Advanced so far, s."""
+        """Simulated time so far, s."""
         return self._steps * self.plant.step
 
     @property
     def efforts(self) -> FloatArray:
-        """At the joints during the last step, N m, in the order of the plant's."""
+        """Joint efforts during the last step, N m, in the plant's order."""
         return self._efforts.copy()
 
     def advance(self) -> None:
-        """Move on by a step."""
+        """Advance by one step."""
         plant, rows, efforts = self.plant, self._rows, self._efforts
         self._position[:], self._velocity[:] = plant.position[rows], plant.velocity[rows]
         self._code.rows(*self._tables)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a control word asks of a drive in each state: the figure of CiA 402, seen from the drive."""
+"""What a control word requests in each state: CiA 402's figure, as seen by the drive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from masticator_dynamics.drives.state_machine import State
 
 
 class ControlCommand(enum.Enum):
-    """What bits 0 to 3 of the control word ask for."""
+    """Commands in bits 0 to 3 of the control word."""
 
     DISABLE_VOLTAGE = 0
     QUICK_STOP = 1
@@ -41,7 +41,7 @@ ASKED = {
 
 
 def command_of(word: int) -> ControlCommand:
-    """What a control word asks for, fault reset apart."""
+    """Command in a control word, apart from fault reset."""
     if not word & Bit.ENABLE_VOLTAGE:
         return ControlCommand.DISABLE_VOLTAGE
     if not word & Bit.QUICK_STOP:

@@ -18,7 +18,7 @@ from masticator_dynamics.drives.state_machine import TRANSITIONS, State
 FOLLOWING_ERROR, TOO_HOT = 0x8611, 0x4310
 _WARNING = 10.0  # K below the limit
 _PROFILE_DECELERATION = 0x6084
-# Current, voltage, hardware, sensors: what a drive cannot slow down with.
+# Current, voltage, hardware, sensors: faults with which a drive cannot slow down.
 _SEVERE = (0x2, 0x3, 0x5, 0x7)
 
 
@@ -29,10 +29,10 @@ _CONTROLS = {
 
 
 class Device:
-    """State machine of a drive and the option codes that shape it.
+    """State machine of a drive and the option codes that affect it.
 
-    Slowing down for transitions 5 and 8 the drive stays in operation enabled until it has stopped.
-    A quick stop with option 0 passes quick stop active at once.
+    While slowing down for transitions 5 and 8, the drive stays in operation enabled until it has
+    stopped. A quick stop with option 0 passes through quick stop active at once.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Device:
     servo : Servo
     errors : ErrorLog
     temperature : callable
-        Degrees Celsius of the motor.
+        Motor temperature, degrees Celsius.
     temperature_limit : float
         Degrees Celsius.
 
@@ -48,9 +48,9 @@ class Device:
     ----------
     state : State
     homed : bool or None
-        How homing ended; None: not started in this mode.
+        Result of homing; None: not started in this mode.
     watches : bool
-        False: errors of communication have no effect (a fault).
+        False: communication errors have no effect (an injected fault).
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Device:
     def control(self, word: int) -> None:
         """Take a control word, 0x6040."""
         if word == self._word and self.state is self._seen_in:
-            return  # said before, and nothing has come of it since
+            return  # already handled, and nothing has changed since
         rising, self._word = word & ~self._word, word
         self._take(word, rising)
         self._seen_in = self.state
@@ -103,7 +103,7 @@ class Device:
             self._operate()
 
     def step(self) -> None:
-        """Look after a step of the servo."""
+        """Check after a step of the servo."""
         servo = self._servo
         if self._temperature() > self._limit:
             self.fault(TOO_HOT)
@@ -115,7 +115,7 @@ class Device:
             self._go(self._after)
 
     def fault(self, code: int) -> None:
-        """Go to fault, by way of the fault reaction, 0x605E."""
+        """Go to fault, via the fault reaction, 0x605E."""
         self._errors.signal(code)
         if self.state in (State.FAULT, State.FAULT_REACTION_ACTIVE):
             return
@@ -127,7 +127,7 @@ class Device:
             self._slow_down(14, quickly=option == 2)
 
     def lose_connection(self, code: int) -> None:
-        """React as 0x6007 says to an error of communication."""
+        """React to a communication error as 0x6007 says."""
         if not self.watches:
             return
         option = self._code(names.CONNECTION_LOST_OPTION, 1)
@@ -139,7 +139,7 @@ class Device:
             self._ask(ControlCommand.DISABLE_VOLTAGE if option == 2 else ControlCommand.QUICK_STOP)
 
     def regain_connection(self, code: int) -> None:
-        """An error of communication is over; one that led to a fault stays until it is reset."""
+        """End a communication error; one that led to a fault stays until it is reset."""
         if self.state not in (State.FAULT, State.FAULT_REACTION_ACTIVE):
             self._errors.end(code)
 
@@ -191,7 +191,7 @@ class Device:
             self._go(number)
 
     def _go(self, number: int) -> None:
-        """Make a transition of the standard's figure."""
+        """Make a transition from the standard's figure."""
         self._after = None
         self.state = TRANSITIONS[number][1]
         if number == 11:
@@ -207,7 +207,7 @@ class Device:
             self._servo.control = ServoTask.OFF
 
     def _operate(self) -> None:
-        """What operation enabled means in this mode."""
+        """Do what operation enabled means in this mode."""
         if self.state is not State.OPERATION_ENABLED or self._after:
             return
         control = _CONTROLS.get(Mode(self.mode)) if self.mode else None
@@ -231,7 +231,7 @@ class Device:
         self._go(15)
 
     def _home(self) -> None:
-        """Methods 35 and 37: here is the home position. The power stage need not be on."""
+        """Home by method 35 or 37: home is the present position. The power stage may be off."""
         self.homed = self._code(names.HOMING_METHOD, 0) in (35, 37)
         if self.homed:
             self._servo.reference(self._code(names.HOME_OFFSET, 0))

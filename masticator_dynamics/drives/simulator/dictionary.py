@@ -17,7 +17,7 @@ from masticator_dynamics.errors import DescriptionError
 Key = tuple[int, int]
 Value = int | float | str
 
-# By data type of CiA 301: codes of the struct module; a string has none.
+# Codes of the struct module by CiA 301 data type; a string has none.
 FORMATS = {
     1: 'B',
     2: 'b',
@@ -41,7 +41,7 @@ def key_of(entry: Object) -> Key:
 
 
 class AbortError(Exception):
-    """Access to an object is refused; the code goes to the client (CiA 301, table 22)."""
+    """Refused access to an object; the code goes to the client (CiA 301, table 22)."""
 
     def __init__(self, code: int):
         self.code = code
@@ -58,7 +58,7 @@ NOT_NOW, NO_DATA = 0x08000022, 0x08000024
 
 @dataclasses.dataclass(frozen=True)
 class DictionaryEntry:
-    """What the EDS says of an object."""
+    """Description of an object in the EDS."""
 
     name: str
     data_type: int
@@ -80,17 +80,17 @@ class DictionaryEntry:
 
     @property
     def readable(self) -> bool:
-        """By SDO and in a TPDO."""
+        """Whether it may be read by SDO and in a TPDO."""
         return self.access != 'wo'
 
     @property
     def writable(self) -> bool:
-        """By SDO and in an RPDO."""
+        """Whether it may be written by SDO and in an RPDO."""
         return self.access in ('rw', 'wo', 'rww', 'rwr')
 
 
 class ObjectDictionary:
-    """Values of all objects, and what happens when they are read and written.
+    """Values of all objects, and what happens on reading and writing.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ class ObjectDictionary:
     Attributes
     ----------
     values : dict
-        What is stored; objects with a reader have no use of theirs.
+        Stored values; unused for objects with a reader.
     readers : dict of callable
-        Give the value of an object at the time.
+        Return the current value of an object.
     writers : dict of callable
         Take a value before it is stored; may raise :class:`AbortError`.
     """
@@ -114,20 +114,20 @@ class ObjectDictionary:
         self.writers: dict[Key, Callable[[Value], None]] = {}
 
     def reset(self, last: int = 0xFFFF) -> None:
-        """Store the defaults of all indices up to one."""
+        """Restore the defaults of all indices up to ``last``."""
         for key, entry in self.entries.items():
             if key[0] <= last:
                 self.values[key] = entry.default
 
     def get(self, index: int, subindex: int, otherwise: int = 0) -> int:
-        """Stored integer of an object that need not be there.
+        """Stored integer of an object that may be absent.
 
         Parameters
         ----------
         index, subindex : int
             Of the object.
         otherwise : int
-            Its value where it is not there.
+            Value to return if it is absent.
         """
         value = self.values.get((index, subindex), otherwise)
         assert isinstance(value, int)
@@ -153,7 +153,7 @@ class ObjectDictionary:
         return found if found else lambda: self.values[key]
 
     def read(self, key: Key) -> bytes:
-        """An object's value as it goes over the bus; raises `AbortError`."""
+        """An object's value as sent over the bus; raises `AbortError`."""
         entry = self.find(key)
         if not entry.readable:
             raise AbortError(ONLY_FOR_WRITING)
@@ -163,7 +163,7 @@ class ObjectDictionary:
         return struct.pack('<' + entry.format, value)
 
     def write(self, key: Key, data: bytes) -> None:
-        """Store what came over the bus; raises `AbortError`."""
+        """Store data received over the bus; raises `AbortError`."""
         entry = self.find(key)
         if not entry.writable:
             raise AbortError(ONLY_FOR_READING)
@@ -179,7 +179,7 @@ class ObjectDictionary:
         self.put(key, value)
 
     def put(self, key: Key, value: Value) -> None:
-        """Store a value of the right type, by way of the writer; raises `AbortError`."""
+        """Store a value of the right type, via the writer; raises `AbortError`."""
         writer = self.writers.get(key)
         if writer:
             writer(value)

@@ -19,12 +19,12 @@ from masticator_dynamics.drives.simulator.dictionary import (
 
 _HISTORY = 8
 _GENERIC = 0x01
-# By the first digits of a code: bits of the error register.
+# Bits of the error register, by the first digits of a code.
 _REGISTER = {0x2: 0x02, 0x3: 0x04, 0x4: 0x08, 0x81: 0x10, 0x82: 0x10, 0x8: 0x20, 0xFF: 0x80}
 
 
 class ErrorLog:
-    """Errors that are present, and those that were.
+    """Present and past errors.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class ErrorLog:
 
     @property
     def code(self) -> int:
-        """The newest error that is present; 0: none."""
+        """The newest present error; 0: none."""
         return next(reversed(self._present), 0)
 
     def __contains__(self, code: int) -> bool:
@@ -63,7 +63,7 @@ class ErrorLog:
         return code in self._present
 
     def signal(self, code: int) -> None:
-        """Report an error, once for as long as it is present."""
+        """Report an error, only once while it is present."""
         if code in self._present:
             return
         self._present[code] = None
@@ -71,12 +71,12 @@ class ErrorLog:
         self._send(struct.pack('<HB5x', code, self.register))
 
     def repeat(self, code: int) -> None:
-        """Send again what could not be heard."""
+        """Send an error again that could not be heard."""
         if code in self._present:
             self._send(struct.pack('<HB5x', code, self.register))
 
     def end(self, *codes: int) -> None:
-        """Report that errors are over; without codes all."""
+        """Report that errors are over; all of them if no codes are given."""
         gone = codes or tuple(self._present)
         if not any(code in self._present for code in gone):
             return

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of simulated drives, by lines such as ``drop crank_3 0.5``."""
+"""Faults of simulated drives, injected by lines such as ``drop crank_3 0.5``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _heartbeat(slave: Slave) -> None:
 
 
 def _bus_off(slave: Slave) -> None:
-    """Be off the bus: send and hear nothing."""
+    """Go bus-off: send and hear nothing."""
     slave.go_bus_off()
 
 
@@ -32,12 +32,12 @@ def _over_temperature(slave: Slave) -> None:
 
 
 def _stuck_encoder(slave: Slave) -> None:
-    """Measure the same position for ever."""
+    """Measure the same position forever."""
     slave.servo.stuck = 1.0
 
 
 def _delay(slave: Slave, seconds: float) -> None:
-    """Send every frame so much later."""
+    """Send every frame this much later."""
     slave.link.delay = seconds
 
 
@@ -52,12 +52,12 @@ def _fault(slave: Slave, code: float) -> None:
 
 
 def _deaf(slave: Slave, depth: float) -> None:
-    """Not hear PDOs (1), nor control words by SDO (2), nor NMT (3), nor watch anything (4)."""
+    """Do not hear PDOs (1), control words by SDO (2) or NMT (3), or monitor anything (4)."""
     slave.deaf, slave.device.watches = int(depth), depth < _WATCHES_NOTHING
 
 
 def _clear(slave: Slave) -> None:
-    """Nothing is wrong any more; a drive in fault stays so until it is reset."""
+    """Clear all injected faults; a drive in fault stays so until it is reset."""
     slave.heartbeats.silent = False
     slave.added_heat, slave.deaf, slave.device.watches = 0.0, 0, True
     slave.servo.stuck = 0.0
@@ -72,7 +72,7 @@ _PLAIN: dict[str, Callable[[Slave], None]] = {
     'stuck-encoder': _stuck_encoder,
     'clear': _clear,
 }
-# With a number: what it is, and its range.
+# Faults with a number: what it is, and its range.
 _NUMBERED: dict[str, tuple[Callable[[Slave, float], None], str, float, float]] = {
     'delay': (_delay, 'a time in s', 0.0, 60.0),
     'drop': (_drop, 'a share', 0.0, 1.0),
@@ -84,7 +84,7 @@ NAMES = (*_PLAIN, *_NUMBERED)
 
 
 def inject(slaves: dict[str, Slave], line: str) -> None:
-    """Do what a line says: fault, drive or ``all``, and a number where the fault has one.
+    """Do what a line says: fault, drive or ``all``, and a number if the fault takes one.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def inject(slaves: dict[str, Slave], line: str) -> None:
 
 
 def _number(text: str) -> float:
-    """A decimal number, or an integer in any notation of Python; NaN for anything else."""
+    """A decimal number, or an integer in any Python notation; NaN for anything else."""
     for convert in (float, lambda word: float(int(word, 0))):
         try:
             return convert(text)

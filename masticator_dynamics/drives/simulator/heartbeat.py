@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Signs of life of a simulated drive, and those that it listens to (CiA 301)."""
+"""Heartbeats that a simulated drive sends, and those that it listens to (CiA 301)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PRODUCER = key_of(PRODUCER_HEARTBEAT)
 
 
 class Heartbeats:
-    """Produces by 0x1017, consumes by 0x1016, from the first heartbeat of a node on.
+    """Produces by 0x1017; consumes by 0x1016, starting with a node's first heartbeat.
 
     Parameters
     ----------
@@ -29,14 +29,14 @@ class Heartbeats:
     send : callable
         Sends a heartbeat.
     lost, found : callable
-        Called when a node's heartbeat stays away, and when it is back.
+        Called when a node's heartbeat is lost, and when it is back.
     rerouted : callable
-        Called when other nodes are listened to.
+        Called when the nodes listened to have changed.
 
     Attributes
     ----------
     silent : bool
-        Nothing is sent (a fault).
+        Nothing is sent (an injected fault).
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Heartbeats:
         self.restart()
 
     def restart(self) -> None:
-        """Take what is stored; nobody has been heard."""
+        """Take the stored settings; no node has been heard."""
         self._set_period(self._objects.get(*_PRODUCER))
         self._limits = self._stored()
         self._heard: dict[int, float] = {}
@@ -75,7 +75,7 @@ class Heartbeats:
         self._heard[node] = self._time
 
     def step(self, time: float) -> None:
-        """Look at the clock."""
+        """Send and check what is due."""
         self._time = time
         if self._period and time >= self._next:
             self._next = max(self._next + self._period, time)

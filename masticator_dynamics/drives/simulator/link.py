@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is between a simulated drive and the bus, and what may go wrong there."""
+"""The link between a simulated drive and the bus, and what may go wrong there."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Link:
     send : callable
         Takes COB-ID and data.
     seed : int
-        Of the random numbers that decide which frames are dropped.
+        Seed of the random numbers that decide which frames are dropped.
 
     Attributes
     ----------
     off : bool
         Bus-off: nothing goes out or comes in.
     delay : float
-        s that frames are held back.
+        s by which frames are held back.
     drop : float
-        Share of the frames that get lost, 0 to 1.
+        Share of frames lost, 0 to 1.
     """
 
     def __init__(self, send: Send, seed: int):
@@ -39,16 +39,16 @@ class Link:
         self.clear()
 
     def clear(self) -> None:
-        """Nothing goes wrong any more; what is held back goes out in its time."""
+        """Clear all faults; frames held back go out when due."""
         self.off, self.delay, self.drop = False, 0.0, 0.0
 
     @property
     def holds(self) -> bool:
-        """Whether frames are held back, which steps let go."""
+        """Whether frames are held back, to be released by `step`."""
         return bool(self._held)
 
     def send(self, cob_id: int, data: bytes) -> None:
-        """Send a frame, or not."""
+        """Send a frame, hold it back or drop it."""
         if self.off or (self.drop and self._random.random() < self.drop):
             return
         if self.delay or self._held:
@@ -57,7 +57,7 @@ class Link:
             self._send(cob_id, data)
 
     def step(self, time: float) -> None:
-        """Let go what has been held back long enough."""
+        """Release frames that were held back long enough."""
         self.time = time
         while self._held and self._held[0][0] <= time:
             _, cob_id, data = self._held.popleft()

@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A DC motor with current loop, encoder and gear: from the demanded torque to the joint's effort.
 
-The truth that the drive layer has to live with:
+What the drive layer has to cope with:
 
 - The current follows its demand with a first-order lag; the inductance is in that lag. The demand
   is clipped to the peak torque and to what the supply can push through the winding against the
   back EMF. Without power the demand is zero.
-- Friction of motor and gear acts on the motor's shaft: Coulomb's, smoothed by tanh, and viscous.
+- Friction of motor and gear acts on the motor shaft: Coulomb, smoothed by tanh, and viscous.
 - The gear passes on efficiency**driving of the shaft's torque, the law of
   :mod:`masticator_dynamics.drives.scaling`.
-- Both change sides over 0.05 rad/s of the joint, or over more where that would be too stiff for
-  the plant's step (heavy load on little inertia).
-- The winding's losses heat one body that gives heat to the surroundings.
-- The encoder counts to the nearest.
+- Both change sides over 0.05 rad/s of the joint, or over more if that would be too stiff for the
+  plant's step (heavy load on little inertia).
+- The winding's losses heat a single body that gives off heat to the surroundings.
+- The encoder rounds to the nearest count.
 
-The rotor's inertia is not here: what is turned, rotor included, is the plant's
-(``rotor_inertia`` of a mechanism's description). The text is written on numbers: it runs on floats,
-and as machine code (:mod:`masticator_dynamics.drives.simulator.servo_step`).
+The rotor's inertia is not here: all moving masses, rotor included, belong to the plant
+(``rotor_inertia`` of a mechanism's description). The code works on generic numbers: it runs on
+floats, and as machine code (:mod:`masticator_dynamics.drives.simulator.servo_step`).
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from masticator_dynamics.traced.numbers import absolute, greater, lesser, sign_o
 
 # rad/s of the joint, as in drives/scaling.py.
 _TURNING = 0.05
-# Of what a step can settle, the share that each of gear and friction may claim. An explicit step
-# is stable up to 2 in all, without overshoot up to 1.
+# Share of the damping that a step can settle, for gear and friction each. An explicit step is
+# stable up to 2 in total, and without overshoot up to 1.
 _SHARE = 0.45
 
 
 def constants(
     motor: configuration.Motor, simulated: SimulatedDrive, step: float, ambient: float
 ) -> dict[str, float]:
-    """What a motor is made of, for steps of ``step`` s at ``ambient`` degrees Celsius."""
+    """Constants of a motor, for steps of ``step`` s at ``ambient`` degrees Celsius."""
     ratio = motor.direction * motor.gear_ratio
     lag = 1.0 / (math.tau * simulated.current_bandwidth)
     damping = _SHARE * simulated.inertia / step
@@ -69,19 +69,19 @@ def constants(
 
 
 def encoder(row: Any, position: Any) -> Any:
-    """What the encoder shows at a joint position, rad."""
+    """Encoder reading at a joint position, rad."""
     turned = (position - row.zero) * row.counts_per_radian
     return whole_below(turned + 0.5) + row.encoder_offset
 
 
 def advance(row: Any, demand: Any) -> dict[str, Any]:
-    """A step with a demanded torque of the motor, N m.
+    """Advance by one step with a demanded motor torque, N m.
 
     Returns
     -------
     dict
         ``current``, A, ``temperature``, degrees Celsius, at the end; ``effort`` at the joint, N m,
-        in the mean of the step's current; ``saturated``: what the demanded current was clipped by.
+        for the step's mean current; ``saturated``: by how much the demanded current was clipped.
     """
     back = row.torque_constant * row.ratio * row.joint_velocity
     wanted = demand / row.torque_constant
@@ -104,7 +104,7 @@ def advance(row: Any, demand: Any) -> dict[str, Any]:
 
 
 def _through_gear(row: Any, torque: Any) -> Any:
-    """Effort at the joint of a torque of the motor, N m."""
+    """Joint effort for a motor torque, N m."""
     velocity = row.joint_velocity
     rubbed = row.coulomb * hyperbolic_tangent(velocity / row.slip)
     shaft = row.ratio * (torque - row.viscous * row.ratio * velocity) - rubbed

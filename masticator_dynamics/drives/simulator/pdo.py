@@ -23,7 +23,7 @@ from masticator_dynamics.drives.simulator.dictionary import (
 _COB_ID, _TYPE, _INHIBIT, _EVENT = 1, 2, 3, 5
 _SYNCHRONOUS = 240  # types up to here
 _MOST_MAPPED = 8
-# What no PDO may use (CiA 301, table 40: restricted CAN identifiers).
+# Identifiers no PDO may use (CiA 301, table 40: restricted CAN identifiers).
 _RESTRICTED = (
     range(0x000, 0x080), range(0x101, 0x181), range(0x581, 0x600), range(0x601, 0x680),
     range(0x6E0, 0x800),
@@ -31,7 +31,7 @@ _RESTRICTED = (
 
 
 class Pdo:
-    """Parameters and mapping of a PDO as objects that keep to the rules of CiA 301.
+    """Parameters and mapping of a PDO as objects that follow the rules of CiA 301.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Pdo:
     transmit : bool
         TPDO or RPDO.
     changed : callable
-        Called after the PDO was made valid or invalid, or its transmission type changed.
+        Called after the PDO became valid or invalid, or its transmission type changed.
 
     Attributes
     ----------
@@ -50,21 +50,21 @@ class Pdo:
     keys : list of (index, subindex)
         Mapped objects.
     waiting : bytes or None
-        Of an RPDO that waits for SYNC.
+        Data of an RPDO that waits for SYNC.
     last : bytes or None
         Data sent last.
     last_time : float
-        s, of the last frame; infinite before the first.
+        Time of the last frame, s; infinite before the first.
     syncs : int
         SYNCs since the last TPDO.
     type : int
         Transmission type.
     synchronous : bool
-        SYNC decides when data are taken.
+        Whether SYNC decides when data are taken.
     inhibit_time : float
-        Least time between two of this PDO, s.
+        Least time between two frames of this PDO, s.
     event_time : float
-        Seconds after which a TPDO is sent anyway and an RPDO is missed; 0: never.
+        Time after which a TPDO is sent anyway and an RPDO counts as missed, s; 0: never.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Pdo:
         self.restart()
 
     def restart(self) -> None:
-        """Take the parameters as they are stored."""
+        """Take the stored parameters."""
         stored = self._objects.get(self._parameters, _COB_ID, PDO_INVALID)
         self.cob_id = stored & 0x7FF
         try:
@@ -107,7 +107,7 @@ class Pdo:
         self.syncs = 0
 
     def look(self) -> None:
-        """Take the numbers that are looked at in every step from where they are stored."""
+        """Copy the numbers needed in every step from where they are stored."""
         get, parameters = self._objects.get, self._parameters
         self.type = get(parameters, _TYPE, 255)
         self.synchronous = self.type <= _SYNCHRONOUS
@@ -120,11 +120,11 @@ class Pdo:
         return self._packing.size
 
     def values(self) -> bytes:
-        """Data of a TPDO as they are now."""
+        """Present data of a TPDO."""
         return self._packing.pack(*[read() for read in self._readers])
 
     def deliver(self, data: bytes) -> None:
-        """Write the data of an RPDO to the mapped objects; values that are refused are not."""
+        """Write the data of an RPDO to the mapped objects, except for values they refuse."""
         put = self._objects.put
         for key, value in zip(self.keys, self._packing.unpack_from(data), strict=True):
             try:
@@ -137,7 +137,7 @@ class Pdo:
         return not self._objects.get(self._parameters, _COB_ID, PDO_INVALID) & PDO_INVALID
 
     def _apply(self, key: Key, value: Value) -> None:
-        """Store early, so that who is told of a change sees it."""
+        """Store first, so that whoever is notified sees the change."""
         self._objects.values[key] = value
         self._changed()
 

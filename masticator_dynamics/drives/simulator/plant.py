@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What simulated motors turn."""
+"""The plant that simulated motors drive."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from masticator_dynamics.engine.arrays import FloatArray
 class Plant(Protocol):
     """A machine that moves in fixed steps under the efforts of its motors.
 
-    The inertia of the motors' rotors is the plant's, as the joints feel it.
+    The plant includes the inertia of the motors' rotors, as reflected to the joints.
 
     Attributes
     ----------
     joints : tuple of str
-        Actuated joints, the order of all arrays.
+        Actuated joints, in the order of all arrays.
     step : float
-        s, that :meth:`advance` advances by.
+        s by which :meth:`advance` advances.
     """
 
     joints: tuple[str, ...]
@@ -40,7 +40,7 @@ class Plant(Protocol):
 
 
 class FreeMotors:
-    """Motors that turn nothing but an inertia each; exact for constant efforts.
+    """Motors that each drive only an inertia; exact for constant efforts.
 
     Parameters
     ----------

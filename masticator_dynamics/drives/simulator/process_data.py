@@ -15,7 +15,7 @@ from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.pdo import Pdo
 
 SYNC_LOST, RPDO_TOO_SHORT, RPDO_LOST = 0x8700, 0x8210, 0x8250
-_MISSED = 50  # SYNCs in a row that are a loss
+_MISSED = 50  # missing SYNCs in a row that count as a loss
 _PDOS = 4
 
 
@@ -23,9 +23,9 @@ class ProcessData:
     """All PDOs of a drive.
 
     TPDOs of types 1 to 240 are sampled and sent at SYNC, before the RPDOs that waited for it are
-    taken; type 0 is sent at a SYNC after a change; 254 and 255 after a change, not before the
-    inhibit time, and when the event timer has run out. An RPDO whose event timer runs out, or 50
-    missing SYNCs in a row where 0x1006 is set, are a lost connection (0x6007).
+    taken; type 0 is sent at a SYNC after a change; 254 and 255 after a change, but not before the
+    inhibit time, and when the event timer expires. An RPDO whose event timer expires, or 50 missing
+    SYNCs in a row if 0x1006 is set, count as a lost connection (0x6007).
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class ProcessData:
         return [pdo for pdo in self._pdos if pdo.valid and not pdo.transmit]
 
     def restart(self) -> None:
-        """Take all parameters as they are stored."""
+        """Take all stored parameters."""
         self._set_sync_period(self._objects.get(*key_of(names.SYNC_PERIOD)))
         for pdo in self._pdos:
             pdo.restart()
@@ -118,7 +118,7 @@ class ProcessData:
             pdo.deliver(data)
 
     def step(self, time: float) -> None:
-        """Look at the clock."""
+        """Send and check what is due."""
         self._time = time
         if not self._running:
             return
@@ -138,7 +138,7 @@ class ProcessData:
             self._device.lose_connection(SYNC_LOST)
 
     def _set_sync_period(self, value: Value) -> None:
-        self._sync_time = math.inf  # a watch begins with the next SYNC
+        self._sync_time = math.inf  # monitoring begins with the next SYNC
         self._sync_limit = _MISSED * 1e-6 * float(value) or math.inf
 
     def _send(self, pdo: Pdo, data: bytes) -> None:
@@ -146,7 +146,7 @@ class ProcessData:
         self._link.send(pdo.cob_id, data)
 
     def _sort(self) -> None:
-        """Find out again which PDO waits for what."""
+        """Sort the PDOs again by what they wait for."""
         for pdo in self._pdos:
             pdo.look()
         valid = [pdo for pdo in self._pdos if pdo.valid]

@@ -22,7 +22,7 @@ from masticator_dynamics.drives.simulator.dictionary import (
 from masticator_dynamics.drives.simulator.servo import Servo
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 
-_NONE = 0xFFFFFFFF  # a limit that is none
+_NONE = 0xFFFFFFFF  # a limit that means none
 _POSITION_DEMAND, _ENCODER = 0x6062, 0x608F
 _OPTIONS = {
     names.QUICK_STOP_OPTION: (0, 1, 2, 5, 6),
@@ -42,7 +42,7 @@ _OPTIONS = {
 
 
 def defaults(drive: Drive, simulated: SimulatedDrive) -> dict[Key, Value]:
-    """What a drive of this motor says of itself at power up."""
+    """Values that a drive with this motor reports at power-up."""
     motor = drive.motor
     return {
         (0x1018, 4): drive.node_id,
@@ -61,7 +61,7 @@ def connect(
     temperature: Callable[[], float],
     counts_per_turn: int,
 ) -> None:
-    """Let objects read and write what they stand for; those that the EDS lacks are left out.
+    """Connect objects to what they stand for; those missing from the EDS are left out.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def connect(
     servo : Servo
         Its control loops.
     temperature : callable
-        Of the motor, degrees Celsius.
+        Motor temperature, degrees Celsius.
     counts_per_turn : int
         Of the encoder.
     """
@@ -106,7 +106,7 @@ def connect(
 
 
 def apply(objects: ObjectDictionary) -> None:
-    """Hand what is stored to the servo, as after power up."""
+    """Pass stored values to the servo, as after power-up."""
     for key in (
         names.POSITION_GAIN, names.VELOCITY_GAIN, names.MAX_TORQUE, names.FOLLOWING_ERROR_WINDOW,
         names.FOLLOWING_ERROR_TIME, names.MAX_MOTOR_SPEED, names.TARGET_TORQUE,
@@ -118,7 +118,7 @@ def apply(objects: ObjectDictionary) -> None:
 
 
 def _numbers(servo: Servo, counts_per_turn: int) -> dict[Key, Callable[[Value], None]]:
-    """Objects that are a number of the servo: key, attribute, conversion."""
+    """Objects that stand for a number of the servo: key, attribute, conversion."""
 
     def limit(scale: float) -> Callable[[float], float]:
         return lambda value: math.inf if value == _NONE else value * scale
@@ -144,7 +144,7 @@ def _numbers(servo: Servo, counts_per_turn: int) -> dict[Key, Callable[[Value], 
 
 
 def _only(known: tuple[int, ...], then: Callable[[Value], None] | None) -> Callable[[Value], None]:
-    """A writer that refuses all but known values."""
+    """A writer that refuses all but the known values."""
 
     def write(value: Value) -> None:
         if value not in known:
@@ -171,6 +171,6 @@ def _period(objects: ObjectDictionary, servo: Servo, key: Key) -> Callable[[Valu
 
 
 def _integer(value: float, bits: int = 32) -> int:
-    """To the nearest that so many bits can hold."""
+    """The nearest integer that this many bits can hold."""
     largest = (1 << bits - 1) - 1
     return int(min(max(math.floor(value + 0.5), -largest - 1), largest))

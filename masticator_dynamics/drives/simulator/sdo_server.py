@@ -16,7 +16,7 @@ from masticator_dynamics.drives.simulator.dictionary import (
     ObjectDictionary,
 )
 
-_LONGEST = 1024  # bytes of a download: far beyond what any object here takes
+_LONGEST = 1024  # bytes of a download: far more than any object here takes
 
 
 class SdoServer:
@@ -33,7 +33,7 @@ class SdoServer:
         self._end()
 
     def answer(self, request: bytes) -> bytes | None:
-        """Response to a request of 8 bytes; None when there is none."""
+        """Response to a request of 8 bytes; None if there is none."""
         if len(request) != 8:
             return None
         command = request[0] >> 5
@@ -67,7 +67,7 @@ class SdoServer:
         self._key = struct.unpack_from('<HB', request, 1)
         expedited, sized = head & 2, head & 1
         if expedited:
-            # Without a size the object's own is meant.
+            # Without a size, the object's own size applies.
             size = 4 - (head >> 2 & 3) if sized else min(4, self._objects.find(self._key).size)
             self._objects.write(self._key, request[4 : 4 + size])
         else:

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A servo drive's loops, from set points in the units of the bus to the joint's effort.
+"""A servo drive's loops, from set points in bus units to the joint effort.
 
 Positions are counts of the motor's encoder, torques per mille of the motor's rated torque. What
-the drive is told to do is in :class:`ServoTask`; when it is told so is the slave's business.
+the drive is to do is in :class:`ServoTask`; when, is decided by the slave.
 """
 
 from __future__ import annotations
@@ -50,51 +50,51 @@ class _Number:
 class Servo:
     """One motor with its loops, a row of numbers that `axes.Axes` advances in fixed steps.
 
-    A new target is reached in one interpolation period. When no other follows, the demand goes
-    on as before for one period more, as drives do to bridge a late set point, and returns to the
-    target in another.
+    A new target is reached in one interpolation period. If no other follows, the demand continues
+    unchanged for one more period, as drives do to bridge a late set point, and returns to the
+    target within another.
 
     Parameters
     ----------
     row, told : memoryview
         Numbers ``servo_step.ASKED`` and ``servo_step.TOLD``.
     drive, simulated
-        What it is made of.
+        Settings of the drive and its simulation.
     step, ambient : float
         s; degrees Celsius.
     position : float
-        Of the joint, rad.
+        Joint position, rad.
 
     Attributes
     ----------
     position_gain, velocity_gain : float
         N m/rad and N m s/rad at the joint; the drive divides by the gear ratio, not by efficiency.
     period : float
-        s, between two targets.
+        Time between two targets, s.
     deceleration : float
-        counts/s^2 of STOP.
+        counts/s^2, for STOP.
     max_torque : float
-        Per mille, besides the motor's peak torque.
+        Per mille, in addition to the motor's peak torque.
     following_window, following_time : float
-        Counts of following error, and s that it may be larger.
+        Largest following error in counts, and time in s for which it may be exceeded.
     lowest, highest : float
         Counts that targets are clipped to.
     max_rate : float
-        Counts/s of the demand at most.
+        Largest rate of the demand, counts/s.
     torque_offset, target_torque : float
         Per mille.
     velocity_offset : float
-        Counts/s, beside the rate of the demand.
+        Counts/s, added to the rate of the demand.
     position : float
         Counts, measured.
     velocity : float
         Measured and filtered, counts/s.
     demand : float
-        Counts; the measured ones while the position is not controlled.
+        Counts; the measured position while the position is not controlled.
     stuck : float
-        1: the encoder shows the same for ever (a fault).
+        1: the encoder reading is stuck (an injected fault).
     current, temperature : float
-        A; degrees Celsius of the motor.
+        A; motor temperature in degrees Celsius.
     """
 
     position, velocity, demand = _Number('position'), _Number('rate'), _Number('demand')
@@ -156,12 +156,12 @@ class Servo:
 
     @property
     def motor_torque(self) -> float:
-        """N m of the motor before friction, at the end of the last step."""
+        """Motor torque before friction at the end of the last step, N m."""
         return self._torque_constant * self.current
 
     @property
     def torque(self) -> float:
-        """What the current says, per mille."""
+        """Torque according to the current, per mille."""
         return 1000.0 * self.motor_torque / self._rated
 
     @property
@@ -171,12 +171,12 @@ class Servo:
 
     @property
     def following_failed(self) -> bool:
-        """Whether the following error was out of its window for too long."""
+        """Whether the following error was outside its window for too long."""
         return self._following_since > self.following_time
 
     @property
     def following_failing(self) -> bool:
-        """Whether the following error is out of its window."""
+        """Whether the following error is outside its window."""
         return self._following_since > 0.0
 
     @property
@@ -195,18 +195,18 @@ class Servo:
         return self._control is ServoTask.STOP and self._demand_rate == 0.0
 
     def command(self, target: float) -> None:
-        """Go to a position, counts, within one period."""
+        """Go to a position in counts within one period."""
         self._target = min(max(float(target), self.lowest), self.highest)
         rate = (self._target - self.demand) / self.period
         self._demand_rate = min(max(rate, -self.max_rate), self.max_rate)
         self._left = 2.0 * self.period
 
     def reference(self, position: float) -> None:
-        """Call the present position so many counts (homing)."""
+        """Define the present position as this many counts (homing)."""
         self._move_origin(position - self.position)
 
     def forget_reference(self) -> None:
-        """Count again from where the encoder does."""
+        """Count from the zero of the encoder again."""
         self._move_origin(-self._shift)
 
     def _move_origin(self, shift: float) -> None:
@@ -216,7 +216,7 @@ class Servo:
         self._target += shift
 
     def _rest(self) -> None:
-        """Demand what is measured."""
+        """Set the demand to the measured position."""
         self.demand = self._target = self.position
         self._demand_rate = self._covered = self._left = 0.0
         self._following_since = 0.0

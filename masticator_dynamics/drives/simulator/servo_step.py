@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A step of a servo's loops and motor, on a row of numbers, and as machine code for all servos.
+"""A step of a servo's loops and motor, on one row of numbers or as machine code for all servos.
 
-The text runs on floats, and recorded once (:mod:`masticator_dynamics.traced.numbers`) it is machine
-code that moves all servos of a bus on in one call, a servo to a lane.
+The code runs on floats; recorded once (:mod:`masticator_dynamics.traced.numbers`), it becomes
+machine code that advances all servos of a bus in one call, one servo per lane.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TOLD_OF = (
     'max_torque', 'following_window', 'max_rate', 'torque_offset', 'target_torque',
     'velocity_offset',
 )  # fmt: skip
-# s; N m; N m of the motor per count for a gain of 1 N m/rad; share of the velocity's filter.
+# s; N m; motor N m per count for a gain of 1 N m/rad; share of the velocity filter.
 _MADE_OF = (
     'step', 'rated', 'per_count', 'smoothing', 'ratio', 'zero', 'counts_per_radian',
     'encoder_offset', 'torque_constant', 'resistance', 'supply_voltage', 'peak_current', 'kept',
@@ -45,14 +45,14 @@ TOLD = (*STATE, 'effort', 'clipped', 'saturated')
 
 
 def step(given: Sequence[Any]) -> list[Any]:
-    """Numbers ``TOLD`` of numbers ``ASKED``."""
+    """Compute the numbers ``TOLD`` from the numbers ``ASKED``."""
     row = types.SimpleNamespace(**dict(zip(ASKED, given, strict=True)))
     shown = motor.encoder(row, row.joint_position) + row.shift
     position = select(row.stuck, row.position, shown)
     rate = row.rate + ((position - row.position) / row.step - row.rate) * row.smoothing
     led, stops = (select(row.control - c, 1.0, 0.0) for c in (1.5, 2.5))
     follows = led - stops
-    # What was measured is held against the demand of the step that ends now.
+    # The measurement is compared with the demand of the step that ends now.
     error = row.demand - position
     path = [select(stops, a, b) for a, b in zip(_slow_down(row), _interpolate(row), strict=True)]
     resting = [position, position, 0.0, 0.0, 0.0]
@@ -76,7 +76,7 @@ def step(given: Sequence[Any]) -> list[Any]:
 
 
 def _interpolate(row: Any) -> tuple[Any, ...]:
-    """Demand, target, rate of the demand, rate covered, time left: on the way to the target."""
+    """Demand, target, rate of the demand, rate covered and time left on the way to the target."""
     missing = row.target - row.demand
     far = absolute(missing) - _REACHED
     over = 0.5 * row.step - row.left
@@ -99,7 +99,7 @@ def _slow_down(row: Any) -> tuple[Any, ...]:
 
 @functools.cache
 def machine_code() -> Library:
-    """Function ``rows``: :func:`step` of many rows, a multiple of the processor's."""
+    """Function ``rows``: :func:`step` for many rows, a multiple of the processor's."""
     graph = Graph()
     told = step(graph.inputs(len(ASKED)))
     text = rows_function(graph, told, 'rows', this_processor().rows, len(ASKED))

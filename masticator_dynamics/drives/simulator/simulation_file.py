@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a file of simulated drives (YAML, schema 1) may say, as data types that check themselves."""
+"""Contents of a file of simulated drives (YAML, schema 1), as self-validating data types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masticator_dynamics.files.yaml_file import Finite, Positive, Strict, checke
 
 
 class Thermal(Strict):
-    """The motor as one body that its winding heats."""
+    """The motor as one body heated by its winding."""
 
     resistance: Positive = pydantic.Field(description='K/W, to the surroundings')
     time_constant: Positive = pydantic.Field(description='s')
@@ -52,9 +52,9 @@ def load_simulation(path: str | pathlib.Path, drives: Drives) -> Simulation:
     Parameters
     ----------
     path : str or pathlib.Path
-        A file, or the name of a shipped one in ``config/`` (``simulated_drives.yaml``).
+        A file, or the name of one shipped in ``config/`` (``simulated_drives.yaml``).
     drives : Drives
-        The drives that are to be simulated; each needs data here.
+        The drives to simulate; each needs data in the file.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def load_simulation(path: str | pathlib.Path, drives: Drives) -> Simulation:
 
 
 def _check(path: str | pathlib.Path, simulation: Simulation, drives: Drives) -> None:
-    """What no single field can know."""
+    """Check what no single field can."""
     for name, drive in drives.drives.items():
         simulated = simulation.drives.get(name)
         if simulated is None:

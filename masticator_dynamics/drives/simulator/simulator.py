@@ -27,18 +27,18 @@ from masticator_dynamics.drives.simulator.slave import Handler, Slave
 from masticator_dynamics.drives.timing import Longest
 from masticator_dynamics.errors import DriveError, InputError
 
-# Behind by more than this, time is given up instead of made good (s).
+# If behind by more than this (s), time is given up instead of caught up.
 _FORGIVEN = 0.05
 _REPORTS = 1.0  # s between two reports of that
-# Of the distance between SYNC and the middle of a step, the part that is made up for each time.
+# Share of the distance between SYNC and the middle of a step that is corrected each time.
 _PULL = 0.05
-# Frames taken at a time before the plant has its turn.
+# Frames taken at a time before the plant takes its turn.
 _BURST = 200
-# Steps made together when nothing comes on the bus: to wake for each costs as much as the step.
+# Steps made together when the bus is silent: waking for each costs as much as the step.
 _TOGETHER = 4
-_PUNCTUAL = 0.004  # s; more behind than this, frames do not wait for their step
-_SILENT = 0.5  # s without a frame, after which the master has gone
-_BURST_TIME = 0.0002  # s, after a frame, in which no other is looked for
+_PUNCTUAL = 0.004  # s; if further behind, frames do not wait for their step
+_SILENT = 0.5  # s without a frame, after which the master counts as gone
+_BURST_TIME = 0.0002  # s after a frame in which no other is looked for
 
 
 @dataclasses.dataclass
@@ -48,13 +48,13 @@ class RealTime:
     Attributes
     ----------
     steps, late : int
-        Steps made, and those that began more than a step after they were due at the latest.
+        Steps made, and those that began more than a step too late.
     given_up : float
-        s that the plant stood still because the machine was too slow.
+        s for which the plant stood still because the machine was too slow.
     behind : Longest
         s by which steps came late.
     held_back : HeldBack
-        s for which the kernel kept them waiting, though they were urgent.
+        s for which the kernel kept steps waiting despite their priority.
     """
 
     steps: int = 0
@@ -72,15 +72,15 @@ class DriveSimulator:
     drives : Drives
     simulation : Simulation
     bus : can.BusABC
-        Opened; shut down by its owner.
+        An open bus; its owner shuts it down.
     plant : Plant, optional
-        Default: motors that turn freely.
+        Default: free-running motors.
     file : str or pathlib.Path
-        The drives file; EDS files are looked for beside it.
+        The drives file; EDS files are looked for next to it.
     answer : callable
-        Takes a line for every line handed to :meth:`post`.
+        Called with a line in answer to every line given to :meth:`post`.
     report : callable
-        Takes a line when time is given up.
+        Called with a line when time is given up.
 
     Attributes
     ----------
@@ -111,8 +111,8 @@ class DriveSimulator:
         self.axes = Axes(drives, simulation, plant)
         self.real_time = RealTime()
         self._reported = self._heard = -math.inf
-        self._start = math.nan  # of the plant's time, on the clock; none when stepped
-        self._next: can.Message | None = None  # of a later step
+        self._start = math.nan  # clock time of the plant's time 0; NaN when stepped
+        self._next: can.Message | None = None  # for a later step
         self.slaves: dict[str, Slave] = {}
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
@@ -131,22 +131,22 @@ class DriveSimulator:
 
     @property
     def time(self) -> float:
-        """Of the plant, s."""
+        """Plant time, s."""
         return self.axes.time
 
     @property
     def behind(self) -> float:
-        """How long ago (s) it was the plant's time, in :meth:`run`."""
+        """How far (s) plant time is behind the clock, in :meth:`run`."""
         return time.monotonic() - (self._start + self.time)
 
     @property
     def in_use(self) -> bool:
-        """Whether a master works with the drives: some are operational, and frames come."""
+        """Whether a master uses the drives: some are operational, and frames arrive."""
         return self._operational and not self.abandoned
 
     @property
     def abandoned(self) -> bool:
-        """Whether drives are operational, but nothing comes from a master any more."""
+        """Whether drives are operational, but frames from a master have ceased."""
         return self._operational and time.monotonic() - self._heard > _SILENT
 
     @property
@@ -154,23 +154,23 @@ class DriveSimulator:
         return any(slave.nmt is NmtState.OPERATIONAL for slave in self.slaves.values())
 
     def age(self, now: float) -> float:
-        """How old (s) the plant's state is at a time; below zero by half a step at most.
+        """Age (s) of the plant's state at a given time; down to minus half a step.
 
-        What comes during a step is taken at its beginning. On the clock of those who send, the
-        state at the beginning is therefore that of the step's middle, where SYNC comes.
+        Frames that arrive during a step take effect at its beginning. On the senders' clock, the
+        state at the beginning is therefore that of the step's middle, where SYNC arrives.
         """
         return now - (self._start + self.time) - 0.5 * self.axes.plant.step
 
     def inject(self, line: str) -> None:
-        """Make a fault at once; see :mod:`~masticator_dynamics.drives.simulator.faults`."""
+        """Inject a fault at once; see :mod:`~masticator_dynamics.drives.simulator.faults`."""
         faults.inject(self.slaves, line)
 
     def post(self, line: str) -> None:
-        """Have a line acted on before the next step, from any thread."""
+        """Queue a line for execution before the next step, from any thread."""
         self._lines.put(line)
 
     def step(self) -> None:
-        """Take what is on the bus, then move on by a step, whatever the clock says."""
+        """Take waiting frames, then advance by a step, whatever the clock says."""
         self._poll()
         while not self._lines.empty():
             self._act(self._lines.get())
@@ -181,12 +181,12 @@ class DriveSimulator:
         self.real_time.steps += 1
 
     def advance(self, duration: float) -> None:
-        """Step for so long, in the plant's time."""
+        """Step for a duration of plant time, s."""
         for _ in range(round(duration / self.axes.plant.step)):
             self.step()
 
     def run(self, go_on: Callable[[], bool]) -> None:
-        """Keep up with the clock for as long as told, as a real-time thread where permitted.
+        """Keep up with the clock while ``go_on`` returns true, in real time where permitted.
 
         Raises
         ------
@@ -219,11 +219,11 @@ class DriveSimulator:
 
     @property
     def _together(self) -> int:
-        """How many steps are made at a time; frames that are held back go out with their step."""
+        """Number of steps made at a time; frames held back go out with their step."""
         return 1 if any(slave.link.holds for slave in self.slaves.values()) else _TOGETHER
 
     def _count(self, overdue: float, length: float) -> None:
-        """Note how late a step is, s, and forgive what cannot be made good."""
+        """Note how late a step is, s, and give up time that cannot be caught up."""
         self.real_time.late += overdue > length
         self.real_time.behind.add(overdue)
         if overdue > _FORGIVEN:
@@ -231,19 +231,19 @@ class DriveSimulator:
             self._give_up(overdue)
 
     def _rest(self, length: float) -> None:
-        """Let other frames of a burst come: to wake for each costs more than to take it."""
+        """Let other frames of a burst arrive: waking for each costs more than taking it."""
         remaining = length - self.behind
         if remaining > 0.0:
             time.sleep(min(remaining, _BURST_TIME))
         self._poll()
 
     def _follow_sync(self, arrival: float) -> None:
-        """Shift the steps, slowly, until SYNC comes in the middle of one, as drives do.
+        """Shift the steps slowly until SYNC arrives in the middle of one, as drives do.
 
-        Where it comes close to the end of a step, targets would sometimes be taken a step late.
+        If it arrived close to the end of a step, targets would sometimes be taken a step late.
         """
         step = self.axes.plant.step
-        # Where time was given up, SYNC may have come long ago.
+        # If time was given up, SYNC may have arrived long ago.
         phase = min(max(arrival - self._start - self.time, 0.0), step)
         self._start += _PULL * (phase - 0.5 * step)
 
@@ -263,11 +263,11 @@ class DriveSimulator:
             self._answer(f'ok: {" ".join(line.split())}')
 
     def _poll(self) -> None:
-        """Take what has come until the end of the step that is due.
+        """Take the frames that arrived before the end of the step that is due.
 
-        A simulator that was kept from running makes up for it step by step: what came meanwhile is
-        for the step in which it came, or motors would run ahead of their time. Where it was kept
-        for long, those who wait for answers have them at once all the same.
+        A simulator that was delayed catches up step by step: frames take effect in the step in
+        which they arrived, or motors would run ahead of their time. After a long delay, frames are
+        nevertheless answered at once.
         """
         for _ in range(_BURST):
             message = self._next or self._bus.recv(0.0)
@@ -312,6 +312,6 @@ class DriveSimulator:
 
 
 def _arrival(message: can.Message) -> float:
-    """When a frame came, on the monotonic clock; stamps of frames are of the other one."""
+    """Arrival of a frame on the monotonic clock; stamps of frames are on the wall clock."""
     now = time.monotonic()
     return min(now, now - time.time() + message.timestamp)

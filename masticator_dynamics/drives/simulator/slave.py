@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated drive as a CANopen slave: what NMT makes of it, and what takes which frames."""
+"""A simulated drive as a CANopen slave: its NMT states, and which part takes which frames."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ class Slave:
     drive : Drive
     simulated : SimulatedDrive
     entries : dict of DictionaryEntry
-        Of the EDS.
+        From the EDS.
     servo : Servo
     link : Link
-        Takes what the drive sends.
+        Takes the frames that the drive sends.
     rerouted : callable
         Called when :meth:`routes` have changed.
 
     Attributes
     ----------
     added_heat : float
-        K, besides the motor's own (a fault).
+        K, in addition to the motor's own (an injected fault).
     deaf : int
-        What is not heard (a fault): 1 PDOs; 2 control words by SDO, too; 3 NMT, too.
+        What is not heard (an injected fault): 1 PDOs; 2 also control words by SDO; 3 also NMT.
     """
 
     def __init__(
@@ -99,11 +99,11 @@ class Slave:
 
     @property
     def temperature(self) -> float:
-        """Of the motor, degrees Celsius."""
+        """Motor temperature, degrees Celsius."""
         return self.servo.temperature + self.added_heat
 
     def routes(self) -> dict[int, Handler]:
-        """What takes which frames, by COB-ID."""
+        """Handlers of frames, by COB-ID."""
         routes: dict[int, Handler] = {
             names.NMT_COB: self._take_nmt,
             self.objects.get(*_SYNC_COB_ID, names.SYNC_COB) & 0x7FF: self._take_sync,
@@ -116,13 +116,13 @@ class Slave:
         return routes
 
     def boot(self) -> None:
-        """Say that the drive is there."""
+        """Announce the drive on the bus."""
         self._enter(NmtState.BOOT_UP)
         self._send_heartbeat()
         self._enter(NmtState.PRE_OPERATIONAL)
 
     def step(self, time: float) -> None:
-        """Look after a step of the servo: reactions, and what is sent by the clock."""
+        """Check after a step of the servo: reactions, and frames that are due."""
         self.link.step(time)
         self.device.step()
         self.heartbeats.step(time)
@@ -135,7 +135,7 @@ class Slave:
             self.device.lose_connection(BUS_OFF)
 
     def come_back(self) -> None:
-        """Recover from bus-off, and say so."""
+        """Recover from bus-off, and report it."""
         if self.link.off:
             self.link.off = False
             self.errors.repeat(BUS_OFF)
@@ -171,12 +171,12 @@ class Slave:
             self._reset(_COMMUNICATION)
 
     def _leave_operation(self) -> None:
-        """React as to a lost connection, unless there is no torque anyway."""
+        """React as to a lost connection, unless the drive is torque-free anyway."""
         if self.servo.control is not ServoTask.OFF:
             self.device.lose_connection(NMT_STOPPED)
 
     def _reset(self, last: int) -> None:
-        """Defaults up to an index, and boot."""
+        """Restore defaults up to an index, and boot."""
         self.objects.reset(last)
         self._load(last)
         self.process_data.restart()
@@ -211,7 +211,7 @@ class Slave:
 
     def _set_sync(self, value: Value) -> None:
         assert isinstance(value, int)
-        if value & 0xFFFFF800 or not value & 0x7FF:  # only a consumer, of 11 bits
+        if value & 0xFFFFF800 or not value & 0x7FF:  # only a consumer, with 11 bits
             raise AbortError(BAD_VALUE)
         self.objects.values[_SYNC_COB_ID] = value
         self._rerouted()
