@@ -38,19 +38,19 @@ class BuildOptions:
     Attributes
     ----------
     ranges : mapping of str to (float, float)
-        Of independent coordinates, rad or m; those that are not named have the URDF's.
+        Ranges of independent coordinates, rad or m; those not named use the URDF's.
     reached : int
-        Poses that the region is laid around.
+        Number of reachable poses that define the region.
     planes : int
-        How many planes cut the region's box at most.
+        Largest number of planes that cut the region's box.
     samples, held_out : int
-        Poses to fit to and, others, to measure at.
+        Numbers of poses to fit to, and of other poses to measure the error at.
     levels, families : int
-        Ellipsoids around a centre, and sets of them that are added up.
+        Numbers of ellipsoids around a centre, and of sets of them that are summed.
     nodes : int
-        Of the grid along each coordinate.
+        Number of grid nodes along each coordinate.
     seed : int
-        Of all random numbers.
+        Seed of all random numbers.
     """
 
     ranges: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
@@ -66,14 +66,14 @@ class BuildOptions:
 
 @contextlib.contextmanager
 def silent(label: str, steps: int) -> Iterator[Callable[[int], None]]:
-    """A stage of the work that shows nothing."""
+    """A stage of the work without a progress display."""
     yield lambda done: None
 
 
 def build_estimator(
     mechanism: Mechanism, kind: str, options: BuildOptions, stage: Stage = silent
 ) -> FittedEstimator:
-    """Sample the workspace, fit, measure at poses that were not fitted.
+    """Sample the workspace, fit, and measure the error at poses that were not fitted.
 
     Parameters
     ----------
@@ -82,15 +82,15 @@ def build_estimator(
         'ellipse', 'circle' or 'grid'.
     options : BuildOptions
     stage : callable
-        Opens a stage of the work, given its name and number of steps, and returns what to tell
-        how many steps have been done.
+        Opens a stage of the work, given its name and number of steps; yields a function to call
+        with the number of steps done.
 
     Raises
     ------
     InputError
-        For an unknown kind or coordinate, or when hardly any pose can be reached.
+        For an unknown kind or coordinate, or if hardly any pose can be reached.
     ActuationError
-        When inertia in actuated space is not defined for the mechanism.
+        If inertia in actuated space is not defined for the mechanism.
     """
     if kind not in FITTED:
         raise InputError(f'no kind {kind!r} of estimator; there are: {", ".join(FITTED)}')
@@ -138,7 +138,7 @@ def build_estimator(
 
 
 def measure(estimator: FittedEstimator, samples: InertiaSamples) -> MeasuredError:
-    """Error of an estimator at samples; poses that it does not answer count neither way."""
+    """Error of an estimator at samples; poses without an estimate are ignored."""
     points = estimator.region.scaled(samples.y)
     error = np.abs(estimator.elements.values(points, slice(None)) - samples.inertia)
     answered = np.isfinite(error).all(axis=1)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Circle membership (CMF, S4 Eq. 24), for any number of coordinates.
 
-A centre and two circles around it (spheres, in more coordinates), each with a level of inertia and
-a triangular weight of the distance to it. The printed weights do not sum to 1 and would give
-inertia that vanishes between circles; they are normalised here.
+A centre and two circles around it (spheres for more coordinates), each with a level of inertia and
+a triangular weight of the distance to it. The published weights do not sum to 1, and inertia would
+vanish between circles; they are normalised here.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class CircleMap:
     ----------
     centers : array, shape (E, n)
     radii : array, shape (E, 2)
-        The second larger than the first.
+        The second is larger than the first.
     levels : array, shape (E, 3)
-        Values at the centre and on the circles; outside the second it stays.
+        Values at the centre and on the circles; constant outside the second.
     """
 
     centers: FloatArray
@@ -36,7 +36,7 @@ class CircleMap:
     levels: FloatArray
 
     def values(self, points: FloatArray, elements: slice) -> FloatArray:
-        """Values (N, E) at points (N, n) of some of the quantities."""
+        """Values (N, E) of some of the quantities at points (N, n)."""
         first, last, _ = elements.indices(len(self.levels))
         values = np.empty((len(points), last - first))
         kernels.circles(np.ascontiguousarray(points), first, *self._arrays, values)

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ellipse membership (EMF, S4 Eq. 25), for any number of coordinates, levels and families.
 
-Around a centre lie ellipsoids, one inside the other, each with a level of inertia. Along the ray
-from the centre through a point, between the radii at which the ray meets two of them, inertia goes
-linearly from one level to the next; inside the first and outside the last it stays. S4 has two
-coordinates and three ellipses.
+Around a centre lie nested ellipsoids, each with a level of inertia. Along the ray from the centre
+through a point, inertia varies linearly from one level to the next between the radii at which the
+ray meets two of them; inside the first and outside the last it is constant. S4 has two coordinates
+and three ellipses.
 
-S4 prints theta = atan(b/a tan phi) for the parameter of an ellipse at polar angle phi; it has to
-be atan(a/b tan phi). With the radius in the direction of the point written as d / rho, rho being
-the norm of the point in units of the semi-axes, neither angle is needed, nor the number of
-coordinates.
+S4 prints theta = atan(b/a tan phi) for the parameter of an ellipse at polar angle phi; it must
+be atan(a/b tan phi). With the radius in the direction of the point written as d / rho, where rho is
+the norm of the point in units of the semi-axes, neither angle is needed, and the number of
+coordinates does not matter.
 
-Isolines of a saddle are no ellipses. The sum of several *families* of ellipsoids, a bowl and a
+Isolines of a saddle are not ellipses. The sum of several *families* of ellipsoids, a bowl and a
 dome, follows a saddle.
 """
 
@@ -49,7 +49,7 @@ class EllipseMap:
     levels: FloatArray
 
     def values(self, points: FloatArray, elements: slice) -> FloatArray:
-        """Values (N, E) at points (N, n) of some of the quantities."""
+        """Values (N, E) of some of the quantities at points (N, n)."""
         first, last, _ = elements.indices(len(self.levels))
         values = np.empty((len(points), last - first))
         kernels.ellipses(
@@ -64,12 +64,12 @@ class EllipseMap:
 
 
 def crossed(local: FloatArray, axes: FloatArray) -> FloatArray:
-    """How far points are between one ellipsoid, 0, and the next, 1.
+    """Position of points between one ellipsoid (0) and the next (1).
 
     Parameters
     ----------
     local : array, shape (..., n)
-        Points from the centre, along the semi-axes.
+        Points relative to the centre, along the semi-axes.
     axes : array, shape (..., K, n)
 
     Returns

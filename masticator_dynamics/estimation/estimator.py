@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators of load inertia behind one door: fitted ones and the model itself."""
+"""Estimators of load inertia with a common interface: fitted ones and the model itself."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Estimate:
     Attributes
     ----------
     inertia : array, shape (N, n_u) or (N, n_u, n_u)
-        kg m^2 or kg: diagonals, or whole matrices; NaN where there is no estimate.
+        kg m^2 or kg: diagonals, or full matrices; NaN where there is no estimate.
     expected_error : array, shape (n_u,) or (n_u, n_u)
-        Largest error against the model that was found when the estimator was measured; no bound.
+        Largest measured error of the estimator against the model; not a bound.
     inside : array of bool, shape (N,)
-        False where there is no estimate: outside the region that the estimator was fitted on, and
-        for the model where the loops cannot close.
+        False where there is no estimate: outside the region that the estimator was fitted to, or,
+        for the model, where the loops cannot close.
     """
 
     inertia: FloatArray
@@ -53,9 +53,9 @@ class MeasuredError:
     Attributes
     ----------
     poses : int
-        How many poses it was measured at, none of which the estimator was fitted to.
+        Number of poses it was measured at, none of which was used in the fit.
     maximum, mean : array, shape (E,)
-        Of the absolute error, kg m^2 or kg.
+        Maximum and mean of the absolute error, kg m^2 or kg.
     inertia : array, shape (E,)
         Mean size of the element itself, for comparison.
     """
@@ -67,11 +67,11 @@ class MeasuredError:
 
 
 class Estimator(Protocol):
-    """What all estimators do."""
+    """Interface of all estimators."""
 
     @property
     def kind(self) -> str:
-        """Of `KINDS`."""
+        """One of `KINDS`."""
 
     @property
     def actuated(self) -> tuple[str, ...]:
@@ -89,14 +89,14 @@ class Estimator(Protocol):
         InputError
             For a wrong shape, NaN or infinity.
         LimitError, ReachError, SingularityError
-            Where there is no estimate: outside the fitted region; where the loops cannot close.
+            Where there is no estimate: outside the fitted region, or where the loops cannot close.
         """
 
     def load_inertia(self, motion: Motion) -> FloatArray:
-        """Load inertia (n_u,) where the loops are closed already, without its error."""
+        """Load inertia (n_u,) at a configuration with closed loops, without its error."""
 
     def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
-        """The same for configurations (N, n_y); says by row where there is no estimate."""
+        """The same for configurations (N, n_y); tells for each row whether there is an estimate."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,18 +106,18 @@ class FittedEstimator:
     Attributes
     ----------
     kind : str
-        Of `FITTED`.
+        One of `FITTED`.
     mechanism, fingerprint : str
         What it was built for.
     independent, actuated : tuple of str
-        Names and order of what goes in and out.
+        Names and order of inputs and outputs.
     region : Region
-        Where it holds.
+        Where it is valid.
     elements : EllipseMap, CircleMap or GridMap
         Elements of the matrix, in the order of `element_indices`, over scaled coordinates.
     error : MeasuredError
     built : dict
-        How: numbers of samples, levels and so on.
+        How it was built: numbers of samples, levels and so on.
     """
 
     kind: str
@@ -185,7 +185,7 @@ class ModelEstimator:
     Parameters
     ----------
     mechanism : Mechanism
-        Holds scratch memory: for one thread alone.
+        Holds scratch memory: use it in one thread only.
     """
 
     kind = MODEL

@@ -17,8 +17,8 @@ _DIGITS, _ZERO = 9, 1e-12
 def fingerprint(description: MechanismDescription) -> str:
     """Digest of joints, bodies, loops, contacts, actuators and home.
 
-    What is drawn, ranges, friction and gravity do not matter to inertia. Numbers count with nine
-    digits: the last ones of an expanded xacro differ from one machine to the next.
+    Shapes, ranges, friction and gravity do not affect inertia. Numbers are compared to nine digits:
+    the last ones of an expanded xacro differ from machine to machine.
     """
     lines = [f'{description.independent} {description.actuated}']
     for joint in description.tree.joints:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Least-squares fits of membership functions to sampled inertia.
 
-Levels enter linearly: for every trial of the other parameters the best levels are those of a
-linear least-squares problem (variable projection), so the search is over shapes alone.
+Levels enter linearly: for every trial of the other parameters, the best levels solve a linear
+least-squares problem (variable projection), so the search is over shapes alone.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from masticator_dynamics.estimation import circle, ellipse
 Basis = Callable[[FloatArray], FloatArray]
 _FAR = 4.0  # half widths; a centre may be outside the region
 _QUICK, _THOROUGH = 15, 60  # evaluations of the Jacobian
-_RIDGE = 1e-5  # of a unit of the columns, which are between 0 and 1
-_FEW = 300  # points for quick looks
+_RIDGE = 1e-5  # relative to the columns, which are between 0 and 1
+_FEW = 300  # points for quick trials
 
 
 def fit_circles(
@@ -32,7 +32,7 @@ def fit_circles(
     points : (N, n) array
         Scaled coordinates, between -1 and 1.
     values : (N, E) array
-        Of E quantities there.
+        Values of E quantities there.
     progress : callable
         Called with 1 after each quantity.
     """
@@ -58,11 +58,11 @@ def fit_ellipses(
     points : (N, n) array
         Scaled coordinates, between -1 and 1.
     values : (N, E) array
-        Of E quantities there.
+        Values of E quantities there.
     levels : int
-        Ellipsoids in a family.
+        Number of ellipsoids in a family.
     families : int
-        Families whose sum is the map.
+        Number of families whose sum is the map.
     progress : callable
         Called with 1 after each quantity.
     """
@@ -89,8 +89,8 @@ def quadratic(points: FloatArray, values: FloatArray) -> tuple[FloatArray, Float
 
 
 def _project(basis: FloatArray, values: FloatArray) -> FloatArray:
-    """Factors of the columns of a basis (N, B) that fit values (N,) best."""
-    # A ridge far below the data keeps columns that few samples reach from taking huge factors.
+    """Factors of the columns of a basis (N, B) that best fit values (N,)."""
+    # A ridge far below the data keeps columns that few samples reach from getting huge factors.
     ridge = _RIDGE * len(values) * np.eye(basis.shape[1])
     return np.asarray(np.linalg.solve(basis.T @ basis + ridge, basis.T @ values))
 
@@ -102,7 +102,7 @@ def _search(
     values: FloatArray,
     evaluations: int,
 ) -> tuple[float, FloatArray]:
-    """Half the sum of squares left over, and the parameters whose basis leaves the least."""
+    """Half the residual sum of squares, and the parameters whose basis minimises it."""
     # Only here: it takes long to import.
     from scipy.optimize import least_squares
 
@@ -152,9 +152,9 @@ def _fit_circle(
 
 
 class _Shape:
-    """One family of ellipsoids as a vector: centre, turn of its axes, logarithms of the axes.
+    """One family of ellipsoids as a vector: centre, rotation of the axes, logarithms of the axes.
 
-    The turn is from given directions, as the Cayley transform of a skew matrix.
+    The rotation is from given directions, as the Cayley transform of a skew matrix.
     """
 
     def __init__(self, count: int, levels: int):
@@ -175,7 +175,7 @@ class _Shape:
         return vector[:count], directions @ turn, np.cumsum(steps, axis=0)
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Lowest and highest vectors."""
+        """Lower and upper bounds of the vector."""
         rest = self.size - self._count
         turns = len(self._turns[0])
         high = [_FAR] * self._count + [1.0] * turns + [np.log(4.0 * _FAR)] * (rest - turns)
@@ -185,7 +185,7 @@ class _Shape:
     def start(
         self, points: FloatArray, center: FloatArray, axes: FloatArray, directions: FloatArray
     ) -> FloatArray:
-        """Similar ellipsoids along given directions, their sizes at quantiles of the points."""
+        """Similar ellipsoids along given directions, sized by quantiles of the points."""
         rho = np.linalg.norm((points - center) @ directions / axes, axis=1)
         sizes = np.quantile(rho, np.linspace(0.1, 0.98, self._levels))
         steps = np.diff(sizes, prepend=0.0)[:, None] * axes
@@ -216,7 +216,7 @@ def _starts(
 def _fit_families(
     points: FloatArray, values: FloatArray, levels: int, families: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Families one after the other, each to what the ones before left over, then all together."""
+    """Fit families one by one, each to the residual of those before, then all together."""
     normal, mean, spread = _normalised(values)
     shape = _Shape(points.shape[1], levels)
     few = slice(0, _FEW)

@@ -24,13 +24,13 @@ class GridMap:
     Attributes
     ----------
     nodes : array, shape (m_1, ..., m_n, E)
-        NaN where the mechanism cannot be; such nodes have no weight.
+        NaN where the mechanism cannot reach; such nodes have no weight.
     """
 
     nodes: FloatArray
 
     def values(self, points: FloatArray, elements: slice) -> FloatArray:
-        """Values (N, E) at points (N, n) of some of the quantities; NaN where no node counts."""
+        """Values (N, E) of some of the quantities at points (N, n); NaN where no node counts."""
         first, last, _ = elements.indices(self.nodes.shape[-1])
         values = np.empty((len(points), last - first))
         kernels.grid(np.ascontiguousarray(points), first, *self._arrays, values)
@@ -38,7 +38,7 @@ class GridMap:
 
     @functools.cached_property
     def _arrays(self) -> tuple[FloatArray, IntArray, IntArray]:
-        """Flat nodes, and for each coordinate the last index and the stride of the flat nodes."""
+        """Flat nodes, and for each coordinate the last index and the stride in the flat nodes."""
         counts = np.array(self.nodes.shape[:-1])
         strides = np.append(np.cumprod(counts[:0:-1])[::-1], 1)
         flat = np.ascontiguousarray(self.nodes).reshape(-1, self.nodes.shape[-1])

@@ -1,22 +1,23 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Maps of estimators, evaluated without allocation: a lookup must not take longer than the model.
+"""Allocation-free evaluation of maps: a lookup must not take longer than the model.
 
-All take points (N, n) of scaled coordinates. Maps take the first of the E quantities to evaluate,
-too, and fill ``values`` (N, count). What is computed is documented with maps and region.
+All functions take points (N, n) in scaled coordinates. Maps also take the index of the first of the
+E quantities to evaluate, and fill ``values`` (N, count). The maps and the region document what is
+computed.
 """
 
 import math
 
 from masticator_dynamics.engine.jit import entry_point, leaf
 
-NEAR = 1e-9  # of a unit of the coordinates: the centre itself has no direction
+NEAR = 1e-9  # in scaled coordinates: the centre itself has no direction
 AT_NODE = 1e-24  # square of a distance in cells
 
 
 @leaf
 def _distance(local, axes):
-    """Of a point along the semi-axes, in units of them."""
+    """Distance of a point along the semi-axes, in units of them."""
     square = 0.0
     for i in range(len(local)):
         square += (local[i] / axes[i]) ** 2
@@ -136,7 +137,7 @@ def grid(points, first, nodes, last, strides, values):
 
 @entry_point
 def excess(points, normals, offsets, beyond):
-    """`Region`: how far points are beyond box and planes (P, n); infinite where they are NaN.
+    """`Region`: how far points are outside box and planes (P, n); infinite for NaN.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The region of poses that an estimator was fitted on: a box, cut by planes."""
+"""The region of poses that an estimator was fitted to: a box, cut by planes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.estimation import membership_kernels as kernels
 
 _PROBES, _FACES = 20000, 2000
-SLACK = 1e-9  # in half widths: a pose on the border must not be refused for its last digit
+SLACK = 1e-9  # in half widths: a pose on the boundary must not be rejected for its last digit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Region:
     Attributes
     ----------
     center, half_width : array, shape (n,)
-        Of the box, rad or m. Scaled coordinates are -1 and 1 on its faces.
+        Centre and half width of the box, rad or m. Scaled coordinates are -1 and 1 on its faces.
     normals, offsets : array, shapes (P, n) and (P,)
         Planes that cut it: normal . scaled coordinates <= offset inside.
     """
@@ -36,16 +36,16 @@ class Region:
 
     @classmethod
     def around(cls, points: FloatArray, planes: int, rng: np.random.Generator) -> Region:
-        """The box of points (N, n), cut by those faces of their convex hull that cut most off.
+        """The box of points (N, n), cut by the faces of their convex hull that cut off most.
 
         Parameters
         ----------
         points : (N, n) array
             Points that are to be inside, but for the faces left out.
         planes : int
-            How many faces to keep.
+            Number of faces to keep.
         rng : numpy.random.Generator
-            Draws the points that faces are compared by.
+            Draws the points used to compare faces.
         """
         low, high = points.min(axis=0), points.max(axis=0)
         center, half_width = (low + high) / 2.0, np.maximum((high - low) / 2.0, 1e-12)
@@ -73,11 +73,11 @@ class Region:
         return (points - self.center) / self.half_width
 
     def contains(self, points: FloatArray) -> npt.NDArray[np.bool_]:
-        """Which of the points (N, n) are inside; those that are not finite are not."""
+        """Which of the points (N, n) are inside; points that are not finite are outside."""
         return self.excess(points) <= SLACK
 
     def excess(self, points: FloatArray) -> FloatArray:
-        """How far points (N, n) are beyond the face that they are farthest beyond, half widths."""
+        """How far points (N, n) lie beyond the face they exceed most, in half widths."""
         return self.excess_scaled(self.scaled(points))
 
     def excess_scaled(self, scaled: FloatArray) -> FloatArray:
@@ -91,7 +91,7 @@ class Region:
         return np.ascontiguousarray(self.normals), np.ascontiguousarray(self.offsets)
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
-        """Points (count, n) that are evenly spread."""
+        """Uniformly distributed points (count, n)."""
         found = np.empty((0, len(self.center)))
         while len(found) < count:
             scaled = rng.uniform(-1.0, 1.0, (4 * count, len(self.center)))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int], object]
 _FIRST, _MARGIN = 200, 0.05
 _CHUNK = 500  # poses tried at once
-_FEWEST = 2e-4  # part of the tried poses that can be reached
+_FEWEST = 2e-4  # share of the tried poses that can be reached
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ def element_indices(count: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.in
 
 
 def inertia_at(mechanism: Mechanism, poses: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Elements of the inertia (N, E) at poses (N, n_y), and where there are any.
+    """Elements of the inertia (N, E) at poses (N, n_y), and where they exist.
 
     Where loops do not close or actuators lose control, the elements are NaN.
     """
@@ -64,12 +64,12 @@ def inertia_at(mechanism: Mechanism, poses: FloatArray) -> tuple[FloatArray, npt
 def joint_box(
     mechanism: Mechanism, ranges: Mapping[str, tuple[float, float]]
 ) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper ends (n_y,) of the independent coordinates: as given, else the URDF's.
+    """Lower and upper bounds (n_y,) of the independent coordinates: as given, else the URDF's.
 
     Raises
     ------
     InputError
-        For an unknown name, an empty range, or a coordinate that has no range at all.
+        For an unknown name, an empty range, or a coordinate without a range.
     """
     indices = mechanism.tree_indices(mechanism.independent)
     low, high = mechanism.limits.lower[indices], mechanism.limits.upper[indices]
@@ -94,16 +94,16 @@ def reachable_poses(
     rng: np.random.Generator,
     progress: Progress = lambda _: None,
 ) -> FloatArray:
-    """Poses (count, n_y), evenly spread, where loops close and nothing leaves its range.
+    """Uniformly distributed poses (count, n_y) with closed loops and all joints in range.
 
     Parameters
     ----------
     mechanism : Mechanism
         The mechanism to sample.
     count : int
-        Poses wanted.
+        Number of poses wanted.
     ranges : mapping
-        Lower and upper bound, m or rad, of coordinates that shall not use their whole range.
+        Lower and upper bound, m or rad, of coordinates that are not to use their whole range.
     rng : numpy.random.Generator
         Draws the poses.
     progress : callable
@@ -112,11 +112,11 @@ def reachable_poses(
     Raises
     ------
     InputError
-        When hardly any pose can be reached.
+        If hardly any pose can be reached.
     """
     low, high = joint_box(mechanism, ranges)
     found = _drawn(mechanism, _FIRST, low, high, rng, lambda _: None)
-    # Then from the box of what was found: the whole one may be far too large.
+    # Then from the box around the poses found: the full one may be far too large.
     margin = _MARGIN * np.ptp(found, axis=0)
     low = np.maximum(low, found.min(axis=0) - margin)
     high = np.minimum(high, found.max(axis=0) + margin)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators as files: JSON, version 1, numbers with seven digits."""
+"""Estimators as files: JSON, version 1, numbers to seven digits."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from masticator_dynamics.files.text_file import read_text
 from masticator_dynamics.mechanism import Mechanism
 
 FORMAT, VERSION = 'masticator_dynamics estimator', 1
-_LARGEST = 50_000_000  # bytes; the largest that ships has half a million
+_LARGEST = 50_000_000  # bytes; the largest shipped has half a million
 _DIGITS = 7
 
 
 def shipped_file(mechanism: str, kind: str) -> pathlib.Path:
-    """Where an estimator that ships with the package would be."""
+    """Path that an estimator shipped with the package would have."""
     return share_directory() / 'config/estimators' / f'{mechanism}_{kind}.json'
 
 
 def as_text(estimator: FittedEstimator) -> str:
-    """Content of a file."""
+    """Estimator as the content of a file."""
     content: dict[str, Any] = {'format': FORMAT, 'version': VERSION}
     for field in dataclasses.fields(estimator):
         content[field.name] = _plain(getattr(estimator, field.name))
@@ -41,7 +41,7 @@ def as_text(estimator: FittedEstimator) -> str:
 
 
 def rounded(estimator: FittedEstimator) -> FittedEstimator:
-    """The estimator as it comes back from a file: what is measured is what is stored."""
+    """The estimator as read back from a file, so that what is measured is what is stored."""
     return from_text(as_text(estimator), 'estimator')
 
 
@@ -77,7 +77,7 @@ def from_text(text: str, source: str) -> FittedEstimator:
     Raises
     ------
     InputError
-        Naming the source, for content that is no estimator of this version.
+        Naming the source, if the content is not an estimator of this version.
     """
     try:
         content = json.loads(text)
@@ -119,7 +119,7 @@ def _parsed(content: dict[str, Any]) -> FittedEstimator:
 
 
 def _check(found: FittedEstimator) -> None:
-    """Shapes that fit one another and finite numbers, so that nothing fails later."""
+    """Check for matching shapes and finite numbers, so that nothing fails later."""
     count, elements = len(found.independent), len(element_indices(len(found.actuated))[0])
     if found.region.center.shape != (count,) or found.region.half_width.shape != (count,):
         raise ValueError('the region has another number of coordinates')
@@ -144,7 +144,7 @@ def _arrays(kind: Any, content: dict[str, Any]) -> Any:
 
 
 def _array(values: Any) -> FloatArray:
-    # Numbers that are missing (a grid's unreachable nodes) are null in JSON, NaN here.
+    # Missing numbers (a grid's unreachable nodes) are null in JSON, NaN here.
     return np.array(values, dtype=float)
 
 
@@ -162,7 +162,7 @@ def _plain(value: Any) -> Any:
 
 
 def _dumped(value: Any) -> str:
-    """One line for each key of the file, and of what is nested once."""
+    """JSON with one line per key, at the top level and one level below."""
     if isinstance(value, dict):
         parts = [f'    {json.dumps(key)}: {_dumped(part)}' for key, part in value.items()]
         return '{\n' + ',\n'.join(parts) + '\n  }'

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the mouthfuls of a protocol on the twin, several at once, and goes on where it stopped."""
+"""Runs the mouthfuls of a protocol on the twin, several at once, and resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from masticator_dynamics.twin.study import StudySetting
 PROTOCOL, RECORDINGS = 'protocol.yaml', 'mouthfuls'
 TWIN, ROBOT = 'the simulated robot', 'the robot'  # where mouthfuls are chewed
 Progress = Callable[[int, int], None]
-Chewer = Callable[[Mouthful, float], Series]  # a mouthful, and s to serve it
+Chewer = Callable[[Mouthful, float], Series]  # takes a mouthful, and s to serve it
 
 
 class Experiment:
@@ -49,18 +49,18 @@ class Experiment:
     ----------
     protocol_file : path
     folder : path
-        New, empty, or of an interrupted run of the same protocol. Recordings that are there are
-        kept and never written again.
+        New, empty, or from an interrupted run of the same protocol. Existing recordings are kept
+        and never overwritten.
     robot : bool
-        Mouthfuls are chewed by the robot, not by the twin.
+        Whether mouthfuls are chewed by the robot, not by the twin.
 
     Raises
     ------
     DescriptionError
-        For a protocol that makes no sense.
+        For an invalid protocol.
     InputError
-        When the folder belongs to another protocol, the disk is too small, or the mechanism
-        cannot make a motion: before anything moves.
+        Before anything moves, if the folder belongs to another protocol, the disk is too small,
+        or the mechanism cannot make a motion.
     """
 
     def __init__(self, protocol_file: pathlib.Path, folder: pathlib.Path, robot: bool = False):
@@ -86,24 +86,24 @@ class Experiment:
                 tried.add(motion)
 
     def missing(self) -> list[Mouthful]:
-        """Mouthfuls that were not chewed yet, in order."""
+        """Mouthfuls not chewed yet, in order."""
         return [m for m in self.mouthfuls if not self.recording(m).exists()]
 
     def recording(self, mouthful: Mouthful) -> pathlib.Path:
-        """File of a mouthful."""
+        """Recording file of a mouthful."""
         return self.folder / RECORDINGS / (mouthful.name + recording.SUFFIX)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep others out of the folder; :meth:`run` does for itself.
+        """Lock the folder against others; :meth:`run` does so itself.
 
-        What holds them out ends with the process, however it ends. On file systems that do not lock
-        folders (NFS), nothing does.
+        The lock ends with the process, however that ends. File systems that cannot lock folders
+        (NFS) give no protection.
 
         Raises
         ------
         InputError
-            When another experiment is running in it.
+            If another experiment is running in it.
         """
         if self._mine:
             yield
@@ -132,21 +132,21 @@ class Experiment:
         processes: int | None = None,
         robot: Chewer | None = None,
     ) -> None:
-        """Chew what is missing.
+        """Chew the missing mouthfuls.
 
         Parameters
         ----------
         progress : callable, optional
-            Is told how many mouthfuls are done, and of how many.
+            Called with the number of mouthfuls done, and their total.
         processes : int, optional
-            How many chew at once; as many as there are processors unless told.
+            How many chew at once; by default as many as there are processors.
         robot : callable, optional
             Chews in place of the twin: :meth:`masticator_dynamics.laboratory.robot.Robot.chew`.
 
         Raises
         ------
         InputError
-            After a fault, where the protocol says that it ends the experiment, or when another
+            After a fault, if the protocol says that it ends the experiment, or if another
             experiment is running in the folder.
         """
         with self.alone():
@@ -169,7 +169,7 @@ class Experiment:
                 raise InputError(f'{mouthful.name} ended in a fault: {fault}')
 
     def results(self) -> list[Result]:
-        """Figures of all recordings that are there."""
+        """Figures of all existing recordings."""
         model = _setting(self.protocol.sockets).model
         found = []
         for mouthful in self.mouthfuls:
@@ -225,12 +225,12 @@ def _check_folder(folder: pathlib.Path, text: str) -> None:
 def _results(
     work: Sequence[tuple[Mouthful, Protocol, pathlib.Path]], processes: int
 ) -> Iterator[tuple[Mouthful, str]]:
-    """Mouthfuls as they are done, each with the text of a fault or nothing."""
+    """Yield mouthfuls as they are done, each with the text of a fault or an empty one."""
     if processes <= 1:
         for task in work:
             yield task[0], _chewed(*task)
         return
-    # Fresh processes: compiled code and a model of their own, no threads inherited.
+    # Fresh processes: their own compiled code and model, and no inherited threads.
     context = multiprocessing.get_context('spawn')
     with concurrent.futures.ProcessPoolExecutor(
         processes, mp_context=context, initializer=_end_with_the_parent
@@ -244,7 +244,7 @@ def _results(
 
 
 def _end_with_the_parent() -> None:
-    """A killed experiment must not go on in its workers, beside one that takes over from it."""
+    """End a worker with its parent: it must not run alongside an experiment that takes over."""
 
     def wait() -> None:
         parent = multiprocessing.parent_process()
@@ -258,14 +258,14 @@ def _end_with_the_parent() -> None:
 def _robots(
     work: Sequence[tuple[Mouthful, Protocol, pathlib.Path]], robot: Chewer
 ) -> Iterator[tuple[Mouthful, str]]:
-    """Mouthfuls as the robot is done with them."""
+    """Yield mouthfuls as the robot is done with them."""
     for mouthful, protocol, file in work:
         series = robot(mouthful, protocol.pause)
         yield mouthful, _kept(series, mouthful, protocol, file, ROBOT)
 
 
 def _chewed(mouthful: Mouthful, protocol: Protocol, file: pathlib.Path) -> str:
-    """Chew a mouthful on the twin; the text of a fault, or nothing."""
+    """Chew a mouthful on the twin; return the text of a fault, or an empty one."""
     setting = _setting(protocol.sockets)
     return _kept(chew(mouthful, setting, protocol.stop), mouthful, protocol, file, TWIN)
 
@@ -273,7 +273,7 @@ def _chewed(mouthful: Mouthful, protocol: Protocol, file: pathlib.Path) -> str:
 def _kept(
     series: Series, mouthful: Mouthful, protocol: Protocol, file: pathlib.Path, where: str
 ) -> str:
-    """Write the recording of a mouthful; the text of a fault, or nothing."""
+    """Write the recording of a mouthful; return the text of a fault, or an empty one."""
     settings = _settings(mouthful, protocol) | {'where': where}
     recording.write_recording(file, series, _setting(protocol.sockets).model, settings)
     return series.end if series.fault else ''
@@ -292,7 +292,7 @@ def _setting(sockets: str) -> StudySetting:
 
 
 def _settings(mouthful: Mouthful, protocol: Protocol) -> dict[str, Any]:
-    """What a recording says of itself."""
+    """Settings written to a recording."""
     packages = ('masticator_dynamics', 'numpy', 'scipy', 'numba')
     return {
         'title': protocol.title,

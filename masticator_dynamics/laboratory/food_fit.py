@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A food's data from a measured compression: force over displacement."""
+"""A food's parameters from a measured compression: force over displacement."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.twin.food import Food
 
-_TOUCH = 0.02  # part of the peak at which the compression begins
-_RISE = (0.1, 0.6)  # parts of the peak between which stiffness is taken
-_FRACTURE = 0.3  # part of the force that is lost where a food is said to break
+_TOUCH = 0.02  # share of the peak at which the compression begins
+_RISE = (0.1, 0.6)  # shares of the peak between which stiffness is taken
+_FRACTURE = 0.3  # share of the force lost where a food counts as breaking
 _FEWEST = 10  # rows
 
 
 @dataclasses.dataclass(frozen=True)
 class FoodFit:
-    """A food and how well it stands for the curve.
+    """A food and how well it fits the curve.
 
     Attributes
     ----------
     food : Food
     residual : float
-        Root of the mean square of law minus curve while the sample is compressed, over the peak.
+        RMS of law minus curve while the sample is compressed, over the peak.
     breaks : bool
         Whether the curve shows a fracture.
     """
@@ -39,23 +39,23 @@ class FoodFit:
 def fit_food(
     displacement: FloatArray, force: FloatArray, *, thickness: float, softening: float = 1.0
 ) -> FoodFit:
-    """Stiffness, yield force and fracture of a single compression.
+    """Stiffness, yield force and fracture from a single compression.
 
     Parameters
     ----------
     displacement : array, shape (N,)
-        m, increasing while the sample is compressed; what comes after the largest is left out.
+        m, increasing while the sample is compressed; rows after the largest are left out.
     force : array, shape (N,)
         N, positive in compression.
     thickness : float
-        m, of the sample: a curve does not tell.
+        m, of the sample: the curve does not show it.
     softening : float
-        Of a bite over the one before: a single compression does not tell.
+        Of a bite relative to the one before: a single compression does not show it.
 
     Raises
     ------
     InputError
-        For a curve that does not press, or is compressed by more than the thickness.
+        If the curve shows no compression, or one by more than the thickness.
     """
     _check(displacement, force, thickness)
     end = int(np.argmax(displacement)) + 1
@@ -76,7 +76,7 @@ def fit_food(
     compression, rest = 2.0 * thickness, 1.0
     if fracture is not None:
         compression = float(0.5 * (depth[fracture] + depth[fracture + 1]))
-        # What is left is the part that flows on, taken where it is least after the drop.
+        # What is left is the part that flows on, by the median force after the drop.
         rest = float(np.clip(np.median(f[fracture + 1 :]) / f[fracture], 0.0, 1.0))
     food = Food(
         thickness=thickness,
@@ -107,7 +107,7 @@ def _check(displacement: FloatArray, force: FloatArray, thickness: float) -> Non
 
 
 def _fracture(force: FloatArray) -> int | None:
-    """Last row before the first drop that loses a good part of the force within three rows."""
+    """Last row before the first drop that loses a large share of the force within three rows."""
     for k in np.flatnonzero(np.diff(force) < 0.0).tolist():
         after = force[k + 1 : k + 4].min()
         if force[k] - after > _FRACTURE * force[k] and force[k] > 0.25 * force.max():

@@ -14,7 +14,7 @@ from masticator_dynamics.laboratory.mouthful import Series
 from masticator_dynamics.mechanism import Mechanism
 
 # m^3/(N m), assumed: 1e-6 mm^3/(N m), a common order of magnitude for lubricated polyethylene on
-# polished metal. Of the robot's own sockets nothing is known.
+# polished metal. Nothing is known of the robot's own sockets.
 WEAR_RATE = 1e-15
 
 
@@ -29,13 +29,13 @@ class JawLoads:
         Largest force of each contact (N), its time integral (N s), and the wear volume by
         Archard's law (m^3): wear rate times force times sliding distance.
     pulled : array, shape (n_c,)
-        Part of the time in which the contact pulls: of a slot, which can.
+        Share of the time in which the contact pulls, which only a slot can.
     lifts : tuple of int
-        How often each contact was left, where sockets are open.
+        How often each contact lifted off, if sockets are open.
     effort_rms : array, shape (n_u,)
-        Of each motor, N m or N: what heats it.
+        RMS effort of each motor, N m or N: what heats it.
     energy : float
-        J that the motors gave, less what they took back.
+        J delivered by the motors, less what they took back.
     """
 
     contacts: tuple[str, ...]
@@ -73,7 +73,7 @@ class JawLoads:
         )
 
     def figures(self) -> dict[str, float]:
-        """By name, for tables."""
+        """Figures by name, for tables."""
         found = {}
         for k, name in enumerate(self.contacts):
             found[f'{name}_peak'] = float(self.peak[k])

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One mouthful on the twin: simulated drives chew, and what happens is kept cycle by cycle."""
+"""One mouthful on the twin: simulated drives chew, and every cycle is recorded."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Series:
     q : array, shape (N, n_q)
         Tree positions, rad or m.
     position, velocity, effort : array, shape (N, n_u)
-        Of the actuated joints; efforts of the motors, at the joints.
+        Of the actuated joints; efforts are those of the motors, at the joints.
     contact : array, shape (N, n_c)
         Multipliers of the contacts, N, as :attr:`Effort.contact`.
     lifts : tuple of int
-        How often each contact was left, where sockets are open.
+        How often each contact lifted off, if sockets are open.
     end : str
         Why the mouthful ended: 'done', 'force', 'broken', or the text of a fault.
     """
@@ -69,7 +69,7 @@ class Series:
 
 
 class _Watch:
-    """Keeps every cycle of a run, and says when to stop."""
+    """Records every cycle of a run, and decides when to stop."""
 
     def __init__(self, stop: Stop):
         self.rows: list[tuple[FloatArray | float, ...]] = []
@@ -102,21 +102,21 @@ class _Watch:
 
 
 def chew(mouthful: Mouthful, setting: StudySetting, stop: Stop) -> Series:
-    """Chew a mouthful on the twin with full feedforward, by the gains of the drives file.
+    """Chew a mouthful on the twin with full feedforward and the gains of the drives file.
 
     Parameters
     ----------
     mouthful : Mouthful
         Motion, food and number of strokes.
     setting : StudySetting
-        Drives and model; its path and food are replaced by the mouthful's.
+        Drives and model; path and food are replaced by the mouthful's.
     stop : Stop
         What ends it early.
 
     Raises
     ------
     InputError
-        When the motion cannot be made: out of reach or out of range, with the stroke's data.
+        If the motion is out of reach or out of range; gives the stroke's data.
     """
     path = motion_path(setting.model, mouthful.motion, mouthful.strokes, mouthful.rest)
     run = dataclasses.replace(setting, path=path, food=mouthful.food)
@@ -134,7 +134,7 @@ def chew(mouthful: Mouthful, setting: StudySetting, stop: Stop) -> Series:
 def motion_path(
     mechanism: Mechanism, motion: Motion, strokes: int, rest: Rest | None = None
 ) -> MotionPath:
-    """The subject's motion: from home to where the jaw rests, and on into the strokes.
+    """The subject's motion: from home to the jaw's rest position, then the strokes.
 
     Parameters
     ----------
@@ -142,19 +142,19 @@ def motion_path(
         With the coordinates of a chewing motion and molars.
     motion : Motion
         With an occlusal gap, the mouth closes to the angle at which the molar of the working side
-        is that far from its place at home, and its opening stays the same. A recorded incisor is
+        is that far from its position at home, and its opening stays the same. A recorded incisor is
         followed from home and back.
     strokes : int
-        How many.
+        Number of strokes.
     rest : Rest, optional
         Where the jaw rests before them.
 
     Raises
     ------
     InputError
-        For numbers that no stroke can have.
+        For values that no stroke can have.
     ReachError, LimitError
-        When a recording cannot be followed.
+        If a recording cannot be followed.
     """
     closed = opening_angle(mechanism, motion.side, motion.occlusal_gap)
     if closed > 0.5 * motion.opening:
@@ -182,7 +182,7 @@ def motion_path(
 def _from_station_to_station(
     mechanism: Mechanism, stations: Sequence[tuple[float, float]], chewing: MotionPath
 ) -> MotionPath:
-    """Openings (s on the way there, rad), then strokes from the last of them."""
+    """Openings (s to get there, rad), then strokes from the last of them."""
     opened = np.zeros(len(mechanism.independent))
     opened[mechanism.independent.index('beta')] = 1.0
     still, names, now, pieces = (0.0 * opened, 0.0 * opened), chewing.names, 0.0, []
@@ -209,12 +209,12 @@ def opening_angle(mechanism: Mechanism, side: str, gap: float) -> float:
     side : str
         'left' or 'right'.
     gap : float
-        How far the molar is below its place at occlusion, m.
+        How far the molar is below its position at occlusion, m.
 
     Raises
     ------
     InputError
-        When no opening within 0.18 rad brings them that far apart.
+        If no opening within 0.18 rad brings them that far apart.
     """
     if gap == 0.0:
         return 0.0

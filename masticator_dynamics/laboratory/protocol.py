@@ -29,9 +29,9 @@ from masticator_dynamics.laboratory.texture import openings
 from masticator_dynamics.twin.food import Food, load_food
 
 VARIED = ('thickness', 'stiffness', 'yield_force', 'break_compression')
-STROKES = 10  # of a mouthful unless told
-MOST = 9999  # mouthfuls of an experiment
-_LARGEST_SPREAD = 0.5  # of a logarithm; beyond it, foods of one name have nothing in common
+STROKES = 10  # per mouthful by default
+MOST = 9999  # mouthfuls per experiment
+_LARGEST_SPREAD = 0.5  # of a logarithm; beyond it, foods of the same name have nothing in common
 BYTES_PER_SECOND = 210_000  # of a recording, measured at 500 Hz
 
 
@@ -50,7 +50,7 @@ class Motion(Strict):
 
 
 class Rest(Strict):
-    """Where the jaw is before the strokes of a mouthful."""
+    """Rest position of the jaw before the strokes of a mouthful."""
 
     gap: NotNegative = pydantic.Field(0.0, description='m, of the working molars')
     time: NotNegative = pydantic.Field(0.0, description='s, for which the jaw stays there')
@@ -73,14 +73,14 @@ class Stop(Strict):
 
 
 class Limits(Strict):
-    """What the whole experiment may take."""
+    """Limits of the whole experiment."""
 
     time: Positive = pydantic.Field(86400.0, description='s of chewing')
     disk: Positive = pydantic.Field(10e9, description='bytes of recordings')
 
 
 class Protocol(Strict):
-    """An experiment, as its YAML file says it."""
+    """An experiment, as described in its YAML file."""
 
     schema_version: Literal[1] = pydantic.Field(alias='schema', description='of this format')
     title: str
@@ -120,19 +120,19 @@ class Mouthful:
     Attributes
     ----------
     number : int
-        Place in the order in which mouthfuls are chewed, from 1.
+        Position in the order of chewing, from 1.
     levels : dict
-        Of the factors, by name; with ``strokes`` where food is sampled.
+        Levels of the factors, by name; with ``strokes`` if food is sampled.
     repetition : int
         From 1.
     motion : Motion
     food : Food
-        As this mouthful is, its variation included.
+        Of this mouthful, its variation included.
     food_name : str
     strokes : int
     rest : Rest
     duration : float
-        s, about.
+        Approximate, s.
     """
 
     number: int
@@ -147,7 +147,7 @@ class Mouthful:
 
     @property
     def name(self) -> str:
-        """Of its recording, without suffix."""
+        """Name of its recording, without suffix."""
         return f'mouthful_{self.number:04d}'
 
 
@@ -168,13 +168,13 @@ def plan(protocol: Protocol, file: str | pathlib.Path) -> tuple[Mouthful, ...]:
     Parameters
     ----------
     file
-        Where the protocol comes from: paths of foods are relative to its folder.
+        Source of the protocol: paths of foods are relative to its folder.
 
     Raises
     ------
     DescriptionError
-        For factors that do not exist, levels that make no sense, unknown foods, or more mouthfuls
-        than fit into the limits.
+        For unknown factors, invalid levels, unknown foods, or more mouthfuls than the limits
+        allow.
     """
     runs = []
     for levels in _conditions(protocol, file):
@@ -187,7 +187,7 @@ def plan(protocol: Protocol, file: str | pathlib.Path) -> tuple[Mouthful, ...]:
     mouthfuls = []
     for number, index in enumerate(order.tolist(), start=1):
         levels, (motion, food_name, food, strokes), repetition = runs[index]
-        # Of the run and not of its place, so that the order changes no food.
+        # Seeded by the run, not by its position, so that the order changes no food.
         varied = _varied(food, protocol.variation, np.random.default_rng([protocol.seed, index]))
         duration = protocol.pause + protocol.rest.time + _duration(motion, strokes)
         mouthfuls.append(
@@ -256,7 +256,7 @@ def _condition(
 
 
 def _checked_motion(motion: Mapping[str, Any], file: str | pathlib.Path) -> Motion:
-    """A motion that makes sense, the path of its recording complete."""
+    """A validated motion, with the full path of its recording."""
     found = checked(Motion, dict(motion), f'{file}: factors')
     if not found.recording:
         return found
@@ -271,7 +271,7 @@ def _checked_motion(motion: Mapping[str, Any], file: str | pathlib.Path) -> Moti
 
 @functools.cache
 def _recorded(name: str) -> tuple[int, float]:
-    """Strokes, and s, of a recorded incisor; z is its displacement from occlusion."""
+    """Number of strokes and duration (s) of a recorded incisor; z: displacement from occlusion."""
     table = read_table(name)
     times, height = table.increasing('time'), table.numbers(['incisor_z'])[:, 0]
     count = len(openings(-height))
@@ -281,12 +281,12 @@ def _recorded(name: str) -> tuple[int, float]:
 
 
 def _duration(motion: Motion, strokes: int) -> float:
-    """Of a mouthful's strokes, s."""
+    """Duration of a mouthful's strokes, s."""
     return _recorded(motion.recording)[1] if motion.recording else strokes * motion.period
 
 
 def _varied(food: Food, variation: Variation, random: np.random.Generator) -> Food:
-    """A food as one mouthful of it is: its data times lognormal factors."""
+    """A food as in one mouthful: its data times lognormal factors."""
     spreads = {name: getattr(variation, name) for name in VARIED}
     factors = {name: float(np.exp(s * random.standard_normal())) for name, s in spreads.items()}
     changed = {name: getattr(food, name) * factor for name, factor in factors.items()}

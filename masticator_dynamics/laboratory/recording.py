@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of mouthfuls: MCAP files of ROS 2 messages, as PlotJuggler and Foxglove read them.
 
-No ROS installation is needed to write or read them. Stamps count from 1970 as if the mouthful had
-begun then. All settings and versions are in the file, as its metadata ``mouthful``.
+No ROS installation is needed to write or read them. Stamps count from 1970, as if the mouthful had
+begun then. All settings and versions are in the file's metadata ``mouthful``.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ uint32 nanosec
 def write_recording(
     file: pathlib.Path, series: Series, mechanism: Mechanism, settings: Mapping[str, Any]
 ) -> None:
-    """Write a mouthful; the file appears whole or not at all.
+    """Write a mouthful; the file appears complete or not at all.
 
     Parameters
     ----------
     file : pathlib.Path
         The MCAP file.
     series : Series
-        What was measured.
+        The measurements.
     mechanism : Mechanism
-        What chewed.
+        The mechanism that chewed.
     settings : mapping
-        What JSON can hold; read back by :func:`read_settings`.
+        JSON-compatible values; read back by :func:`read_settings`.
     """
     from mcap_ros2.writer import Writer
 
@@ -91,7 +91,7 @@ def write_recording(
 
 
 def read_settings(file: pathlib.Path) -> dict[str, Any]:
-    """Settings, versions and the end of a mouthful.
+    """Settings, versions and end of a mouthful.
 
     Raises
     ------

@@ -28,7 +28,7 @@ FILES = {
     'conditions.csv': result_tables.conditions_table,
     'effects.csv': result_tables.effects_table,
 }
-# Figures that the report shows, with their units and the factor to them from SI units.
+# Figures in the report, with their units and the factor to them from SI units.
 SHOWN = {
     'hardness': ('N', 1.0),
     'break_force': ('N', 1.0),
@@ -70,26 +70,26 @@ wear rate.
 
 
 def check_parquet() -> None:
-    """Refuse early, before long work, what needs pyarrow.
+    """Check that pyarrow is installed, before any long work.
 
     Raises
     ------
     InputError
-        When it is not installed.
+        If it is not installed.
     """
     if importlib.util.find_spec('pyarrow') is None:
         raise InputError("--parquet needs pyarrow: pip install 'masticator_dynamics[parquet]'")
 
 
 def write_report(experiment: Experiment, parquet: bool = False) -> list[pathlib.Path]:
-    """Write tables and report of all recordings that are there; returns the files.
+    """Write tables and report of all existing recordings; return the files.
 
     The same recordings give the same tables, byte for byte.
 
     Parameters
     ----------
     parquet : bool
-        Tables are written as Parquet, too.
+        Whether to write tables as Parquet, too.
     """
     results = experiment.results()
     written = []
@@ -143,7 +143,7 @@ def _page(experiment: Experiment, results: Sequence[Result]) -> str:
 
 
 def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
-    """Means and confidence intervals: conditions are columns."""
+    """Means and confidence intervals, one column per condition."""
     columns, rows = result_tables.conditions_table(results)
     count = columns.index('figure')
     names = list(dict.fromkeys(tuple(map(str, row[:count])) for row in rows))
@@ -202,7 +202,7 @@ def _image(figure: Any, text: str) -> str:
 
 
 def _force_figure(experiment: Experiment) -> Any:
-    """First bites over the gap, and peaks from stroke to stroke, a colour for each condition."""
+    """First bites over the gap, and peaks from stroke to stroke, one colour per condition."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 3.8), layout='constrained')
@@ -236,7 +236,7 @@ def _force_figure(experiment: Experiment) -> Any:
 
 
 def _figures_figure(results: Sequence[Result]) -> Any:
-    """Every mouthful a dot, the mean of each condition a line; one panel for each figure."""
+    """A dot per mouthful and a line for the mean of each condition; one panel per figure."""
     from matplotlib.figure import Figure
 
     columns, rows = result_tables.mouthfuls_table(results)

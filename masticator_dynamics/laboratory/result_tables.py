@@ -21,13 +21,13 @@ CONFIDENCE = 0.95
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What came of a mouthful.
+    """Results of a mouthful.
 
     Attributes
     ----------
     number : int
     levels : dict
-        Of the factors.
+        Levels of the factors.
     repetition : int
     end : str
         'done', 'force', 'broken', or the text of a fault.
@@ -66,7 +66,7 @@ Table = tuple[list[str], list[list[Any]]]
 
 
 def strokes_table(results: Sequence[Result]) -> Table:
-    """One row for every stroke."""
+    """One row per stroke."""
     fields = [field.name for field in dataclasses.fields(texture.Stroke)]
     factors = _factors(results)
     rows = []
@@ -78,7 +78,7 @@ def strokes_table(results: Sequence[Result]) -> Table:
 
 
 def mouthfuls_table(results: Sequence[Result]) -> Table:
-    """One row for every mouthful."""
+    """One row per mouthful."""
     factors = _factors(results)
     names = list(results[0].figures()) if results else []
     rows = [
@@ -89,7 +89,7 @@ def mouthfuls_table(results: Sequence[Result]) -> Table:
 
 
 def conditions_table(results: Sequence[Result]) -> Table:
-    """Statistics over the repetitions of every condition, one row for each figure.
+    """Statistics over the repetitions of every condition, one row per figure.
 
     Mean, standard deviation, coefficient of variation and the 95 % confidence interval of the mean
     (Student's t). Mouthfuls that ended in a fault are left out.
@@ -107,9 +107,9 @@ def conditions_table(results: Sequence[Result]) -> Table:
 def effects_table(results: Sequence[Result]) -> Table:
     """Main effect of every factor on every figure: one-way analysis of variance.
 
-    F, p, and eta squared: the part of the figure's variance that goes with the factor's levels. Not
-    given where a factor has one level, where there are no repetitions within a level, or where all
-    values are the same.
+    F, p, and eta squared: the share of the figure's variance explained by the factor's levels. Not
+    given if a factor has one level, if there are no repetitions within a level, or if all values
+    are the same.
     """
     columns = ['factor', 'figure', 'levels', 'n', 'f', 'p', 'eta_squared']
     rows: list[list[Any]] = []
@@ -171,7 +171,7 @@ def _levels(result: Result, factors: Sequence[str]) -> list[Any]:
 def _groups(
     results: Sequence[Result], factors: Sequence[str]
 ) -> list[tuple[list[Any], list[Result]]]:
-    """Results by their levels of some factors, in the order of the levels' text."""
+    """Results grouped by their levels of some factors, sorted by the levels' text."""
     ordered = sorted(results, key=lambda r: [str(level) for level in _levels(r, factors)])
     grouped = itertools.groupby(ordered, key=lambda r: _levels(r, factors))
     return [(levels, sorted(group, key=lambda r: r.repetition)) for levels, group in grouped]

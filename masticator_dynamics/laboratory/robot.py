@@ -1,12 +1,12 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mouthfuls on the robot: through nodes that run, dynamics and servo_drives.
+"""Mouthfuls on the robot, via the running nodes dynamics and servo_drives.
 
 The nodes are the robot's own; nothing is started or configured here. Every mouthful begins at
-home, with drives that follow. What is measured becomes the same :class:`Series` as on the twin, at
-the cycles of the drives: the food's force is that of ``bite_force``, the gap of the teeth comes by
-forward kinematics from the measured angles, and the sockets' forces are those that node dynamics
-computes.
+home, with the drives following. The measurements become the same :class:`Series` as on the twin, at
+the cycles of the drives: the food's force is from ``bite_force``, the gap of the teeth from the
+measured angles by forward kinematics, and the sockets' forces are those computed by the node
+dynamics.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ _RECEIVED = {
 }
 _POINT_STEP = 0.01  # s, between points of a trajectory
 _TO_HOME = 1.5  # s, from wherever the motion is
-_PATIENCE = 30.0  # s, for nodes to be there and for services to answer
-_ATTEMPTS = 3  # to have drives that follow, after a fault
-_NEWS = 1.2  # s, until diagnostics have told what has changed
-_TAIL = 0.3  # s, recorded after the motion: the drives follow a little later
+_PATIENCE = 30.0  # s, for nodes to appear and for services to answer
+_ATTEMPTS = 3  # to get the drives to follow, after a fault
+_NEWS = 1.2  # s, until diagnostics report a change
+_TAIL = 0.3  # s, recorded after the motion, which the drives follow with a delay
 _TURN = 0.02  # s
 
 
@@ -70,14 +70,14 @@ class Robot(Recorder):
     ----------
     mechanism : Mechanism
     stop : Stop
-        When a mouthful ends early; that food has broken, only the twin knows.
+        When a mouthful ends early; only the twin knows when food has broken.
     tell : callable
         Called with sentences for the operator, such as which food comes next.
 
     Raises
     ------
     InputError
-        When nodes are not there or are of another mechanism.
+        If nodes are missing or belong to another mechanism.
     """
 
     def __init__(self, mechanism: Mechanism, stop: Stop, tell: Callable[[str], None]):
@@ -88,7 +88,7 @@ class Robot(Recorder):
         self._mechanism, self._stop, self._tell = mechanism, stop, tell
         self._health, self._force = Health(), 0.0
         middleware.prepare()
-        # Ctrl-C is Python's: ROS must live until the drives are disabled.
+        # Python handles Ctrl-C: ROS must live until the drives are disabled.
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         names = {topic: _datatype(kind) for topic, kind in _RECEIVED.items()}
         super().__init__('experiment', names, lambda content: None)
@@ -98,7 +98,7 @@ class Robot(Recorder):
         self._requests = {name: self.create_client(Trigger, name) for name in _SERVICES}
 
     def taken(self, topic: str, content: bytes) -> None:
-        """Look at diagnostics and at the food's force."""
+        """Check diagnostics and the food's force."""
         if topic == topics.DIAGNOSTICS:
             self._health.take(deserialize_message(content, DiagnosticArray).status)
         elif topic == topics.BITE_FORCE:
@@ -108,7 +108,7 @@ class Robot(Recorder):
     def __enter__(self) -> Robot:
         """Wait for the nodes."""
         try:
-            # What is compiled or loaded is so before the drives are enabled.
+            # Compile and load everything before the drives are enabled.
             q = self._mechanism.feedforward_batch(self._mechanism.home.y[None]).q
             frame_poses(self._mechanism, q, 'molar_left')
             self._mechanism.forward_kinematics_batch(self._mechanism.home.position[None], np.inf)
@@ -146,12 +146,12 @@ class Robot(Recorder):
         Parameters
         ----------
         pause : float
-            s that the jaw rests at home before, for the food to be served.
+            Time for which the jaw first rests at home, for the food to be served, s.
 
         Raises
         ------
         InputError
-            When the drives cannot be made to follow.
+            If the drives cannot be made to follow.
         """
         path = motion_path(self._mechanism, mouthful.motion, mouthful.strokes, mouthful.rest)
         self._stand_ready()
@@ -178,7 +178,7 @@ class Robot(Recorder):
         return series
 
     def _stand_ready(self) -> None:
-        """Drives that follow, and the jaw at home; from whatever was before."""
+        """Get the drives to follow and the jaw to home, from any state."""
         reason = ''
         for _ in range(_ATTEMPTS):
             if self._health.stopped:
@@ -197,7 +197,7 @@ class Robot(Recorder):
         raise InputError(f'the drives do not follow {topics.STATE}: {phase}; {reason}')
 
     def _go_home(self) -> None:
-        """Let node dynamics go home from wherever its motion is, and wait until it is there."""
+        """Make the node dynamics go home from wherever its motion is, and wait for it."""
         home = self._mechanism.home.y[None]
         self._send(np.array([_TO_HOME]), (home, 0.0 * home, 0.0 * home), 0)
         self._spin(_TO_HOME + LEAD)
@@ -205,7 +205,7 @@ class Robot(Recorder):
     def _send(
         self, times: FloatArray, rows: tuple[FloatArray, FloatArray, FloatArray], stamp: int
     ) -> None:
-        """Send a motion that begins at ``stamp``, ns since 1970, or now where that is 0."""
+        """Send a motion that begins at ``stamp``, ns since 1970, or now if that is 0."""
         nothing = np.zeros((0, 3))
         names = self._mechanism.independent
         script = Script('', names, times, *rows, '', nothing[:, 0], nothing)
@@ -213,7 +213,7 @@ class Robot(Recorder):
         self.events.clear()
 
     def _series(self, start: int, mouthful: Mouthful, end: str) -> Series:
-        """What came since a time (ns since 1970), at the cycles of the drives."""
+        """Data received since a time (ns since 1970), at the cycles of the drives."""
         since, cycles = since_start(start), self._events(topics.DRIVES)
         if not cycles:
             raise InputError(f'{mouthful.name}: nothing came on {topics.DRIVES}; {end}')
@@ -224,7 +224,7 @@ class Robot(Recorder):
         position, velocity, effort = (
             values[rows][:, columns] for values in (drives.position, drives.velocity, drives.effort)
         )
-        # What encoders leave open is spread over the loops.
+        # Encoder errors are spread over the loops.
         y = self._mechanism.forward_kinematics_batch(position, np.inf).y
         q = self._mechanism.feedforward_batch(y).q
         tooth = f'molar_{mouthful.motion.side}'
@@ -239,13 +239,13 @@ class Robot(Recorder):
             carried = joint_series(loads, since)
             chosen = carried.columns(self._mechanism.contacts)
             contact = _at(times, carried.stamps, carried.effort[:, chosen])
-        lifts = (0,) * len(self._mechanism.contacts)  # a robot does not tell
+        lifts = (0,) * len(self._mechanism.contacts)  # not known on a robot
         return Series(
             times, home - height, force[:, 0], q, position, velocity, effort, contact, lifts, end
         )
 
     def _events(self, topic: str) -> list[Event]:
-        """What was kept of a topic, decoded."""
+        """Decoded events recorded from a topic."""
         kind = _RECEIVED[topic]
         return [
             dataclasses.replace(event, content=deserialize_message(event.content, kind))
@@ -269,7 +269,7 @@ class Robot(Recorder):
         return ', '.join(lacking)
 
     def _spin(self, seconds: float, keep: bool = False) -> None:
-        """Let time pass; what comes meanwhile is heard and not kept, unless told."""
+        """Let time pass; messages are handled meanwhile, and recorded only if ``keep``."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._spinner.spin_once(timeout_sec=_TURN)

@@ -23,16 +23,16 @@ from scipy.signal import find_peaks
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
-TOUCH = 0.5  # N, of a force that counts as contact
-_OPEN = 0.25  # part of the widest opening by which the mouth must close and open between strokes
-_DROP, _LEAST_DROP = 0.1, 1.0  # of a fracture: part of the stroke's peak, and N
-_WITHIN = 0.02  # s, in which a fracture's force drops
-_SLOPE = (0.2, 0.8)  # parts of the first peak between which stiffness is taken
+TOUCH = 0.5  # N, above which a force counts as contact
+_OPEN = 0.25  # share of the widest opening by which the mouth must close and open between strokes
+_DROP, _LEAST_DROP = 0.1, 1.0  # of a fracture: share of the stroke's peak, and N
+_WITHIN = 0.02  # s, within which the force drops at a fracture
+_SLOPE = (0.2, 0.8)  # shares of the first peak between which stiffness is taken
 
 
 @dataclasses.dataclass(frozen=True)
 class Stroke:
-    """Figures of one stroke; NaN where the food was not touched or did not break.
+    """Figures of one stroke; NaN if the food was not touched or did not break.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class Stroke:
     peak_force : float
         N.
     contact_time : float
-        s with more than 0.5 N.
+        Time with more than 0.5 N, s.
     work : float
-        J that the teeth left in the food: loading less what came back.
+        Net work on the food, J: loading less what came back.
     loading_work : float
         J while the teeth closed.
     force_rate : float
@@ -57,7 +57,7 @@ class Stroke:
     deformation : float
         m, from first touch to the closest gap under load.
     height : float
-        m, gap at the first touch: of the food as this stroke finds it.
+        m, gap at the first touch: height of the food at the start of this stroke.
     adhesion_work : float
         J, of forces that hold the teeth together while they part (negative forces).
     rise_time : float
@@ -97,7 +97,7 @@ class TextureProfile:
     hardness : float
         N, peak of the first bite.
     cohesiveness, springiness, resilience : float
-        Ratios: what is left to the second bite of work and deformation, what the first gives back.
+        Ratios: work and deformation of the second bite to the first; work the first gives back.
     gumminess, chewiness : float
         N: hardness * cohesiveness, and that times springiness.
     adhesiveness : float
@@ -153,15 +153,15 @@ def openings(gap: FloatArray) -> list[int]:
         return []
     peaks, _ = find_peaks(np.concatenate([[-np.inf], gap, [-np.inf]]), prominence=_OPEN * height)
     found = (peaks - 1).tolist()
-    # An opening that is not followed by a closing begins no stroke.
+    # An opening that is not followed by a closing does not begin a stroke.
     return [k for k in found if gap[k:].min() < gap[k] - _OPEN * height]
 
 
 def profile(first: Stroke, second: Stroke) -> TextureProfile:
-    """The profile by work and deformation; NaN where the first stroke did not touch the food.
+    """The profile by work and deformation; NaN if the first stroke did not touch the food.
 
     Cohesiveness is the ratio of the loading works, springiness that of the deformations; resilience
-    is the part of the first loading work that comes back.
+    is the share of the first loading work that comes back.
     """
     return _profile(
         first,
@@ -173,11 +173,11 @@ def profile(first: Stroke, second: Stroke) -> TextureProfile:
 
 
 def analyser_profile(first: Stroke, second: Stroke) -> TextureProfile:
-    """The profile as texture analysers print it; NaN where the first stroke did not touch the food.
+    """The profile as texture analysers print it; NaN if the first stroke did not touch the food.
 
     Cohesiveness is the ratio of the areas of force over time, the way back included, springiness
     that of the times from touch to peak; resilience is the area after the first peak over that
-    before it; adhesiveness is the area of pulling force. At an analyser's constant speed times
+    before it; adhesiveness is the area of pulling force. At an analyser's constant speed, times
     stand for distances.
     """
     return _profile(
@@ -192,7 +192,7 @@ def analyser_profile(first: Stroke, second: Stroke) -> TextureProfile:
 def _profile(
     first: Stroke, cohesiveness: float, springiness: float, resilience: float, adhesiveness: float
 ) -> TextureProfile:
-    if not first.contact_time:  # what is left is the sensor's noise
+    if not first.contact_time:  # all that remains is sensor noise
         return TextureProfile(first.peak_force, *(6 * (math.nan,)))
     gumminess = first.peak_force * cohesiveness
     return TextureProfile(
@@ -207,7 +207,7 @@ def _profile(
 
 
 def decay(found: tuple[Stroke, ...]) -> float:
-    """Part of the peak force that is lost from stroke to stroke, by a fit of the logarithms.
+    """Share of the peak force lost from stroke to stroke, by a fit of the logarithms.
 
     Strokes that do not touch the food are left out; NaN with fewer than three others.
     """
@@ -259,7 +259,7 @@ def _stroke(time: FloatArray, gap: FloatArray, force: FloatArray, touch: float) 
 
 
 def _times(time: FloatArray, force: FloatArray, touch: float) -> tuple[float, float, float, float]:
-    """Time from first touch to peak (s); impulses (N s) up to the peak, after it, of pulling."""
+    """Time from first touch to peak (s); impulses (N s) up to the peak, after it, and pulling."""
     first, top, end = int(np.argmax(force > touch)), int(np.argmax(force)), len(force) - 1
     ceased = np.flatnonzero(force[top:] <= touch)
     let_go = top + int(ceased[0]) if len(ceased) else end
@@ -280,7 +280,7 @@ def _fractures(time: FloatArray, gap: FloatArray, force: FloatArray) -> list[int
         if not (force[k + 1] < force[k] and gap[k + 1] <= gap[k]):
             k += 1
             continue
-        # From here the force falls; so far as it does without a rise, or for 20 ms.
+        # From here the force falls: until it next rises, or for 20 ms.
         end = k + 1
         while (
             end + 1 < len(force)
@@ -296,7 +296,7 @@ def _fractures(time: FloatArray, gap: FloatArray, force: FloatArray) -> list[int
 
 
 def _stiffness(gap: FloatArray, force: FloatArray) -> float:
-    """Slope (N/m) of a rise between two parts of its end."""
+    """Slope (N/m) of a rise between two fractions of its final force."""
     low, high = (part * force[-1] for part in _SLOPE)
     chosen = (force >= low) & (force <= high)
     if np.count_nonzero(chosen) < 2 or np.ptp(gap[chosen]) == 0.0:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The robot as ROS topics tell it: joint_states, bite_force and contact forces."""
+"""The robot as reported by ROS topics: joint_states, bite_force and contact forces."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ FULL_ARROW = 100.0  # N, for a third of the robot's size
 def show_topics(scene: Scene) -> None:
     """Follow the topics until Ctrl-C.
 
-    Messages are only remembered when they come, and drawn 25 times a second: a viewer that is slow
-    delays no one else.
+    Messages are only stored on arrival, and drawn 25 times a second: a slow viewer delays no one
+    else.
 
     Raises
     ------
     InputError
-        When rclpy is not installed.
+        If rclpy is not installed.
     """
     try:
         import rclpy

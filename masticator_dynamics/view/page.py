@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What viser's page lacks: curves in time with the picture, and a still without WebGL."""
+"""Additions to viser's page: curves in time with the picture, and a still without WebGL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POINTS = 500  # of a curve
 _DIGITS = 4
 PALETTE = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2')
 _NO_WEBGL = 'This browser cannot draw in three dimensions (WebGL is missing or switched off).'
-# Time is what the page's scrub bar says; curves are drawn once, the line over them in every frame.
+# Time is that of the page's scrub bar; curves are drawn once, the line over them every frame.
 _SCRIPT = """
 addEventListener('load', () => {
   const data = JSON.parse(document.getElementById('curves').textContent);
@@ -83,7 +83,7 @@ addEventListener('load', () => {
 
 
 def with_curves(page: str, runs: Sequence[PlayedRun]) -> str:
-    """Add curves of efforts and forces, and a still picture, to a page that viser has made."""
+    """Add curves of efforts and forces, and a still picture, to a page made by viser."""
     charts = [chart for run in runs for chart in _charts(run)]
     text = json.dumps(charts, separators=(',', ':')).replace('</', '<\\/')
     picture = base64.b64encode(_still(runs[0])).decode()
@@ -125,7 +125,7 @@ def _chart(time: FloatArray, title: str, values: FloatArray, names: Sequence[str
 
 
 def _still(run: PlayedRun) -> bytes:
-    """The mechanism as lines from joint to joint, half way through the run, from the front; PNG."""
+    """The mechanism as lines between joints, halfway through the run, from the front; PNG."""
     from matplotlib.figure import Figure
 
     tree = run.mechanism.structure.tree

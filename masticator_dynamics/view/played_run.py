@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is played: positions of all joints over time, forces at points, and curves beside them."""
+"""Data to play: positions of all joints over time, forces at points, and curves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from masticator_dynamics.files.tables import read_cut_table
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.mechanism import Mechanism
 
-FRAME_RATE = 25.0  # Hz, of what is shown
+FRAME_RATE = 25.0  # Hz, of the display
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ class PlayedRun:
     efforts : array, shape (N, n_u)
         N m or N; no columns where unknown.
     cut : str
-        A sentence where the file ends in the middle: how much is there.
+        If the file is truncated, a sentence on how much is there.
     """
 
     name: str
@@ -59,7 +59,7 @@ class PlayedRun:
     cut: str = ''
 
     def frames(self) -> FloatArray:
-        """Indices of the rows that are shown, some 25 for a second."""
+        """Indices of the rows shown, about 25 per second."""
         count = max(2, int(np.ceil(FRAME_RATE * self.time[-1])) + 1)
         wanted = np.linspace(0.0, self.time[-1], count)
         return np.unique(np.searchsorted(self.time, wanted - 1e-9).clip(0, len(self.time) - 1))
@@ -71,12 +71,12 @@ def load_run(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
     Parameters
     ----------
     mechanism : str, optional
-        Name or path; found out by the names of the joints unless told.
+        Name or path; by default found by the names of the joints.
 
     Raises
     ------
     InputError
-        When the file cannot be read, or no shipped mechanism has its joints.
+        If the file cannot be read, or no shipped mechanism has its joints.
     """
     read = _read_mcap if file.suffix == '.mcap' else _read_csv
     return read(file, mechanism)
@@ -160,7 +160,7 @@ def _read_mcap(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
 
 @dataclasses.dataclass(frozen=True)
 class _Recorded:
-    """Times (s) and messages by topic, metadata by name, and a sentence where the file is cut."""
+    """Times (s) and messages by topic, metadata by name, and a sentence if the file is cut."""
 
     times: dict[str, FloatArray]
     messages: dict[str, list[Any]]
@@ -169,7 +169,7 @@ class _Recorded:
 
 
 def _recorded(file: pathlib.Path) -> _Recorded:
-    """What is in a recording; one that ends early is read as far as it goes."""
+    """Content of a recording; a truncated one is read as far as it goes."""
     from mcap.exceptions import McapError
     from mcap.records import Channel, Message, Metadata, Schema
     from mcap.stream_reader import StreamReader

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A mechanism in a viser scene: links that move, forces as arrows, paths of points."""
+"""A mechanism in a viser scene: moving links, forces as arrows, paths of points."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 FORCE, TORQUE, PATH = (214, 39, 40), (31, 119, 180), (44, 160, 44)
-LENGTH = 0.35  # of the longest arrow, in sizes of the mechanism
+LENGTH = 0.35  # of the longest arrow, relative to the size of the mechanism
 
 
 class Scene:
-    """A mechanism, drawn.
+    """A drawn mechanism.
 
     Parameters
     ----------
     scene : viser.SceneApi
-        Of a server, or of one that is only recorded.
+        Scene of a server, or one that is only recorded.
     mechanism : Mechanism
     name : str
-        Of its node, where several are side by side.
+        Name of its scene node, if several are side by side.
     shift : array, shape (3,)
-        m, base axes: where its base is in the scene.
+        Position of its base in the scene, m, base axes.
 
     Attributes
     ----------
@@ -74,20 +74,20 @@ class Scene:
             body.wxyz, body.position = turn, origin
 
     def arrow(self, name: str, start: FloatArray, vector: FloatArray, colour: Any = FORCE) -> None:
-        """Draw a vector (3,), in m as it shall be seen, from a point (3,); base axes.
+        """Draw a vector (3,), with its length in m, from a point (3,); base axes.
 
         Parameters
         ----------
         name : str
-            Of the arrow; drawn again under it, it moves.
+            Of the arrow; drawing again under the same name moves it.
         start : (3,) array
             m, base axes.
         vector : (3,) array
-            As it shall be seen, m, base axes.
+            As drawn, m, base axes.
         colour
             As viser takes it.
         """
-        # Start and direction move as links do, at once; new points are drawn some frames later.
+        # Start and direction move at once, as links do; new points appear some frames later.
         length = float(np.linalg.norm(vector))
         ends = np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, length]]])
         turn = _from_z(vector / length) if length > 0.0 else np.array([1.0, 0.0, 0.0, 0.0])
@@ -131,7 +131,7 @@ class Scene:
             self._scene.add_mesh_trimesh(where, mesh, scale=size, **pose)
 
     def _draw_skeleton(self) -> None:
-        """Lines from joint to joint, and a ball at each: for descriptions without shapes."""
+        """Draw lines between joints, and a ball at each, for descriptions without shapes."""
         radius = 0.015 * self.extent
         for joint, placement in zip(self._tree.joints, self._tree.placements, strict=True):
             parent = f'/{self._name}' if placement.body < 0 else self._bodies[placement.body].name
@@ -143,7 +143,7 @@ class Scene:
 
 
 def _from_z(direction: FloatArray) -> FloatArray:
-    """Quaternion (w, x, y, z) of the shortest turn from z to a unit vector (3,)."""
+    """Quaternion (w, x, y, z) of the shortest rotation from z to a unit vector (3,)."""
     x, y, z = direction.tolist()
     found = np.array([1.0 + z, -y, x, 0.0]) if z > -1.0 + 1e-9 else np.array([0.0, 1.0, 0.0, 0.0])
     return found / np.linalg.norm(found)

@@ -54,7 +54,7 @@ class ScenePlayer:
 
     @property
     def missing(self) -> list[str]:
-        """Sentences: files that end in the middle, and shapes that are not shown."""
+        """Sentences on truncated files, and on shapes that are not shown."""
         return [*(run.cut for run in self.runs if run.cut), *self._scenes[0].missing]
 
     def show(self, now: float) -> None:
@@ -68,7 +68,7 @@ class ScenePlayer:
                 _show_efforts(run, scene, k, scale[1])
 
     def html(self) -> str:
-        """All of it as one page that needs nothing else."""
+        """The whole scene as one self-contained page."""
         serializer = self._server.get_scene_serializer()
         for now in np.arange(0.0, self.end + 1e-9, 1.0 / FRAME_RATE):
             self.show(float(now))
@@ -106,7 +106,7 @@ class ScenePlayer:
         self._playing, self._speed, self._bar = playing, speed, bar
 
     def play(self) -> None:
-        """Go on for ever, from the start again after the end."""
+        """Play forever, starting over after the end."""
         before = time.monotonic()
         while True:
             time.sleep(1.0 / FRAME_RATE)
@@ -154,26 +154,26 @@ def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
 
 
 def page_of(runs: Sequence[PlayedRun]) -> tuple[str, list[str]]:
-    """One page of runs side by side, and a sentence for each thing that is missing in it."""
+    """One page of runs side by side, and a sentence for each thing missing from it."""
     with serving('127.0.0.1', 0) as server:
         player = ScenePlayer(server, runs)
         return player.html(), player.missing
 
 
 def look_at(server: viser.ViserServer, mechanism: Mechanism) -> None:
-    """Let new browsers look at a mechanism from the front, a little from above."""
+    """Make new browsers look at a mechanism from the front and slightly above."""
     poses = mechanism.structure.tree.poses(mechanism.home.q)
     middle = 0.5 * (poses.origins.max(axis=0) + poses.origins.min(axis=0))
     extent = mechanism.structure.extent()
     server.scene.set_up_direction('+z')
-    # Shadows are three quarters of what is drawn.
+    # Shadows take three quarters of the drawing work.
     server.scene.configure_default_lights(cast_shadow=False)
     server.initial_camera.position = tuple(middle + extent * np.array([0.8, 1.0, 0.4]))
     server.initial_camera.look_at = tuple(middle)
 
 
 def _newton_per_length(run: PlayedRun, scene: Scene) -> tuple[float, float]:
-    """N and N m for a metre of arrow: the largest of the run has a third of the robot's size."""
+    """N and N m per metre of arrow: the run's largest spans a third of the robot's size."""
     largest = max((np.abs(f.vectors).max(initial=0.0) for f in run.forces.values()), default=0.0)
     efforts = np.abs(run.efforts).max(initial=0.0)
     length = LENGTH * scene.extent
@@ -191,7 +191,7 @@ def _show_efforts(run: PlayedRun, scene: Scene, k: int, scale: float) -> None:
 
 
 def _curves(gui, uplot, run, title, values, names):  # type: ignore[no-untyped-def]
-    """Curves over time in the panel, some thousand points each."""
+    """Curves over time in the panel, about a thousand points each."""
     every = max(1, len(run.time) // 1000)
     data = (run.time[::every], *np.ascontiguousarray(values[::every].T))
     series = [uplot.Series(label='s')]
@@ -199,6 +199,6 @@ def _curves(gui, uplot, run, title, values, names):  # type: ignore[no-untyped-d
         uplot.Series(label=name, stroke=PALETTE[k % len(PALETTE)], width=1)
         for k, name in enumerate(names)
     ]
-    # The abscissa is seconds of the run, no date.
+    # The abscissa is seconds of the run, not a date.
     scales = {'x': uplot.Scale(time=False)}
     gui.add_uplot(data, tuple(series), title=title, scales=scales, aspect=1.6)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The server that browsers connect to; nothing else, so that it is there at once."""
+"""The server that browsers connect to, and nothing else, so that it starts at once."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def serving(host: str, port: int) -> Iterator[viser.ViserServer]:
-    """Serve browsers at a port, 0 for any that is free, until the block ends.
+    """Serve browsers at a port (0: any free one) until the block ends.
 
     Raises
     ------
     InputError
-        When viser is not installed, or the port is in use.
+        If viser is not installed, or the port is in use.
     """
     try:
         import viser

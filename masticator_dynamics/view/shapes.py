@@ -28,11 +28,11 @@ class Shape:
         m: edges of a box; radius and length of a cylinder along z; radius of a sphere; scale of a
         mesh.
     position, angles : array, shape (3,)
-        Of the shape in the link: m, and roll, pitch, yaw about its fixed axes, rad.
+        Pose of the shape in the link: m, and roll, pitch, yaw about its fixed axes, rad.
     colour : tuple of int
         Red, green, blue, 0 to 255.
     file : pathlib.Path or None
-        Of a mesh.
+        File of a mesh.
     """
 
     link: str
@@ -50,7 +50,7 @@ def shapes(urdf_xml: str, folder: pathlib.Path) -> tuple[list[Shape], list[str]]
     Parameters
     ----------
     folder
-        Of the URDF: meshes are looked up in it.
+        Folder of the URDF: meshes are looked up in it.
     """
     robot = ElementTree.fromstring(urdf_xml)
     palette = {
