@@ -129,7 +129,7 @@ class Escalation:
         return tuple(found)
 
     def _slows(self, k: int, one: _Pursued, feedback: Feedback) -> list[Finding]:
-        """A drive in quick stop obeys, for as long as its ramp may last."""
+        """Count a drive in quick stop as obeying, for as long as its ramp may last."""
         one.measure, one.since = Measure.PDO, math.nan
         if math.isnan(one.slows_since):
             one.slows_since = feedback.time

@@ -204,7 +204,7 @@ class CyclicExchange:
                 return
 
     def _sleep_until(self, due: float) -> None:
-        """Sleep; frames wait for the next cycle, since waking for each one costs more."""
+        """Sleep; frames that arrive meanwhile wait, since waking for each one costs more."""
         remaining = due - time.monotonic()
         if remaining > 0.0:
             time.sleep(remaining)

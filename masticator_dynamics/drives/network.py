@@ -248,7 +248,7 @@ class DriveNetwork:
             raise DriveError(bus_title(self.drives.bus), f'{found}; stop it first')
 
     def begin_homing(self, home: FloatArray) -> None:
-        """Homing mode; Goal.HOMING then makes the present joint positions ``home`` (n,), rad.
+        """Enter homing mode; Goal.HOMING then makes present joint positions ``home`` (n,), rad.
 
         Blocks; the drives must be torque-free. Raises `DriveError`, after bringing every drive it
         can out of homing mode.

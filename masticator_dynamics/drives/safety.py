@@ -157,7 +157,7 @@ class DriveGuard:
             yield self.names[k], 'lost', f'{feedback.missed[k]} PDOs missing in a row'
 
     def overheated(self, temperature: FloatArray) -> list[Finding]:
-        """Motors that are too hot (n,), degrees Celsius, NaN: not known; quick stop."""
+        """Quick stop for motors too hot; temperatures (n,) in degrees Celsius, NaN: not known."""
         return [
             Finding(
                 self.names[k], 'temperature', f'{temperature[k]:.3g} degrees Celsius are above '

@@ -169,7 +169,7 @@ class SdoChannel:
         return data
 
     def _upload(self, entry: Object) -> bytes:
-        """Upload as canopen does, which however would read segments without end."""
+        """Upload as canopen does, but limit the segments, which it would read without end."""
         client = self._node.sdo
         with client.open(entry.index, entry.subindex, buffering=0) as stream:
             data, variable = b'', self._needed(entry)
