@@ -92,7 +92,7 @@ def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
 
 
 def watch(channel: SdoChannel, drives: Drives, on: bool) -> None:
-    """Make a drive monitor the master's heartbeat and SYNC, or stop (raises `DriveError`).
+    """Make a drive monitor the master's heartbeat and SYNC, or not (raises `DriveError`).
 
     Monitoring begins with the first of each that the drive receives.
 
@@ -187,7 +187,7 @@ def _set_cycle_time(channel: SdoChannel, rate: float) -> None:
 
 
 def _set_pdos(channel: SdoChannel, node_id: int, mode: str) -> None:
-    """One PDO each way with every SYNC, and no others: the bus has no room for more."""
+    """One PDO each way with every SYNC, and no others: there is no room for more."""
     for number in range(2, 5):
         for parameters, lowest in (
             (objects.RPDO_PARAMETERS, 0x200),

@@ -209,7 +209,7 @@ class Following:
         return np.clip(led, np.minimum(-bound, effort), np.maximum(bound, effort))
 
     def _passed(self, command: Command, now: float) -> float:
-        """Time (s) since a command's stamp, by which it is led on top of the drives' own lead.
+        """Time (s) since a command's stamp, by which it is led on top of the time the drives take.
 
         Without this, the free-running clocks of two nodes would show as jitter. If this process
         was delayed after SYNC, the command arrived that much after it: that time is known, and

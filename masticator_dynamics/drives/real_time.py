@@ -18,7 +18,7 @@ _CURRENT, _FUTURE, _WHEN_TOUCHED = 1, 2, 4  # of mlockall(2)
 
 
 def request(priority: int) -> bool:
-    """Put the calling thread under the real-time scheduler (FIFO); return if permitted.
+    """Put the calling thread under the real-time scheduler (FIFO); return whether permitted.
 
     Threads that it starts afterwards inherit it. Permission is ``rtprio`` in
     ``/etc/security/limits.d``, or the capability CAP_SYS_NICE.
