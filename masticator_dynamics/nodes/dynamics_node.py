@@ -19,7 +19,7 @@ class SupervisedRuntime(Runtime):
         self._supervision = Supervision(node, self)
 
     def destroy(self) -> None:
-        """Give topics and threads back."""
+        """Destroy topics and threads."""
         self._supervision.destroy()
         super().destroy()
 

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the executables in ``scripts/`` run: a node's module, whose imports a signal may end.
+"""What the executables in ``scripts/`` run: a node's module, whose import a signal may end.
 
-They hold signals back until Python gets here, where Ctrl-C is no stack trace any more.
+They block signals until Python gets here, where Ctrl-C no longer leads to a stack trace.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def main() -> int:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """Nothing has begun; imports take seconds where a computer is busy.
+    """End at once: nothing has begun, and imports take seconds on a busy computer.
 
-    That is how a node ends. What others wait for has not come when it is not waited for any more.
+    A node then ends well; a process that others wait for ends without success.
     """
     os._exit(0 if sys.argv[0].endswith('_node') else 1)
 
 
 if __name__ == '__main__':
     code = main()
-    from masticator_dynamics.nodes.common import process  # only now: it imports rclpy
+    from masticator_dynamics.nodes.common import process  # not before: it imports rclpy
 
     process.leave(code)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node ``frame_path``: where a frame, such as the incisor, has been of late, for RViz."""
+"""Node ``frame_path``: where a frame, such as the incisor, has been recently, for RViz."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FramePathSettings:
 
 
 class FramePath(JointStateRuntime):
-    """Topic ``joint_states`` to topic ``~/path``.
+    """Turns topic ``joint_states`` into topic ``~/path``.
 
     Parameters
     ----------
@@ -83,16 +83,16 @@ class FramePath(JointStateRuntime):
         return f'path of {self._frame}'
 
     def activate(self) -> str:
-        """Begin to draw, from nothing."""
+        """Start drawing an empty path."""
         self._points.clear()
         return super().activate()
 
     def answer(self, header: Header, reading: JointReading) -> None:
-        """Publish the path, 50 times a second at most."""
+        """Publish the path, at most 50 times a second."""
         now = header.stamp.sec * 10**9 + header.stamp.nanosec
         points = self._points
         if points and now < points[-1][0]:
-            points.clear()  # the clock was set back, as when a bag starts over
+            points.clear()  # the clock was set back, as when a bag restarts
         if points and now - points[-1][0] < _STEP:
             return
         position, _ = self._chain.poses(reading.motion.q)

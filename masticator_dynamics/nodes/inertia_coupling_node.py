@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node ``inertia_coupling``: how much actuators feel one another's inertia."""
+"""Node ``inertia_coupling``: how much the actuators feel one another's inertia."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class InertiaCouplingSettings:
 
 
 class Coupling(JointStateRuntime):
-    """Topic ``joint_states`` to topic ``~/mci``, and a diagnostic for every joint.
+    """Turns topic ``joint_states`` into topic ``~/mci`` and a diagnostic for every joint.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Coupling(JointStateRuntime):
         self._publisher.publish(self._message)
 
     def collect(self) -> list[DiagnosticStatus]:
-        """One status per joint, and that of the topic."""
+        """One status per joint, and one of the topic."""
         newest = self._newest
         if newest is None or self._stream.silent:
             joints = [self._status(name, STALE, 'no joint_states', {}) for name in self._joints]

@@ -53,7 +53,7 @@ class InertiaEstimatorSettings:
 
 
 class Estimation(JointStateRuntime):
-    """Topic ``joint_states`` to topic ``~/load_inertia``, and service ``~/estimate``.
+    """Turns topic ``joint_states`` into topic ``~/load_inertia``; offers service ``~/estimate``.
 
     Topic and service run in threads of their own, each with its own mechanism.
 
@@ -65,7 +65,7 @@ class Estimation(JointStateRuntime):
     Raises
     ------
     InputError
-        For an estimator that there is not.
+        For an estimator that does not exist.
     ActuationError
         For a mechanism whose inertia in actuated space is not defined.
     """
@@ -74,7 +74,7 @@ class Estimation(JointStateRuntime):
         mechanism = Mechanism.load(settings.mechanism)
         self._estimators = EstimatorSet(mechanism, settings.estimator_files)
         self.check(settings)
-        # Once what runs later, and what diagnostics tell.
+        # Warms up what runs later, and gives what diagnostics report.
         self._expected = {
             kind: self._estimators[kind].estimate_batch(mechanism.home.y[None]).expected_error
             for kind in self._estimators.kinds
@@ -98,7 +98,7 @@ class Estimation(JointStateRuntime):
         return f'load inertia of {names}; estimators {kinds}, using {self._settings.estimator}'
 
     def activate(self) -> str:
-        """Begin to answer, requests as well."""
+        """Start answering, requests as well."""
         self._service.active = True
         return super().activate()
 
@@ -108,16 +108,16 @@ class Estimation(JointStateRuntime):
         super().deactivate()
 
     def destroy(self) -> None:
-        """Give topics, service and thread back."""
+        """Destroy topics, service and thread."""
         self._service.destroy()
         super().destroy()
 
     def check(self, settings: InertiaEstimatorSettings) -> None:
-        """Refuse an estimator that there is not (`InputError`)."""
+        """Refuse an estimator that does not exist (`InputError`)."""
         _ = self._estimators[settings.estimator]
 
     def apply(self, settings: InertiaEstimatorSettings) -> None:
-        """Take over tolerance and estimator."""
+        """Apply tolerance and estimator."""
         super().apply(settings)
         self._service.tolerance = settings.closure_tolerance
 
@@ -128,7 +128,7 @@ class Estimation(JointStateRuntime):
         self._publisher.publish(self._message)
 
     def collect(self) -> list[DiagnosticStatus]:
-        """What is used and how well, and how the topic is doing."""
+        """Which estimator is used and how accurate it is, and how the topic is doing."""
         kind = self._settings.estimator
         pairs = zip(self._mechanism.actuated, self._expected[kind].tolist(), strict=True)
         values: dict[str, object] = {f'expected error {name}': value for name, value in pairs}

@@ -29,7 +29,7 @@ class JointStateCompletionSettings:
 
 
 class Completion(JointStateRuntime):
-    """Topic ``joint_states_in`` to topic ``joint_states``.
+    """Turns topic ``joint_states_in`` into topic ``joint_states``.
 
     Parameters
     ----------

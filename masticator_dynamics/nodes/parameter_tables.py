@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of all nodes as Markdown, from their declarations.
 
-``python -m masticator_dynamics.nodes.parameter_tables docs/topics.md`` brings the tables in a page
-up to date: each stands between ``<!-- parameters of NODE -->`` and ``<!-- end -->``.
+``python -m masticator_dynamics.nodes.parameter_tables docs/topics.md`` updates the tables in a
+page: each is between ``<!-- parameters of NODE -->`` and ``<!-- end -->``.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 from masticator_dynamics.nodes.common.parameters import Declaration, declarations
 
-# Where the settings are, if not beside the node itself.
+# Where the settings are, if not next to the node itself.
 _ELSEWHERE = {'dynamics': 'dynamics.parameters'}
 _TABLE = re.compile(r'(<!-- parameters of (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
 def settings_of(node: str) -> type:
-    """Class of the settings of a node, ``twin`` or ``frame_path``: `TwinSettings`."""
+    """Class of a node's settings: `TwinSettings` of ``twin``, for example."""
     module = f'masticator_dynamics.nodes.{_ELSEWHERE.get(node, f"{node}_node")}'
     name = ''.join(part.title() for part in node.split('_'))
     found: type = getattr(importlib.import_module(module), f'{name}Settings')
@@ -42,7 +42,7 @@ def parameter_table(node: str) -> str:
 
 
 def with_tables(page: str) -> str:
-    """A page with all its tables up to date."""
+    """A page with all its tables updated."""
     return _TABLE.sub(lambda found: f'{found[1]}{parameter_table(found[2])}\n{found[3]}', page)
 
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what over ROS 2: an SROS 2 policy with no right that a node does not need.
+"""Who may do what over ROS 2: an SROS 2 policy that grants each node only what it needs.
 
 ``python -m masticator_dynamics.nodes.security_policy`` writes ``config/security/policy.xml``; with
-``--check`` it says whether the file is what it would write. `ros2 security generate_artifacts -p`
-makes keys and permissions of it; see docs/robot.md.
+``--check`` it says whether the file is up to date. `ros2 security generate_artifacts -p` makes keys
+and permissions from it; see docs/robot.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ENCLAVES = '/masticator'
 
 @dataclasses.dataclass(frozen=True)
 class Access:
-    """What one node may do: names as it uses them, relative ones below its namespace."""
+    """What one node may do: names as the node uses them, relative ones below its namespace."""
 
     subscribe: tuple[str, ...] = ()
     publish: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Access:
     call: tuple[str, ...] = ()
 
     def __add__(self, other: Access) -> Access:
-        """Both."""
+        """The union of both."""
         pairs = zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
         return Access(*(tuple(sorted({*one, *two})) for one, two in pairs))
 
@@ -69,9 +69,9 @@ _OF_NODES = {
     'frame_path': Access(('joint_states',), ('~/path',)),
     'twin': Access(('~/fault',), ('~/joint_states', 'bite_force')),
 }  # fmt: skip
-# Those who are no node of this package.
+# Roles other than the nodes of this package.
 _OF_OTHERS = {
-    # Whoever may set the robot in motion, by hand.
+    # May set the robot in motion, by hand.
     'operator': Access(
         ('/diagnostics', 'servo_drives/state', 'feedforward_state'),
         ('servo_drives/emergency_stop',),
@@ -80,7 +80,7 @@ _OF_OTHERS = {
             *(f'{node}/{service}' for node in _OF_NODES for service in (*_PARAMETERS, *_STATES)),
         ),
     ),
-    # Whoever says where it goes; it cannot enable anything.
+    # Says where the robot goes; cannot enable anything.
     'planner': Access(
         ('feedforward_state', 'joint_states'),
         ('joint_trajectory',),
@@ -92,18 +92,18 @@ _OF_OTHERS = {
          'effort_forward_controller/commands'),
         ('servo_drives/command', 'joint_state_broadcaster/joint_states'),
     ),
-    # Who looks on: RViz, rqt, a recorder. It can ask for nothing.
+    # Only watches: RViz, rqt, a recorder. Cannot request anything.
     'viewer': Access(('*',)),
 }  # fmt: skip
 
 
 def access(node: str) -> Access:
-    """What a node of this package, or one of the others by its part, may do."""
+    """What a node of this package, or another role, may do."""
     return _OURS + _OF_NODES[node] if node in _OF_NODES else _ANY + _OF_OTHERS[node]
 
 
 def policy() -> str:
-    """The policy as SROS 2 reads it, version 0.2.0."""
+    """The policy in the format of SROS 2, version 0.2.0."""
     root = ElementTree.Element('policy', version='0.2.0')
     enclaves = ElementTree.SubElement(root, 'enclaves')
     for node in (*_OF_NODES, *_OF_OTHERS):

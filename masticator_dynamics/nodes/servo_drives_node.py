@@ -96,7 +96,7 @@ class ServoDrivesSettings:
 
 
 def create(node: ManagedNode, settings: ServoDrivesSettings) -> Runtime:
-    """Make the runtime, if what it needs is installed (`InputError`)."""
+    """Make the runtime; `InputError` if what it needs is not installed."""
     try:
         from masticator_dynamics.nodes.servo_drives.drive_runtime import DriveRuntime
     except ModuleNotFoundError as error:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node ``twin``: simulated drives on a bus, the mechanism that they move, and food in it."""
+"""Node ``twin``: simulated drives on a bus, the mechanism they move, and food in it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from masticator_dynamics.nodes.common.wire_message import WireMessage
 from masticator_dynamics.nodes.twin_simulation import TwinSimulation
 
 _FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
-_LEAVE = 3.0  # s at the end, for whoever works with the drives
+_LEAVE = 3.0  # s at the end, for whatever still uses the drives
 _POLL = 0.02  # s
 
 
@@ -77,9 +77,9 @@ class TwinSettings:
 class Twin:
     """Drives and mechanism in their own thread; a `managed_node.Runtime`.
 
-    Publishes ``bite_force``, what the food does to the mandible at its tooth, in the tooth's axes,
-    and ``~/joint_states``, the true motion of all joints, which no encoder sees. Faults come by
-    topic ``~/fault``.
+    Publishes ``bite_force``, the wrench of the food on the mandible at its tooth, in the tooth's
+    axes, and ``~/joint_states``, the true motion of all joints, which no encoder sees. Faults are
+    injected by topic ``~/fault``.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Twin:
         self._frame = self._simulation.food_frame
         self._tooth = FrameChain(mechanism, self._frame) if self._frame else None
         if self._tooth is not None:
-            self._tooth.poses(mechanism.home.q)  # loads what is compiled
+            self._tooth.poses(mechanism.home.q)  # loads compiled code
         self._states = node.create_lifecycle_publisher(
             JointState, '~/joint_states', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
         )
@@ -141,7 +141,7 @@ class Twin:
         self._simulation.stop()
 
     def outlast(self) -> None:
-        """Go on until nobody works with the drives: who ends last has nobody to wait for in vain.
+        """Continue until nobody uses the drives, so that nobody waits for them in vain.
 
         Ctrl-C reaches all processes of a launch at once.
         """
@@ -150,7 +150,7 @@ class Twin:
             time.sleep(_POLL)
 
     def destroy(self) -> None:
-        """Give bus, topics and thread back."""
+        """Release bus, topics and thread."""
         self._simulation.close()
         self._reporter.destroy()
         self._node.destroy_subscription(self._faults)
@@ -158,16 +158,16 @@ class Twin:
             self._node.destroy_lifecycle_publisher(publisher)
 
     def check(self, settings: TwinSettings) -> None:
-        """Nothing that the ranges do not say."""
+        """Check nothing: the parameters' ranges suffice."""
 
     def apply(self, settings: TwinSettings) -> None:
-        """Nothing may change while it runs."""
+        """Apply nothing: no parameter may change while it runs."""
 
     def fail(self, reason: str) -> None:
-        """Nothing that moves is real."""
+        """Do nothing: nothing that moves is real."""
 
     def collect(self) -> list[DiagnosticStatus]:
-        """Whether the simulation goes on, and as fast as the clock; what the drives are in."""
+        """Whether the simulation runs, and as fast as the clock; states of the drives."""
         simulation = self._simulation
         self._keeping_up.look(
             'the twin stood still', simulation.behind(), *self._answers_late,
@@ -184,7 +184,7 @@ class Twin:
         ]
 
     def _drives(self) -> DiagnosticStatus:
-        """All drives, also when nobody speaks for them any more."""
+        """Status of all drives, even when no node reports on them any more."""
         states = self._simulation.drive_states
         faults = [joint for joint, state in states.items() if state in _FAULTS]
         words: dict[str, object] = {joint: state.words for joint, state in states.items()}
@@ -203,7 +203,7 @@ class Twin:
     def _publish(self) -> None:
         """Called by the simulation's thread, between two of its steps."""
         plant = self._simulation.plant
-        # Steps that were late follow closely; their times do not.
+        # Late steps follow one another closely; their times do not.
         now, steady = both_clocks(self._now)
         time = now - round(self._simulation.age(steady) * 1e9)
         q = plant.tree_positions
@@ -221,7 +221,7 @@ class TwinNode(ManagedNode):
         super().__init__('twin', TwinSettings, Twin)
 
     def stop(self) -> None:
-        """End all threads, when the drives have been left."""
+        """End all threads once nobody uses the drives."""
         if isinstance(self._runtime, Twin):
             self._runtime.outlast()
         super().stop()

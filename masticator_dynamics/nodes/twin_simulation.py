@@ -26,10 +26,10 @@ class TwinSimulation:
     Parameters
     ----------
     mechanism : Mechanism
-        With the rotors of the drives. Used by the thread alone from :meth:`start` to :meth:`stop`.
+        With the rotors of the drives. Only the thread uses it from :meth:`start` to :meth:`stop`.
     drives : Drives
     drives_file, simulation_file : str
-        Where they were read from, and what their motors are made of.
+        File that they were read from, and file with the data of their motors.
     food : str
         Name or path; empty: none.
     friction : bool
@@ -37,7 +37,7 @@ class TwinSimulation:
     fixture : bool
         Hold the mechanism until the first effort.
     period : float
-        s of the plant's time between two calls of ``report``.
+        Time of the plant between two calls of ``report``, s.
     report : callable
         Called in the thread, between two steps.
     log : callable
@@ -49,9 +49,9 @@ class TwinSimulation:
     food_frame : str
         Where the food acts; empty: no food.
     title : str
-        For people.
+        Description for people.
     error : str
-        Why the simulation ended by itself; empty while it has not.
+        Why the simulation ended by itself; empty if it has not.
 
     Raises
     ------
@@ -101,26 +101,26 @@ class TwinSimulation:
 
     @property
     def running(self) -> bool:
-        """Whether time goes on."""
+        """Whether time is advancing."""
         return self._on.is_set()
 
     @property
     def in_use(self) -> bool:
-        """Whether it is running and somebody works with the drives."""
+        """Whether it is running and somebody is using the drives."""
         return self.running and self._simulator.in_use
 
     @property
     def abandoned(self) -> bool:
-        """Whether it is running, and whoever worked with the drives has gone without a word."""
+        """Whether it is running, and whatever used the drives has gone without sign-off."""
         return self.running and self._simulator.abandoned
 
     @property
     def drive_states(self) -> dict[str, State]:
-        """What each simulated drive is in, by joint."""
+        """State of each simulated drive, by joint."""
         return {joint: slave.device.state for joint, slave in self._simulator.slaves.items()}
 
     def behind(self) -> float:
-        """The longest (s) by which the drives came late since the last call."""
+        """The longest delay (s) of the drives since the last call."""
         return self._simulator.real_time.behind.take()
 
     def held_back(self) -> float:
@@ -132,30 +132,30 @@ class TwinSimulation:
         return self._simulator.age(now)
 
     def start(self) -> None:
-        """Let time go on."""
+        """Start or resume time."""
         self.error = ''
         self._on.set()
         self._thread = threading.Thread(target=self._run, name='twin', daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Let time stand still."""
+        """Stop time."""
         self._on.clear()
         if self._thread is not None:
             self._thread.join(_PATIENCE)
             self._thread = None
 
     def close(self) -> None:
-        """Give the bus back."""
+        """Release the bus."""
         self.stop()
         self._bus.shutdown()
 
     def inject(self, line: str) -> None:
-        """Have a fault made; see :mod:`masticator_dynamics.drives.simulator.faults`."""
+        """Inject a fault; see :mod:`masticator_dynamics.drives.simulator.faults`."""
         self._simulator.post(line)
 
     def figures(self) -> dict[str, object]:
-        """For diagnostics; notes whether time was given up since the last look."""
+        """Figures for diagnostics; notes whether time was given up since the last call."""
         clock = self._simulator.real_time
         self.slow, self._looked = clock.given_up > self._looked, clock.given_up
         force = self.plant.food_force
@@ -169,7 +169,7 @@ class TwinSimulation:
     def _run(self) -> None:
         try:
             self._simulator.run(self._keep_on)
-        except Exception as error:  # whatever it was, the node must tell that time stands still
+        except Exception as error:  # whatever it was, the node must report that time stands still
             known = isinstance(error, MasticatorError)
             self.error = str(error) if known else f'{type(error).__name__}: {error}'
             self._log(f'the simulation ended: {self.error}')
@@ -179,7 +179,7 @@ class TwinSimulation:
     def _keep_on(self) -> bool:
         time = self._simulator.time
         if time >= self._next:
-            # Due times stay on their grid, also when the simulator had to catch up.
+            # Due times stay on their grid, even when the simulator had to catch up.
             self._next += self._period * (1 + (time - self._next) // self._period)
             self._report()
         return self._on.is_set()

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A process that ends when joints have measured positions: launch files wait for it.
+"""A process that ends once joints have measured positions: launch files wait for it.
 
-Hardware interfaces of ros2_control tell NaN until the first state has come. A trajectory
-controller that is active by then holds NaN, and calls every goal reached.
+Hardware interfaces of ros2_control report NaN until the first state arrives. A trajectory
+controller that is active before that holds NaN, and considers every goal reached.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 
 from masticator_dynamics.nodes.common import process
 
-_REMIND = 10.0  # s between two sentences
+_REMIND = 10.0  # s between two reminders
 
 
 class WaitForJointStates(Node):
@@ -47,14 +47,14 @@ class WaitForJointStates(Node):
 
 
 def main() -> int:
-    """Run the node; 0 when there are positions, 1 when it was told to end before."""
+    """Run the node; 0 when there are positions, 1 when it was told to end before that."""
     nodes: list[WaitForJointStates] = []
 
     def create() -> Node:
         nodes.append(WaitForJointStates())
         return nodes[0]
 
-    code = process.run(create, early=1)  # without a node, when it was told to end before
+    code = process.run(create, early=1)  # without a node, if it was told to end before
     return code or int(not (nodes and nodes[0].done))
 
 

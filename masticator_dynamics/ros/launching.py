@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What launch files share: arguments with descriptions, and the nodes of other packages.
 
-Imports `launch`, which a ROS 2 installation has and PyPI has not; nothing but launch files imports
+Imports `launch`, which comes with a ROS 2 installation but is not on PyPI; only launch files import
 this module.
 """
 
@@ -46,8 +46,8 @@ CHOICES = {
 def declare(arguments: Arguments) -> list[DeclareLaunchArgument]:
     """Arguments as ``ros2 launch --show-args`` lists them.
 
-    Every launch file begins with them, so this is where the middleware's settings are made, too,
-    for all that is started: nodes of other packages publish to the drives as ours do.
+    Every launch file begins with them, so the middleware's settings are also made here, for
+    everything that is started: nodes of other packages publish to the drives as ours do.
     """
     middleware.prepare()
     return [
@@ -62,17 +62,17 @@ def declare(arguments: Arguments) -> list[DeclareLaunchArgument]:
 
 
 def values(context: LaunchContext, arguments: Arguments) -> Values:
-    """What the arguments are at launch."""
+    """Values of the arguments at launch."""
     return {name: LaunchConfiguration(name).perform(context) for name, _, _ in arguments}
 
 
 def is_true(text: str) -> bool:
-    """Whether a launch argument says yes.
+    """Whether a launch argument is true.
 
     Raises
     ------
     InputError
-        For neither true nor false.
+        If it is neither true nor false.
     """
     if text.lower() not in ('true', 'false', '1', '0'):
         raise InputError(f'{text!r} is neither true nor false')
@@ -80,7 +80,7 @@ def is_true(text: str) -> bool:
 
 
 def installed(package: str) -> bool:
-    """Whether ROS 2 finds a package."""
+    """Whether ROS 2 can find a package."""
     try:
         get_package_prefix(package)
     except (LookupError, OSError):  # OSError: there is no index at all
@@ -89,7 +89,7 @@ def installed(package: str) -> bool:
 
 
 def wants_gui(value: Values) -> bool:
-    """What argument ``gui`` says; ``auto``: whether there are a display and RViz."""
+    """Value of argument ``gui``; for ``auto``, whether there is a display, and RViz."""
     if value['gui'] != 'auto':
         return is_true(value['gui'])
     lacking = ''
@@ -105,21 +105,21 @@ def wants_gui(value: Values) -> bool:
 def checked(
     context: LaunchContext, actions: Sequence[Action], needed: Iterable[str] = ()
 ) -> list[Any]:
-    """The same actions, when all packages that they start something of are installed.
+    """The same actions, if all packages whose programs they start are installed.
 
-    `launch` finds out one by one, when others run already, and leaves those behind.
+    `launch` would find out one by one, with others already running, and leave those behind.
 
     Parameters
     ----------
     context : LaunchContext
     actions : sequence of Action
     needed : iterable of str
-        Packages that are needed besides: plugins, for instance.
+        Further packages that are needed: plugins, for instance.
 
     Raises
     ------
     InputError
-        Naming all that are missing, and how they are installed.
+        Naming all that are missing, and how to install them.
     """
     packages = dict.fromkeys(needed)
     for action in actions:
@@ -146,10 +146,10 @@ def own_node(
     remappings: Sequence[tuple[str, str]] = (),
     **process: Any,
 ) -> Node:
-    """Start a node of this package with its file in config/, or another, and more parameters.
+    """Start a node of this package with its file in config/, or another, and further parameters.
 
-    As a plain node, since it activates itself: for a `LifecycleNode`, launch makes a node of its
-    own, which nobody needs and whose end Ctrl-C would have to wait for.
+    As a plain node, since it activates itself: for a `LifecycleNode`, launch creates a node of
+    its own, which nobody needs and which Ctrl-C would have to wait for.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def own_node(
 
 
 def dynamics_node(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> Node:
-    """Start node dynamics; of its parameters only those arguments count that are not empty."""
+    """Start node dynamics; only arguments that are not empty become parameters."""
     given: dict[str, object] = {'frame_prefix': value['frame_prefix']}
     if value.get('drives'):
         given['drives'] = value['drives']
@@ -199,7 +199,7 @@ def dynamics_node(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> 
 
 
 def robot_state_publisher(description: MechanismDescription, value: Values) -> Node:
-    """Links on TF and robot_description, expanded with the xacro arguments of the mechanism."""
+    """Publish TF and robot_description, expanded with the mechanism's xacro arguments."""
     return Node(
         package='robot_state_publisher',
         executable='robot_state_publisher',
@@ -216,7 +216,7 @@ def robot_state_publisher(description: MechanismDescription, value: Values) -> N
 
 
 def rviz(description: MechanismDescription, value: Values) -> Node:
-    """RViz on the mechanism's base, with the frame prefix where its displays want it."""
+    """Start RViz on the mechanism's base, with the frame prefix where its displays need it."""
     template = (share_directory() / 'rviz/masticator.rviz').read_text(encoding='utf-8')
     config = template.replace('TF Prefix: ""', f'TF Prefix: "{value["frame_prefix"]}"')
     return Node(
@@ -269,7 +269,7 @@ def wait_for_joint_states(
 
 
 def then(first: Node, second: Node) -> list[Action]:
-    """Two processes, the second when the first has ended well."""
+    """Two processes, the second started when the first has ended successfully."""
 
     def follow(event: ProcessExited, _: LaunchContext) -> list[Action]:
         return [second] if event.returncode == 0 else []
@@ -278,7 +278,7 @@ def then(first: Node, second: Node) -> list[Action]:
 
 
 def needs(node: Node, name: str) -> list[Action]:
-    """A process, at whose end everything else ends."""
+    """A process whose end ends everything else."""
 
     def follow(event: ProcessExited, context: LaunchContext) -> list[Action]:
         if context.is_shutdown:
@@ -290,7 +290,7 @@ def needs(node: Node, name: str) -> list[Action]:
 
 
 def temporary_file(content: str, suffix: str) -> pathlib.Path:
-    """A file for a program that takes no text; left to the system's housekeeping."""
+    """A file for a program that takes no text; left for the system to clean up."""
     handle, name = tempfile.mkstemp(prefix='masticator_dynamics_', suffix=suffix)
     with os.fdopen(handle, 'w', encoding='utf-8') as file:
         file.write(content)

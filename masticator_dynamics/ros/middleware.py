@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the middleware: no listener holds up those that publish, and memory comes back."""
+"""Settings of the middleware: no subscriber blocks publishers, and memory is given back."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from masticator_dynamics.files.share import share_directory
 
-PROFILES = 'FASTRTPS_DEFAULT_PROFILES_FILE'  # Jazzy's Fast DDS 2.14 knows no other name
-HEEDED = 'RMW_FASTRTPS_USE_QOS_FROM_XML'  # what profiles say of memory counts, too
+PROFILES = 'FASTRTPS_DEFAULT_PROFILES_FILE'  # the only name that Jazzy's Fast DDS 2.14 knows
+HEEDED = 'RMW_FASTRTPS_USE_QOS_FROM_XML'  # so that memory settings in profiles count, too
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _OURS = ('', 'rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp')
 
@@ -21,13 +21,13 @@ def settings(environment: Mapping[str, str]) -> dict[str, str]:
     Parameters
     ----------
     environment : mapping of str to str
-        As it is; who names profiles there, or another middleware, or static peers within this
-        computer, has decided otherwise.
+        The current one; if it names profiles, another middleware, or static peers within this
+        computer, the user has decided otherwise.
 
     Returns
     -------
     dict of str to str
-        Empty where nothing is to be set.
+        Empty if nothing is to be set.
     """
     if environment.get(PROFILES) or environment.get('RMW_IMPLEMENTATION', '') not in _OURS:
         return {}
@@ -43,5 +43,5 @@ def settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def prepare() -> None:
-    """Make the settings for this process and those that it starts."""
+    """Apply the settings to this process and those that it starts."""
     os.environ.update(settings(os.environ))

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What ros2_control is told of a mechanism: description and controllers, checked together.
+"""A mechanism's description and controllers for ros2_control, checked together.
 
-Needs neither ROS nor `launch`; the launch files start what comes out of here.
+Needs neither ROS nor `launch`; the launch files use the results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONTROLLERS = {
     'trajectory': 'joint_trajectory_controller',
     'effort': 'effort_forward_controller',
 }
-SIMULATED_RATE = 250.0  # Hz, that two processor cores hold with drives and mechanism simulated
+SIMULATED_RATE = 250.0  # Hz, which two processor cores sustain with drives and mechanism simulated
 _MODES = {'trajectory': 'position', 'effort': 'effort'}  # of the drives, by controller
 
 
@@ -45,7 +45,7 @@ def description_for(
     Raises
     ------
     InputError
-        For another hardware.
+        For any other hardware.
     DescriptionError
         When the description is wrong, or the block is missing or not of the actuated joints.
     """
@@ -70,7 +70,7 @@ def description_for(
 
 
 def controlled_joints(urdf_xml: str) -> tuple[str, ...]:
-    """Names of the joints in all ``<ros2_control>`` blocks of a URDF text, in its order."""
+    """Names of the joints in all ``<ros2_control>`` blocks of a URDF text, in order."""
     root = ElementTree.fromstring(urdf_xml)
     return tuple(joint.attrib['name'] for joint in root.findall('ros2_control/joint'))
 
@@ -100,7 +100,8 @@ def controllers_for(
     Raises
     ------
     InputError
-        For another hardware or controller, a rate that is no whole number, or efforts on canopen.
+        For any other hardware or controller, a rate that is not a whole number, or efforts on
+        canopen.
     DescriptionError
         When the file cannot be read, or is not for this mechanism.
     """
@@ -143,7 +144,7 @@ def common_rate(
     given : str
         Launch argument ``rate``; empty: as in the files, or `SIMULATED_RATE`.
     simulated : bool
-        There is no robot.
+        Whether there is no robot.
     controllers : str or pathlib.Path
         A file such as ``config/controllers.yaml``.
     drives : str
@@ -152,7 +153,7 @@ def common_rate(
     Raises
     ------
     InputError
-        For what is no number, or when the two files disagree and nobody has decided.
+        For what is not a number, or when the two files disagree and no rate is given.
     DescriptionError
         As `load_drives`, or when ``controllers`` has no ``update_rate``.
     """
@@ -197,7 +198,7 @@ def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def _parameters(content: dict[str, Any], node: str, file: str | pathlib.Path) -> dict[str, Any]:
-    """Parameters of a node, whatever the namespace before its name."""
+    """Parameters of a node, whatever its namespace."""
     for key, value in content.items():
         if key.rsplit('/', 1)[-1] == node and isinstance(value, dict):
             found = value.get('ros__parameters')

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A robot that consists of a mechanism's independent coordinates, for programs with sliders."""
+"""A robot made of a mechanism's independent coordinates, for programs with sliders."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _TURN, _TRAVEL = np.pi, 0.5  # rad and m either side of home, for joints without
 
 
 def slider_urdf(description: MechanismDescription) -> str:
-    """URDF with the independent coordinates in a row, as types and limits as in the mechanism.
+    """URDF with the independent coordinates in series, types and limits as in the mechanism.
 
-    It moves nothing and is shown nowhere: joint_state_publisher_gui reads names and limits.
+    It moves nothing and is never shown: joint_state_publisher_gui reads names and limits.
     """
     robot = ElementTree.Element('robot', name=f'{description.name}_sliders')
     ElementTree.SubElement(robot, 'link', name='slider_0')

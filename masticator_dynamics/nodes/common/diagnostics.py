@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of what nodes say about themselves on ``/diagnostics``."""
+"""Building blocks of what nodes report on ``/diagnostics``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 400  # characters of a reason
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
-    """A text that may hold what strangers sent: not longer than a log can bear, and printable."""
+    """A text that may contain untrusted input, made printable and short enough for a log."""
     shown = text if len(text) <= longest else f'{text[:longest]} ... ({len(text)} characters)'
     return ''.join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
 
@@ -26,9 +26,8 @@ def shortened(text: str, longest: int = _LONGEST) -> str:
 class LogLimit:
     """A few lines at once, then one per second; the others are counted.
 
-    Whoever repeats a mistake, or asks the same all the time, must not flood the log; nor must a
-    control cycle wait for a logger that takes half a millisecond to find that it has nothing to
-    say.
+    A client that repeats a mistake or a request must not flood the log; nor must a control cycle
+    wait for a logger that takes half a millisecond to find that it has nothing to log.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ class LogLimit:
         return True
 
     def note(self) -> str:
-        """How many lines were withheld since the last note: the end of a line, or nothing."""
+        """How many lines were suppressed since the last note, to end a line with; or ''."""
         withheld, self._withheld = self._withheld, 0
         return f' ({withheld} more since the last line)' if withheld else ''
 
@@ -71,7 +70,7 @@ class Rejections:
     accepted, rejected : int
         Messages since the node was configured.
     last : str
-        Why the latest refused one was.
+        Why the latest refused message was refused.
     """
 
     def __init__(self, burst: int = 1):
@@ -87,7 +86,7 @@ class Rejections:
         self._pending = False
 
     def reject(self, reason: str) -> str:
-        """Count a refused message; what to log: nothing, mostly, when many are refused."""
+        """Count a refused message; return what to log, mostly nothing when many are refused."""
         self.rejected += 1
         self.last = shortened(reason)
         self._time = time.monotonic()
@@ -96,7 +95,7 @@ class Rejections:
 
     @property
     def alarming(self) -> bool:
-        """The latest message was refused, or another so recently that nobody may have seen it."""
+        """Whether the latest message, or one too recent to have been noticed, was refused."""
         return self._pending or time.monotonic() - self._time < _SHOWN
 
     def values(self) -> dict[str, object]:
@@ -122,7 +121,7 @@ def make_status(
     message : str
         One line.
     values : dict
-        Shown beside it.
+        Shown with it.
     """
     entries = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
     return DiagnosticStatus(
@@ -131,7 +130,7 @@ def make_status(
 
 
 def words(status: DiagnosticStatus) -> tuple[str, ...]:
-    """Values of a status that are no numbers."""
+    """Values of a status that are not numbers."""
     return tuple(entry.value for entry in status.values if not _is_number(entry.value))
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Subscriptions whose messages a thread of ours takes: rclpy's executor spends 0.7 ms on each."""
+"""Subscriptions read by a thread of ours: rclpy's executor spends 0.7 ms on each message."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common.guard import guard_of
 from masticator_dynamics.nodes.common.wire_message import WireReader
 
-# By default rclpy waits for two events of every topic (subscribers that do not fit), and looks at
-# each whenever anything arrives.
+# By default rclpy waits for two events of every topic (incompatible publishers), and checks each
+# whenever anything arrives.
 _NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 
 
@@ -33,7 +33,7 @@ class _NeverReady(CallbackGroup):
 
 
 class DirectSubscription:
-    """A topic that is read by whoever asks.
+    """A topic that is read on demand, outside the executor.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class DirectSubscription:
     qos : QoSProfile
         Its depth is how many messages may wait.
     largest : int, optional
-        Bytes of a message; to convert a larger one would hold up the reader, so it is refused
-        before. The node's guard counts and tells it, as it does what cannot be read.
+        Bytes of a message; converting a larger one would hold up the reader, so it is refused
+        first. The node's guard counts and reports it, as it does unreadable messages.
     """
 
     def __init__(
@@ -65,18 +65,18 @@ class DirectSubscription:
         self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, context)
 
     def destroy(self) -> None:
-        """Give the topic back."""
+        """Destroy the subscription."""
         self._node.destroy_subscription(self._subscription)
 
     def wait(self, seconds: float) -> None:
-        """Sleep until a message waits or the time is over; for one thread only."""
+        """Sleep until a message is waiting or the time is over; for one thread only."""
         with self._subscription.handle:
             self._wait_set.clear_entities()
             self._wait_set.add_subscription(self._subscription.handle)
             self._wait_set.wait(round(seconds * 1e9))
 
     def take(self) -> Iterator[tuple[Any, int]]:
-        """Messages that wait, oldest first, and when each was received, ns since 1970."""
+        """Waiting messages, oldest first, and when each was received, ns since 1970."""
         for data, info in self.take_serialized():
             try:
                 message = deserialize_message(data, self._kind)
@@ -86,7 +86,7 @@ class DirectSubscription:
                 yield message, info['received_timestamp']
 
     def take_numbers(self, reader: WireReader) -> Iterator[tuple[int, list[FloatArray], int]]:
-        """The same as stamps, ns, and rows of numbers, and when received; see `WireReader`."""
+        """The same as stamps (ns), rows of numbers and times of receipt; see `WireReader`."""
         for data, info in self.take_serialized():
             try:
                 stamp, rows = reader.read(data)
@@ -111,8 +111,8 @@ class DirectSubscription:
                 if self._largest is not None and len(data) > self._largest:
                     reason = f'{len(data)} bytes; at most {self._largest} are read'
                     self._refuse(InputError(reason))
-                    return  # to fetch it took time enough; what else waits comes with the next
-                # Not every middleware tells.
+                    return  # fetching it took long enough; the rest comes with the next call
+                # Not every middleware reports it.
                 info['received_timestamp'] = info.get('received_timestamp') or time.time_ns()
                 yield data, info
 

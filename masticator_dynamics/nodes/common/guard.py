@@ -19,7 +19,7 @@ from rclpy.subscription import Subscription
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.nodes.common.diagnostics import Rejections
 
-# What data that make no sense lead to. Anything else is a mistake of ours that they brought up.
+# What nonsensical data lead to. Anything else is a bug of ours that they brought to light.
 _OF_DATA = (
     MasticatorError,
     ValueError,  # UnicodeError among them
@@ -33,18 +33,18 @@ Coroutine = Callable[[], Awaitable[None]]
 
 
 class Guard:
-    """Counts and tells what failed in the callbacks of a node.
+    """Counts and reports what failed in the callbacks of a node.
 
     Parameters
     ----------
     node : rclpy.node.Node
     failed : callable
-        Gets a sentence about an error that is ours, before anything else is done about it.
+        Gets a sentence about an error of ours, before anything else is done about it.
 
     Attributes
     ----------
     unreadable : Rejections
-        Messages that were refused because they cannot be read, by any topic or service.
+        Messages of any topic or service that were refused because they cannot be read.
     failures : Rejections
         Errors of ours.
     """
@@ -54,12 +54,12 @@ class Guard:
         self._logger, self._failed = node.get_logger(), failed
 
     def take(self, source: str, error: Exception, *, message: bool = True) -> None:
-        """Deal with an error in a callback.
+        """Handle an error in a callback.
 
         Parameters
         ----------
         source : str
-            Topic, service or what else called.
+            Topic, service or whatever else called.
         error : Exception
         message : bool
             A message was being read, so it may be the message's fault.
@@ -77,13 +77,13 @@ class Guard:
 
 
 def guard_of(node: Node) -> Guard:
-    """The guard of a node; a new one for nodes without."""
+    """The guard of a node; a new one for a node that has none."""
     guard = getattr(node, 'guard', None)
     return guard if isinstance(guard, Guard) else Guard(node)
 
 
 class GuardedExecutor(SingleThreadedExecutor):
-    """Goes on after whatever a callback raises, and with all topics.
+    """Carries on with all topics, whatever a callback raises.
 
     An exception while a message is taken, before its callback, would otherwise leave the topic,
     and with it the callback group, marked as busy for good.

@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two clocks read as of one instant.
+"""Two clocks read at the same instant.
 
-Between two lines of Python another thread may keep the lock, or the kernel the processor, for
-milliseconds. What is reckoned from one clock to the other would be wrong by so much: a command is
-then led too little, and the drives are sent back.
+Between two lines of Python another thread may hold the lock, or the kernel the processor, for
+milliseconds. Times converted from one clock to the other would be wrong by as much: a command
+then has too little lead, and the drives are sent back.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A computer that does not keep up is told in words, before it is drives that tell."""
+"""Warnings that the computer does not keep up, before the drives notice it."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _THROTTLED = (
     '(masticator check-robot tells how much), or a more urgent one ran; end what else is '
     'real-time, or choose a lower rate'
 )
-_HELD_BACK = 0.02  # s; for less, what is more urgent may have run
-_QUIET = 60.0  # s without trouble, after which it is news again
+_HELD_BACK = 0.02  # s; for less, something more urgent may have run
+_QUIET = 60.0  # s without trouble, after which it is worth reporting again
 
 
 def late_answers(drives: Drives) -> tuple[float, str]:
-    """How late (s) a cycle of the drives may be without a word, and what comes of it."""
+    """How late (s) a cycle of the drives may be without a warning, and what the delay leads to."""
     lost = LOST_AFTER / drives.cycle_rate
     return 0.5 * lost, f'all drives stop after {1e3 * lost:.0f} ms without an answer'
 
 
 class KeepingUp:
-    """Tells once of each that it stood still.
+    """Warns, once for each name, that something stood still.
 
     Parameters
     ----------
@@ -49,18 +49,18 @@ class KeepingUp:
     def look(
         self, who: str, stood: float, limit: float, consequence: str, held_back: float = 0.0
     ) -> None:
-        """Take the longest time for which somebody stood still since the last look.
+        """Take the longest time for which something stood still since the last look.
 
         Parameters
         ----------
         who : str
-            What is told to have done so.
+            What is reported to have stood still.
         stood, limit : float
-            s; up to the limit it is not worth a word.
+            s; up to the limit it is not worth a warning.
         consequence : str
             What it leads to.
         held_back : float
-            s for which the kernel kept its thread from running, though it is a real-time one.
+            s for which the kernel kept its thread from running, although it is a real-time one.
         """
         throttled = held_back > _HELD_BACK
         if stood <= limit and not throttled:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What all nodes have in common: a life cycle, parameters that are checked, autostart."""
+"""What all nodes have in common: a life cycle, checked parameters, autostart."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from masticator_dynamics.nodes.common.diagnostics import shortened
 from masticator_dynamics.nodes.common.guard import Guard
 from masticator_dynamics.nodes.common.parameters import declare, read
 
-_SWITCH = 0.0002  # s; how long one thread may keep Python's lock from another
+_SWITCH = 0.0002  # s; how long one thread may hold Python's lock while another waits
 
 
 class Runtime(Protocol):
-    """Everything that exists while a node is configured; made when it is, and then warmed up."""
+    """Everything that exists while a node is configured; created and warmed up on configuring."""
 
     def activate(self) -> str:
-        """Begin to work; returns a sentence for the log. Raises `MasticatorError`: it cannot."""
+        """Start working; returns a sentence for the log. Raises `MasticatorError` if it cannot."""
 
     def deactivate(self) -> None:
-        """Stop working; called more than once."""
+        """Stop working; may be called more than once."""
 
     def destroy(self) -> None:
-        """Give topics, services and threads back."""
+        """Destroy topics, services and threads."""
 
     def check(self, settings: Any) -> None:
         """Refuse parameters that only a configured node can judge (`MasticatorError`)."""
 
     def apply(self, settings: Any) -> None:
-        """Take over parameters that may change."""
+        """Apply the parameters that may change."""
 
     def fail(self, reason: str) -> None:
-        """Make safe what can be: a callback failed by a mistake of ours. For any thread."""
+        """Make safe what can be, after a bug of ours made a callback fail. For any thread."""
 
 
 class _ToNode(logging.Handler):
-    """What the package logs, in the node's log."""
+    """Passes what the package logs to the node's log."""
 
     def __init__(self, node: LifecycleNode):
         super().__init__()
@@ -60,8 +60,8 @@ class _ToNode(logging.Handler):
 class ManagedNode(LifecycleNode):
     """A lifecycle node around a `Runtime`.
 
-    The mechanism is loaded and everything has run once when the node is configured, so the first
-    message is answered as fast as the thousandth.
+    Configuring the node loads the mechanism and runs everything once, so the first message is
+    answered as fast as the thousandth.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class ManagedNode(LifecycleNode):
     settings : type
         Its fields are the parameters; ``mechanism`` and ``autostart`` must be among them.
     create : callable
-        Makes the runtime of a node with settings, warmed up. Raises `MasticatorError` or OSError
-        when it cannot; the node then stays unconfigured and says why.
+        Makes the runtime from a node and its settings, warmed up. Raises `MasticatorError` or
+        OSError when it cannot; the node then stays unconfigured and says why.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ManagedNode(LifecycleNode):
         self.add_post_set_parameters_callback(self._apply_parameters)
 
     def start(self) -> bool:
-        """Configure and activate, if parameter ``autostart`` says so; False when that fails."""
+        """Configure and activate if the parameter ``autostart`` says so; False when that fails."""
         if not self.get_parameter('autostart').value:
             return True
         success = TransitionCallbackReturn.SUCCESS
@@ -114,11 +114,11 @@ class ManagedNode(LifecycleNode):
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin to work."""
+        """Start working."""
         assert self._runtime is not None
         done = super().on_activate(state)
         sys.setswitchinterval(_SWITCH)
-        # What lives until the end needs no visits of the garbage collector, which take 50 ms.
+        # The garbage collector, which takes 50 ms, need not visit what lives until the end.
         gc.collect()
         gc.freeze()
         try:
@@ -130,7 +130,7 @@ class ManagedNode(LifecycleNode):
         return done
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop working, keep everything."""
+        """Stop working but keep everything."""
         assert self._runtime is not None
         self._runtime.deactivate()
         return super().on_deactivate(state)

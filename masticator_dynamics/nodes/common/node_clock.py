@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The clock of a node, for threads that look at it several times a millisecond."""
+"""The clock of a node, for threads that read it several times a millisecond."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rclpy.node import Node
 class NodeClock:
     """Time of a node's clock, ns; 0 while a simulated one has not started.
 
-    rclpy takes 10 µs to say what the system's clock says in a tenth of one.
+    rclpy takes 10 µs to return what the system's clock returns in a tenth of a microsecond.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of a node: the fields of its settings, each said once.
+"""Parameters of a node: the fields of its settings, each defined once.
 
 A node's settings are a frozen dataclass whose fields are ``Annotated[type, Declaration(...)]``
 with the default as their value; what is declared, read and documented comes from there.
@@ -24,8 +24,8 @@ Settings = TypeVar('Settings')
 class Declaration:
     """A parameter; without ``interval`` it has no range.
 
-    ``constraints`` says in words what no interval can, ``name`` is the field's where it is left
-    out. The rest comes from the field; the type of its default is the parameter's.
+    ``constraints`` says in words what no interval can; ``name`` defaults to the field's name. The
+    rest comes from the field: the type of its default is the parameter's.
     """
 
     description: str
@@ -74,7 +74,7 @@ def declarations(settings: type) -> list[Declaration]:
 
 
 def declare(node: Node, settings: type) -> None:
-    """Declare parameters on a node; values from files and the command line are taken over."""
+    """Declare parameters on a node; values from files and the command line are applied."""
     for parameter in declarations(settings):
         ranges = []
         if parameter.interval is not None:
@@ -93,7 +93,7 @@ def declare(node: Node, settings: type) -> None:
 
 
 def read(node: Node, settings: type[Settings], changes: Sequence[Parameter] = ()) -> Settings:
-    """Present values of all parameters, or what they would be after changes.
+    """Current values of all parameters, or what they would be after changes.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ def read(node: Node, settings: type[Settings], changes: Sequence[Parameter] = ()
     settings : type
         The dataclass that they were declared from.
     changes : sequence of Parameter
-        Values that shall replace the present ones.
+        Values to replace the current ones.
 
     Raises
     ------
     InputError
-        When the settings refuse the values, which their ``__post_init__`` may do.
+        When the ``__post_init__`` of the settings refuses the values.
     """
     fields = {p.name: p.field for p in declarations(settings)}
     values = {field: node.get_parameter(name).value for name, field in fields.items()}

@@ -25,14 +25,14 @@ from masticator_dynamics.nodes.common.guard import GuardedExecutor
 from masticator_dynamics.ros import middleware
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_STUCK = 2.0  # s; a compiler lets no signal through for longer
+_STUCK = 2.0  # s for a signal to take effect; a compiler may block it for longer
 _SIGNAL_POLL = 0.1  # s; Python sees a signal only between two waits of the executor
 _MMAP_THRESHOLD = -3  # of mallopt(3)
 _LARGE = 262_144  # bytes
 
 
 class _Termination:
-    """Turns signals into an end: by exception while starting, between callbacks later."""
+    """Turns signals into an orderly end: by exception while starting, later between callbacks."""
 
     def __init__(self, early: int) -> None:
         self.requested = False
@@ -46,19 +46,19 @@ class _Termination:
         threading.Thread(target=self._insist, args=(reader,), name='signals', daemon=True).start()
 
     def release(self) -> None:
-        """Let signals in, where whoever started this process held them back."""
+        """Unblock signals that were blocked by whatever started this process."""
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
     def end(self) -> None:
-        """Let no more signals in: Ctrl-C in a terminal comes twice to what a launch file started.
+        """Ignore further signals: Ctrl-C in a terminal reaches launched processes twice.
 
-        The second would kill Python while it tears itself down.
+        The second one would kill Python while it shuts down.
         """
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
     def _insist(self, reader: int) -> None:
-        """End a process whose main thread compiles: nobody need wait for that to be told to end."""
+        """End a process whose main thread is compiling, without waiting for the compiler."""
         os.read(reader, 1)
         time.sleep(_STUCK)
         if self.starting:
@@ -76,11 +76,11 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
     Parameters
     ----------
     create : callable
-        Returns the node; has its ``start()`` called, if it has one, and its ``stop()`` at the end.
+        Returns the node; its ``start()`` is called, if it has one, and its ``stop()`` at the end.
     arguments : sequence of str, optional
-        Command line; default that of the process.
+        Command line; by default that of the process.
     early : int
-        Exit code of a process that is ended by force, since it is told to end while it starts.
+        Exit code of a process that is ended by force because it was told to end while starting.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
             executor.spin_once(timeout_sec=_SIGNAL_POLL)
     except KeyboardInterrupt:
         pass
-    except Exception as error:  # bad arguments and parameters: a sentence, not a stack trace
+    except Exception as error:  # bad arguments or parameters: a sentence, not a stack trace
         print(f'{type(error).__name__}: {error}', file=sys.stderr)
         code = 1
     finally:
@@ -124,18 +124,18 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
 
 
 def _return_large_blocks() -> None:
-    """Have the C library give what large messages took back to the system.
+    """Have the C library return the memory of large messages to the system.
 
-    By itself it keeps up to 64 MB of it, from when a block of 32 MB has been freed.
+    By default it keeps up to 64 MB of it once a block of 32 MB has been freed.
     """
-    with contextlib.suppress(AttributeError):  # another C library than GNU's
+    with contextlib.suppress(AttributeError):  # a C library other than GNU's
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
 def leave(code: int) -> NoReturn:
-    """End the process, when its node has ended: without taking Python and libraries apart.
+    """End the process once its node has ended, without tearing down Python and libraries.
 
-    Threads of the middleware may still run then, and what they use would be freed under them.
+    Threads of the middleware may still be running, and what they use would be freed under them.
     """
     atexit._run_exitfuncs()
     sys.stdout.flush()

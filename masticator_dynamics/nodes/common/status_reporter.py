@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Topic ``/diagnostics`` of a node: once per second, and as soon as something changes."""
+"""Topic ``/diagnostics`` of a node, published once per second and on every change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REPORT = 1.0  # s between reports without change
 
 
 class StatusReporter:
-    """Publishes statuses when a level, a message or a value in words changes, and once per second.
+    """Publishes statuses once per second, and when a level, message or value in words changes.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class StatusReporter:
     hardware : str
         What the statuses are about: the mechanism's name.
     collect : callable
-        Returns the present statuses; called twenty times a second in the executor's thread.
+        Returns the current statuses; called twenty times a second in the executor's thread.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class StatusReporter:
         self._timer = node.create_timer(_LOOK, self._look, clock=steady)
 
     def destroy(self) -> None:
-        """Give topic and timer back."""
+        """Destroy topic and timer."""
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 
@@ -65,7 +65,7 @@ class StatusReporter:
         message : str
             One line.
         values : dict
-            Shown beside it.
+            Shown with it.
         """
         name = f'{self._node.get_fully_qualified_name().lstrip("/")}: {what}'
         return make_status(name, self._hardware, level, message, values)
@@ -81,7 +81,7 @@ class StatusReporter:
             self._publisher.publish(message)
 
     def _messages(self) -> DiagnosticStatus:
-        """What could not be read at all, and what failed in reading or otherwise."""
+        """Messages that could not be read, and callbacks that failed."""
         unreadable, failures = self._guard.unreadable, self._guard.failures
         values = {
             'unreadable': unreadable.rejected,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """trajectory_msgs/JointTrajectory from and to its serialised form (CDR), point by point.
 
-rclpy converts a message in one go and keeps Python's lock meanwhile: 14 ms for 500 points, seven
+rclpy converts a message in one go and holds Python's lock meanwhile: 14 ms for 500 points, seven
 control cycles. Here other threads get their turn between points, and what cannot be right is
 refused before it is read.
 """
@@ -19,7 +19,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
 MOST_POINTS = 60_000  # 600 s at 100 Hz
-_LARGEST = 16_000_000  # bytes; those points with all that they may have
+_LARGEST = 16_000_000  # bytes; that many points with every field filled
 _LONGEST_TEXT = 1000  # bytes of a name
 # Plain CDR version 1; padding counts from the end of the header.
 _LITTLE_ENDIAN, _BIG_ENDIAN = b'\x00\x01', b'\x00\x00'
@@ -28,7 +28,7 @@ _HEADER = 4
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """One point: s and rows of numbers, empty where not given."""
+    """One point: time (s) and rows of numbers, empty where not given."""
 
     time: float
     positions: FloatArray
@@ -53,12 +53,12 @@ def decode(data: bytes, most_names: int) -> Trajectory:
     ----------
     data : bytes
     most_names : int
-        Joints, and numbers of a row, that are read.
+        Largest number of joints, and of numbers in a row.
 
     Raises
     ------
     InputError
-        For data that is cut off, too large, or in another encoding than plain CDR, which all
+        For data that are cut off, too large, or in an encoding other than plain CDR, which all
         middleware of ROS 2 Jazzy uses.
     """
     if len(data) > _LARGEST:

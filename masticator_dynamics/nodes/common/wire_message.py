@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of which only numbers change, as the bytes that go out and come in (CDR).
+"""Messages of which only the numbers change, as the bytes that go out and come in (CDR).
 
-rclpy converts a message field by field, which costs more than a cycle's arithmetic; names and
+rclpy converts a message field by field, which costs more than the arithmetic of a cycle; names and
 frames are the same every time.
 """
 
@@ -19,26 +19,26 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from masticator_dynamics.engine.arrays import FloatArray
 
-_STAMP = 4  # bytes: what comes before the first field; a header begins with its stamp
+_STAMP = 4  # bytes before the first field; a header begins with its stamp
 _TIME = struct.Struct('=iI')
-_SELDOM = 100  # messages unlike the one before, of which one is learnt
+_SELDOM = 100  # of so many messages unlike the one before, one is learnt
 
 
 class WireMessage:
-    """The bytes of a message, with numbers put in place.
+    """The bytes of a message, with numbers filled in.
 
     Parameters
     ----------
     message : ROS message
-        Filled in but for the numbers. A stamp is written only where it has a header.
+        Complete except for the numbers. A stamp is written only if it has a header.
     blocks : dict of int
-        By name of a field of doubles (``wrench.force`` for one in a field), how many it holds: an
-        array, or the components of a vector. In the order in which :meth:`filled` takes them.
+        How many doubles each field holds (an array, or the components of a vector), by its name
+        (``wrench.force`` for a nested one), in the order in which :meth:`filled` takes them.
 
     Attributes
     ----------
     data : bytearray
-        The bytes as filled last.
+        The bytes as last filled.
     places : list of int
         Where the numbers of each block begin.
     """
@@ -67,19 +67,19 @@ class WireMessage:
 
 
 class WireReader:
-    """Stamp and numbers of messages; of those like the one before without converting them.
+    """Stamp and numbers of messages; those like the one before are not converted.
 
     Parameters
     ----------
     kind : type
         Of the messages, which have a header.
     fields : tuple of str
-        Of doubles, as for :class:`WireMessage`.
+        Fields of doubles, as for :class:`WireMessage`.
 
     Attributes
     ----------
     message : ROS message
-        What is neither stamp nor number in it is true of the message read last.
+        All of it but stamp and numbers is that of the message read last.
     """
 
     def __init__(self, kind: type, fields: tuple[str, ...]):
@@ -97,7 +97,7 @@ class WireReader:
         Raises
         ------
         Exception
-            What rclpy raises for data that are no message.
+            What rclpy raises for data that are not a message.
         """
         if len(data) == len(self._constant):
             found = np.frombuffer(data, np.uint8)
@@ -115,7 +115,7 @@ class WireReader:
         return stamp.sec * 1_000_000_000 + stamp.nanosec, rows
 
     def _learn(self, data: bytes, counts: list[int]) -> None:
-        """Note which bytes are neither stamp nor numbers, as this machine would write them."""
+        """Note which bytes are neither stamp nor numbers, in this machine's encoding."""
         like = WireMessage(
             deserialize_message(data, self._kind), dict(zip(self._fields, counts, strict=True))
         )
@@ -129,7 +129,7 @@ class WireReader:
 
 
 def _marks(fields: dict[str, int]) -> dict[str, npt.NDArray[np.float64]]:
-    """Numbers for each block that are found again among the bytes."""
+    """Marker numbers for each block, to be found again among the bytes."""
     ends = np.cumsum([0, *fields.values()])
     unlikely = -np.pi * (1.0 + np.arange(ends[-1]))
     return {

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Wrenches as they are measured, of food and others: the newest, for as long as they are fresh."""
+"""Measured wrenches, of food and others: the newest, for as long as they are fresh."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masticator_dynamics.frames import turned, wrenches_on_platform
 from masticator_dynamics.results import Effort
 
 COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
-LARGEST = 1e6  # N and N m; more is no measurement and would drown all else in rounding
+LARGEST = 1e6  # N and N m; more is not a measurement and would drown everything else in rounding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,14 +29,14 @@ class MeasuredWrench:
 
 @dataclasses.dataclass(frozen=True)
 class Transport:
-    """How wrenches of a frame reach the platform in one pose.
+    """How wrenches in a frame are transferred to the platform in one pose.
 
     Attributes
     ----------
     frame, point : str
         Axes of the wrench, and the frame at whose origin it acts.
     rows : (6, 6) array
-        What each component of it alone is on the platform, base axes, about its origin.
+        Wrench on the platform of each component alone, base axes, about the platform's origin.
     """
 
     frame: str
@@ -96,7 +96,7 @@ class MeasuredWrenches:
         self._newest[self._place(frame)] = MeasuredWrench(frame, time, wrench)
 
     def _place(self, frame: str) -> str:
-        """Measurements of one place replace one another."""
+        """Key of a measurement: those of the same place replace one another."""
         return frame
 
     def age(self, now: int) -> float | None:
@@ -112,12 +112,12 @@ class MeasuredWrenches:
         return 'fresh' if age <= self.timeout else 'stale'
 
     def stale(self, now: int) -> list[str]:
-        """Frames whose newest measurement is too old to count at a time (ns)."""
+        """Frames whose newest measurement is too old to be used at a time (ns)."""
         newest = tuple(self._newest.values())
         return [m.frame for m in newest if (now - m.time) * 1e-9 > self.timeout]
 
     def all_fresh(self, now: int) -> list[MeasuredWrench]:
-        """The measurements that count at a time (ns)."""
+        """The measurements that are fresh at a time (ns)."""
         newest = tuple(self._newest.values())
         return [m for m in newest if (now - m.time) * 1e-9 <= self.timeout]
 
@@ -128,7 +128,7 @@ class MeasuredWrenches:
 
 
 class BiteForce(MeasuredWrenches):
-    """The newest measured wrench, whatever its frame, and what it means for the platform."""
+    """The newest measured wrench, whatever its frame, and its effect on the platform."""
 
     def __init__(self, mechanism: Mechanism):
         super().__init__(mechanism)
@@ -138,7 +138,7 @@ class BiteForce(MeasuredWrenches):
         return ''
 
     def fresh(self, now: int) -> MeasuredWrench | None:
-        """Return the measurement that counts at a time (ns), if any."""
+        """Return the measurement that is fresh at a time (ns), if any."""
         return next(iter(self.all_fresh(now)), None)
 
     def on_platform(self, measured: MeasuredWrench, q: FloatArray) -> FloatArray:
@@ -146,7 +146,7 @@ class BiteForce(MeasuredWrenches):
         return measured.wrench @ self.transport(measured.frame, q).rows
 
     def transport(self, frame: str, q: FloatArray) -> Transport:
-        """How wrenches of a frame reach the platform at tree positions (n_q,)."""
+        """How wrenches in a frame are transferred to the platform at tree positions (n_q,)."""
         point = self.point_frame or frame
         return Transport(
             frame, point, wrenches_on_platform(self._mechanism, q, np.eye(6), frame, point)
@@ -155,7 +155,7 @@ class BiteForce(MeasuredWrenches):
     def carried(
         self, measured: MeasuredWrench, motion: Effort, known: Transport | None
     ) -> FloatArray:
-        """As :meth:`on_platform` in a motion, by what is known of it where that is of the frame."""
+        """As :meth:`on_platform` in a motion, by the known transport if it is for this frame."""
         frame, point = measured.frame, self.point_frame or measured.frame
         if known is None or known.frame != frame or known.point != point:
             return self.on_platform(measured, motion.q)

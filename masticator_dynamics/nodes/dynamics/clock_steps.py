@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tells a clock that was set from a process that stood still, by a clock that nobody sets."""
+"""Tells a clock that was set from a process that stood still, using a clock that nobody sets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ClockSteps:
     now : callable
         The clock that may be set, ns.
     steady : callable
-        One that cannot.
+        One that cannot be set.
     """
 
     def __init__(self, now: Callable[[], int], steady: Callable[[], int] = steady_ns):
@@ -33,13 +33,13 @@ class ClockSteps:
         self._difference: int | None = None
 
     def take(self) -> int:
-        """By how much the clock was set since the last time, ns; 0: it was not."""
+        """By how much the clock was set since the last call, ns; 0 if it was not."""
         for _ in range(_ATTEMPTS):
             begin = self._steady()
             difference = self._now() - begin
             if self._steady() - begin < _TOGETHER:
                 break
-        else:  # never undisturbed; the next cycle will tell
+        else:  # interrupted every time; the next cycle will find out
             return 0
         before, self._difference = self._difference, difference
         if before is None or abs(difference - before) < SMALLEST:

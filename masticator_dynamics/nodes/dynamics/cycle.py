@@ -37,11 +37,11 @@ class EffortClamp:
     Attributes
     ----------
     units : tuple of str
-        Of the efforts.
+        Units of the efforts.
     counts : (n_u,) array
         Cycles in which each actuator was cut.
     largest : (n_u,) array
-        Largest wanted magnitude of each since `take_largest`; 0 where none was cut.
+        Largest magnitude wanted of each since `take_largest`; 0 where none was cut.
     """
 
     def __init__(self, mechanism: Mechanism):
@@ -54,7 +54,7 @@ class EffortClamp:
 
     @property
     def scale(self) -> float:
-        """Part of the limits that may be used."""
+        """Fraction of the limits that may be used."""
         return self._scale
 
     @scale.setter
@@ -103,7 +103,7 @@ class EffortClamp:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What is told of one cycle.
+    """What one cycle reports.
 
     Attributes
     ----------
@@ -114,9 +114,9 @@ class Answer:
     position, velocity : (n_u,) array
         Of the actuated joints.
     loaded : State or None
-        The motion that wrenches acted on; None where no wrench counted.
+        The motion that wrenches acted on; None if no wrench was fresh.
     free : (n_u,) array or None
-        What would be sent without wrenches, where that is known.
+        What would be sent without wrenches, if known.
     """
 
     effort: Effort
@@ -129,18 +129,18 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Ahead:
-    """A cycle computed before it is due, as far as no measured wrench matters.
+    """A cycle computed before it is due, as far as that needs no measured wrench.
 
     Attributes
     ----------
     basis : tuple
-        What it was computed for; it counts while this is so.
+        What it was computed for; valid as long as this holds.
     answer : Answer or None
-        Without wrenches; None where that has to wait.
+        Without wrenches; None if that has to wait.
     cut : bool
-        The efforts are beyond the clamp's limits.
+        Whether the efforts are beyond the clamp's limits.
     transport : Transport or None
-        Of the frame in which the bite force was measured last.
+        For the frame in which the bite force was last measured.
     """
 
     basis: tuple[object, ...]
@@ -152,7 +152,7 @@ class Ahead:
 
 @dataclasses.dataclass(frozen=True)
 class Loads:
-    """The bite force that counts, if any, and the wrenches on other links."""
+    """The fresh bite force, if any, and the wrenches on other links."""
 
     bite: MeasuredWrench | None
     others: list[MeasuredWrench]
@@ -172,8 +172,8 @@ class FeedforwardCycle:
     friction : bool
         Whether efforts overcome friction.
     watch : LoadWatch, optional
-        Efforts are chosen within its limits, and where there are none, for the nearest
-        acceleration; by default nothing is limited but by the clamp.
+        Efforts are chosen within its limits or, if none are, for the nearest acceleration; by
+        default only the clamp limits them.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class FeedforwardCycle:
         watch: LoadWatch | None = None,
     ):
         self._external = external or MeasuredWrenches(mechanism)
-        # What is asked for by default is left out: machine code then answers by itself.
+        # Default arguments are left out: the compiled code then does everything by itself.
         plain = goal == 'torque' and not friction
         self._asked: dict[str, Any] = {} if plain else {'goal': goal, 'friction': friction}
         self._watch = watch
@@ -213,7 +213,8 @@ class FeedforwardCycle:
         Returns
         -------
         Answer or None
-            What that cycle returns if no wrench counts and the motion stays; None: it must compute.
+            What that cycle returns if no wrench is fresh and the motion stays the same; None if
+            it has to compute.
         """
         self._ahead = self._look_ahead(time)
         return self._ahead.answer
@@ -221,8 +222,8 @@ class FeedforwardCycle:
     def __call__(self, time: int) -> Answer:
         """Efforts at a time (ns).
 
-        A motion that cannot be evaluated, which its check before the start should have shown,
-        stops where it last could.
+        A motion that cannot be evaluated, which the check before its start should have found,
+        stops where it last could be.
         """
         ahead = self._ahead
         if ahead is None or ahead.basis != self._basis(time):
@@ -245,21 +246,21 @@ class FeedforwardCycle:
         return answer
 
     def external_effort(self, answer: Answer) -> FloatArray:
-        """Share (n_u,) of the wrenches in what may be sent; mostly known by now."""
+        """Share (n_u,) of the wrenches in the efforts that may be sent; mostly known already."""
         if answer.loaded is None:
             return np.zeros_like(answer.actuated)
         free = self._unloaded(answer.loaded) if answer.free is None else answer.free
         return answer.actuated - free
 
     def hold_if_moving(self, last: int, time: int, reason: str) -> bool:
-        """Hold the pose of the last cycle from a time on (ns), if anything moved since then.
+        """From a time (ns) on hold the pose of the last cycle, if anything has moved since then.
 
         Parameters
         ----------
         last : int
             Time of the last cycle, ns.
         time : int
-            From when on the pose is held, ns.
+            When the hold begins, ns.
         reason : str
             What is reported as the failure.
         """
@@ -297,13 +298,13 @@ class FeedforwardCycle:
         ]
 
     def _basis(self, time: int) -> tuple[object, ...]:
-        """What all that is computed ahead depends on: things that are exchanged, not changed."""
+        """What everything computed ahead depends on: objects that are replaced, never modified."""
         return time, self._motion.schedule, self._clamp.scale
 
     def _look_ahead(self, time: int) -> Ahead:
-        """All that needs no measured wrench; what fails is left to the cycle itself."""
+        """Everything that needs no measured wrench; what fails is left to the cycle itself."""
         basis, state = self._basis(time), self._motion.state(time)
-        if self._watch is not None:  # its limits may be exchanged, and it counts
+        if self._watch is not None:  # its limits may be replaced, and it keeps count
             return Ahead(basis, state)
         try:
             effort = self._effort(state, None)
@@ -331,18 +332,18 @@ class FeedforwardCycle:
         return Answer(effort, sent, free.position, free.velocity, loaded, free.actuated)
 
     def _loads(self, time: int) -> Loads | None:
-        """What counts at a time (ns); None where nothing does."""
+        """Wrenches that are fresh at a time (ns); None if there are none."""
         bite, others = self._bite.fresh(time), self._external.all_fresh(time)
         return Loads(bite, others) if bite or others else None
 
     def _evaluate(self, state: State, loads: Loads | None) -> Effort:
-        """Efforts within the limits that are watched, if any."""
+        """Efforts within the watched limits, if any."""
         if self._watch is None:
             return self._effort(state, loads)
         try:
             effort = self._effort(state, loads, limits=self._watch.limits, nearest=True)
         except LimitError as error:
-            # Not even another motion keeps them: the clamp has the last word.
+            # Not even another motion keeps within them: the clamp has the last word.
             self._watch.fail(str(error))
             return self._effort(state, loads)
         self._watch.take(effort)

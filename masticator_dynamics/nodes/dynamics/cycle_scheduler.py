@@ -1,11 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Calls a cycle at a fixed rate and counts what came late.
+"""Calls a cycle at a fixed rate and counts late cycles.
 
 An rclpy timer shares its thread with every other callback and drops the periods that it misses.
 This thread keeps a grid of due times on the node's clock, catches up after a short stall and
-counts what it had to leave out after a long one. When the clock is set, the grid goes with it; when
-the process stood still, it does not.
+counts what it had to skip after a long one. When the clock is set, the grid moves with it; when the
+process stood still, it does not.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from masticator_dynamics.drives.timing import Longest
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.nodes.dynamics.clock_steps import SMALLEST, ClockSteps, steady_ns
 
-_CATCH_UP = 0.1  # s; cycles that are due for longer are of no use to anybody
-_STALL = 1.0  # s without a cycle, after which a motion must not simply go on
-_JUMP = 1.0  # s; a larger step of a simulated clock is one of the clock itself
-_POLL = 0.0005  # s; how often a simulated clock is looked at
+_CATCH_UP = 0.1  # s; cycles overdue by more are of no use to anybody
+_STALL = 1.0  # s without a cycle, after which a motion must not simply continue
+_JUMP = 1.0  # s; a larger step of a simulated clock means that it was set
+_POLL = 0.0005  # s; how often a simulated clock is read
 _WINDOW = 4096  # cycles over which statistics are taken
 
 
@@ -40,7 +40,7 @@ class CycleCounts:
     late : int
         Finished after the next one was due.
     skipped : int
-        Left out after a long stall.
+        Skipped after a long stall.
     jumps : int
         Steps of the clock.
     stalls : int
@@ -66,14 +66,14 @@ class CycleScheduler:
     cycle : callable
         Called with the due time.
     rest : callable
-        Called with it as well after a cycle that did not fail: what can wait or be prepared.
+        Also called with it, after a cycle that did not fail: for what can wait or be prepared.
     jumped : callable
         Called with the step (ns) when the clock was set.
     stalled : callable
         Called with the due time (ns) and the duration (s) of a long stall, before the first cycle
         after it.
     failed : callable
-        Called with what a cycle raised; it goes on.
+        Called with what a cycle raised; the scheduler carries on.
     steady : callable
         A clock that is never set, ns.
     """
@@ -94,7 +94,7 @@ class CycleScheduler:
         self._now, self._cycle, self._rest, self._failed = now, cycle, rest, failed
         self._jumped, self._stalled, self._steady = jumped, stalled, steady
         self.counts = CycleCounts()
-        self.late = Longest()  # s by which cycles began late
+        self.late = Longest()  # s by which cycles started late
         self.real_time, self.held_back = False, real_time.HeldBack()
         self._durations = np.zeros(_WINDOW)
         self._lateness = np.zeros(_WINDOW)
@@ -102,7 +102,7 @@ class CycleScheduler:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin with the next period."""
+        """Start with the next period."""
         self._stopped.clear()
         self._thread = threading.Thread(target=self._run, name='cycle', daemon=True)
         self._thread.start()
@@ -115,11 +115,11 @@ class CycleScheduler:
             self._thread = None
 
     def durations(self) -> FloatArray:
-        """How long the latest cycles took, s, what followed when they were done included."""
+        """How long the latest cycles took, s, including what followed when they were done."""
         return self._durations[: min(self.counts.run, _WINDOW)].copy()
 
     def lateness(self) -> FloatArray:
-        """How long after they were due the latest cycles were finished, s."""
+        """How long after their due times the latest cycles finished, s."""
         return self._lateness[: min(self.counts.run, _WINDOW)].copy()
 
     def _run(self) -> None:
@@ -141,10 +141,10 @@ class CycleScheduler:
             due += self.period
 
     def _step(self, late: int, steps: ClockSteps) -> int:
-        """By how much the clock was set, ns, when a cycle comes late by some ns."""
+        """By how much the clock was set, ns, given by how much a cycle is late, ns."""
         if not self.simulated:
             step = steps.take()
-        else:  # it goes as fast as it likes: a small step is no step
+        else:  # it may run at any speed: a small step does not count
             step = late if abs(late) > _JUMP * 1e9 else 0
         if step:
             self._jumped(step)
@@ -152,7 +152,7 @@ class CycleScheduler:
         return step
 
     def _after_stall(self, due: int, late: int) -> int:
-        """The due time on the grid from which to go on."""
+        """The due time on the grid from which to continue."""
         if not self.simulated:
             self.late.add(late * 1e-9)
         if late <= _CATCH_UP * 1e9:
@@ -188,7 +188,7 @@ class CycleScheduler:
         return True
 
     def _wait_until(self, due: int) -> int:
-        """Sleep until a time, or until the clock has been set back; returns the time then."""
+        """Sleep until a time, or until the clock is set back; returns the time on waking."""
         earliest = _JUMP * 1e9 if self.simulated else self.period + SMALLEST
         while True:
             now = self._now()

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the mechanism is told to do as a function of time: hold home, move, hold the end."""
+"""The commanded motion as a function of time: hold home, move, hold the end."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Piece:
 
 
 class ExecutedMotion:
-    """Schedule of paths; each replaces what was there from its start on.
+    """Schedule of paths; from its start on, each replaces what was there.
 
-    Times are integer nanoseconds: a double of seconds since 1970 resolves 0.2 µs only. Reading is
-    safe from any thread, since a schedule is never changed but exchanged as a whole.
+    Times are integer nanoseconds: seconds since 1970 as a double only resolve 0.2 µs. Reading is
+    safe from any thread, since a schedule is never modified but replaced as a whole.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ExecutedMotion:
 
     @property
     def schedule(self) -> tuple[Piece, ...]:
-        """The pieces in order of their starts; the first holds since ever."""
+        """The pieces in order of their starts; the first has always been valid."""
         return self._pieces
 
     def state(self, time: int) -> State:
@@ -89,8 +89,8 @@ class ExecutedMotion:
         Returns
         -------
         bool
-            False, and nothing changed, when the schedule has changed in between: the path then
-            starts from a state that may no longer be the mechanism's.
+            False, with nothing changed, when the schedule has changed in the meantime: the path
+            then starts from a state that may no longer be the mechanism's.
         """
         with self._exchange:
             if self._pieces is not expected:
@@ -103,7 +103,7 @@ class ExecutedMotion:
             return True
 
     def hold(self, time: int, position: npt.ArrayLike | None = None) -> None:
-        """From a time (ns) on hold a position, or else where the motion is at that time."""
+        """From a time (ns) on hold a position, by default that of the motion at that time."""
         with self._exchange:
             if position is None:
                 if len(self._pieces) == 1 and self.mode(time) == 'hold home':
@@ -114,7 +114,7 @@ class ExecutedMotion:
             self._moved = True
 
     def shift(self, delta: int) -> None:
-        """Move the whole schedule in time (ns), when the clock itself has jumped."""
+        """Shift the whole schedule in time (ns) after the clock itself has jumped."""
         with self._exchange:
             self._pieces = tuple(Piece(p.start + delta, p.path) for p in self._pieces)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measured joints beside the motion that a goal asked for, and how far off they may be."""
+"""Measured joints compared with the motion of a goal, and how far off they may be."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.dynamics.trajectory_points import JointsError
 from masticator_dynamics.nodes.dynamics.trajectory_preparation import PreparedTrajectory
 
-# Of actuated joints, where a goal says nothing: as in config/controllers.yaml.
+# Tolerances of actuated joints, if a goal gives none: as in config/controllers.yaml.
 ON_THE_WAY = {'rad': 0.15, 'm': 0.015}
 AT_THE_END = {'rad': 0.02, 'm': 0.002}
 
@@ -24,7 +24,7 @@ Given = Iterable[tuple[str, float, float, float]]  # joint, position, velocity, 
 
 @dataclasses.dataclass(frozen=True)
 class Tolerances:
-    """Largest errors (n_q,) of position and velocity, in tree order; inf: none."""
+    """Largest errors (n_q,) of position and velocity, in tree order; inf: no tolerance."""
 
     joints: tuple[str, ...]
     units: tuple[str, ...]
@@ -33,7 +33,7 @@ class Tolerances:
 
     @classmethod
     def of(cls, given: Given, mechanism: Mechanism, usual: dict[str, float]) -> Tolerances:
-        """Tolerances of a goal; 0 leaves what is usual, a negative number takes it away.
+        """Tolerances of a goal; 0 leaves the default, a negative number removes it.
 
         Parameters
         ----------
@@ -42,7 +42,7 @@ class Tolerances:
         mechanism : Mechanism
             Whose joints may be named.
         usual : dict
-            Tolerance of the actuated joints' positions by their unit, 'm' or 'rad'.
+            Default tolerance of the actuated joints' positions by their unit, 'm' or 'rad'.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Tolerances:
         return cls(joints, units, position, velocity)
 
     def violation(self, position: FloatArray, velocity: FloatArray) -> str:
-        """What is farthest beyond its tolerance, of errors (n_q,) each, NaN: unknown; or ''."""
+        """What is farthest beyond its tolerance, or ''; errors are (n_q,) each, NaN: unknown."""
         for errors, allowed, per in (
             (position, self.position, ''),
             (velocity, self.velocity, '/s'),
@@ -88,7 +88,7 @@ class Tolerances:
 
 
 class Wanted:
-    """Where all joints of the tree should be on the way; at its ends before and after.
+    """Where all joints of the tree should be at a time; before and after, at the path's ends.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Wanted:
         self._times = self._samples.times - self._samples.times[0]
 
     def __call__(self, seconds: float) -> tuple[FloatArray, FloatArray]:
-        """Positions and velocities (n_q,), some s after the motion's start."""
+        """Positions and velocities (n_q,), so many seconds after the motion's start."""
         q, v, times = self._samples.q, self._samples.v, self._times
         if not 0.0 < seconds < times[-1]:
             return q[-1 if seconds > 0.0 else 0], np.zeros_like(q[0])

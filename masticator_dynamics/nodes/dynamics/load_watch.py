@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Limits that the efforts of every cycle are chosen within, and what became of them."""
+"""Limits within which the efforts of every cycle are chosen, and how well they were kept."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from masticator_dynamics.results import Effort
 
 
 def scaled_limits(mechanism: Mechanism, scale: float) -> LoadLimits:
-    """Limits of the description, of which the efforts may be used in part."""
+    """Limits of the description, those of the efforts scaled."""
     return mechanism.load_limits.scaled(scale)
 
 
 @dataclasses.dataclass
 class LimitNews:
-    """What happened since somebody last looked.
+    """What happened since the last look.
 
     Attributes
     ----------
     loads : dict of str to RangeViolation
-        Loads that stood at a limit, by name and quantity, as they last were.
+        Loads that reached a limit, by name and quantity, with their latest values.
     shortfall : (n_y,) array
         Largest acceleration that each coordinate gave up.
     unmet : str
-        Why limits could not be kept at all, or empty.
+        Why limits could not be kept at all, or an empty text.
     """
 
     loads: dict[str, RangeViolation]
@@ -54,8 +54,8 @@ class LoadWatch:
     limits : LoadLimits
         Replaced as a whole when they change.
     bound, gave_way, unmet : int
-        Cycles in which a limit bound; in which the motion had to give way; in which not even
-        that helped.
+        Cycles in which a limit was active; in which the motion had to give way; in which not
+        even that helped.
     """
 
     def __init__(self, mechanism: Mechanism, limits: LoadLimits | None = None):
@@ -65,7 +65,7 @@ class LoadWatch:
         self._news = self._no_news()
 
     def take(self, effort: Effort) -> None:
-        """Count a cycle whose efforts were asked for within the limits."""
+        """Count a cycle whose efforts were chosen within the limits."""
         loads, news = self._mechanism.binding_loads(effort, self.limits), self._news
         self.bound += bool(loads)
         for load in loads:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A thread that works on what came last, and gives up what that makes pointless."""
+"""A thread that works on what arrived last, and drops what that makes pointless."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-_UNREAD = 32_000_000  # bytes that wait; whoever sends more than that has changed its mind
-_WAITING = 4  # items that could be read; as above
+_UNREAD = 32_000_000  # bytes that may wait; a sender of more has changed its mind
+_WAITING = 4  # items that were read and may wait; as above
 
 
 class OvertakenError(Exception):
-    """Raised within work that a newer item makes pointless; it is taken up again if need be."""
+    """Raised within work that a newer item makes pointless; it is resumed if need be."""
 
 
 class Message(Protocol):
-    """What came and has not been read."""
+    """What has arrived and has not been read."""
 
     @property
     def data(self) -> bytes:
-        """Its content, of which not too much may wait."""
+        """Its content; the amount that may wait is limited."""
 
 
 class Item(Protocol):
-    """Something to be done from a time on, in place of all that begins later.
+    """Something to be done from a time on, in place of everything that begins later.
 
     Items are told apart by identity.
     """
@@ -41,18 +41,18 @@ Work = TypeVar('Work', bound=Item)
 
 
 class NewestFirst(Generic[Came, Work]):
-    """Reads what comes and works on it, the newest first.
+    """Reads what arrives and works on it, the newest first.
 
-    An item that is accepted takes the place of all that came before it and do not begin earlier:
-    they are dropped, also when one is just being worked on. One that is refused changes nothing:
-    those before it have their turn. What begins earlier than a newer item is done before it.
+    An accepted item replaces all that arrived before it and do not begin earlier: they are
+    dropped, even one that is being worked on. A refused one changes nothing: those before it get
+    their turn. What begins earlier than a newer item is done before it.
 
     Parameters
     ----------
     name : str
         Of the thread.
     read : callable
-        Turns what came into an item, or None, if it is refused; cheap beside the work.
+        Turns what arrived into an item, or None if it is refused; cheap compared with the work.
     work : callable
         Gets an item; True when it is accepted. Calls :meth:`give_way` now and then.
     overtaken : callable
@@ -68,7 +68,7 @@ class NewestFirst(Generic[Came, Work]):
     ):
         self._read, self._work, self._overtaken = read, work, overtaken
         self._came: collections.deque[Came] = collections.deque()
-        self._items: list[Work] = []  # in the order in which they came
+        self._items: list[Work] = []  # in the order of arrival
         self._present: Work | None = None
         self._changed = threading.Condition()
         self._ended = False
@@ -87,19 +87,19 @@ class NewestFirst(Generic[Came, Work]):
             self._overtaken(dropped)
 
     def close(self) -> None:
-        """End the thread; what waits is forgotten, and work under way given up."""
+        """End the thread; what is waiting is discarded, and work under way abandoned."""
         with self._changed:
             self._ended = True
             self._changed.notify()
         self._thread.join()
 
     def give_way(self) -> None:
-        """Go on with the work, unless something newer takes its place.
+        """Continue the work, unless something newer replaces it.
 
         Raises
         ------
         OvertakenError
-            For the work to end with.
+            To end the work.
         """
         if self._ended:
             raise OvertakenError
@@ -132,7 +132,7 @@ class NewestFirst(Generic[Came, Work]):
             return not self._ended
 
     def _read_waiting(self) -> None:
-        for _ in range(len(self._came)):  # no more: the work must go on beside a flood
+        for _ in range(len(self._came)):  # no more than these: work must go on despite a flood
             with self._changed:
                 message = self._came.popleft()
             item = self._read(message)

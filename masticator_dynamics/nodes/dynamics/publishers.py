@@ -34,7 +34,7 @@ class Publishers:
     node : LifecycleNode
     mechanism : Mechanism
     frame_prefix : str
-        Goes before the frames of contacts and joints.
+        Put before the frames of contacts and joints.
     joint_frames : sequence of str
         Child links of the actuated joints.
     """
@@ -96,14 +96,14 @@ class Publishers:
         self._all += [publisher for publisher, _ in (*self._contacts, *self._joint_forces)]
 
     def destroy(self, node: LifecycleNode) -> None:
-        """Take the topics back."""
+        """Destroy the topics."""
         for publisher in self._all:
             node.destroy_lifecycle_publisher(publisher)
 
     def prepare(self, time: int, answer: Answer | None) -> None:
-        """Make messages for a time (ns), in case that the answer remains what it is.
+        """Make messages for a time (ns), in case the answer stays the same.
 
-        And look who listens: others than these hear of the next cycle but one.
+        Also note who is subscribed: new subscribers get the next cycle but one.
         """
         self._wanted = {p: bool(p.get_subscription_count()) for p in self._of_cycles}
         self._ready = answer, self._messages(time, answer) if answer else {}
@@ -117,7 +117,7 @@ class Publishers:
             publisher.publish(message)
 
     def _messages(self, time: int, answer: Answer) -> dict[Any, bytes]:
-        """By publisher, where somebody listens."""
+        """Messages by publisher, where there are subscribers."""
         messages, wanted = {}, self._wanted
         if wanted[self._effort]:
             messages[self._effort] = self._effort_bytes.filled(time, answer.actuated)
@@ -131,7 +131,7 @@ class Publishers:
 
     @property
     def external_effort_wanted(self) -> bool:
-        """Somebody listens to the share of the external wrenches."""
+        """Whether anybody subscribes to the share of the external wrenches."""
         return self._wanted[self._external]
 
     def external_effort(self, time: int, effort: FloatArray) -> None:
@@ -144,7 +144,7 @@ class Publishers:
 
     @property
     def contact_forces_wanted(self) -> bool:
-        """Somebody listens to the force of a contact."""
+        """Whether anybody subscribes to the force of a contact."""
         return any(publisher.get_subscription_count() for publisher, _ in self._contacts)
 
     def contact_forces(self, time: int, forces: list[FloatArray]) -> None:
@@ -154,16 +154,16 @@ class Publishers:
 
     @property
     def joint_forces_wanted(self) -> bool:
-        """Somebody listens to the force of a joint."""
+        """Whether anybody subscribes to the force of a joint."""
         return any(publisher.get_subscription_count() for publisher, _ in self._joint_forces)
 
     def joint_forces(self, time: int, wrenches: list[FloatArray]) -> None:
-        """Wrenches (6,) on the child links of the actuated joints, their axes, at a time (ns)."""
+        """Wrenches (6,) on the actuated joints' child links, in their axes, at a time (ns)."""
         for (publisher, message), wrench in zip(self._joint_forces, wrenches, strict=True):
             publisher.publish(message.filled(time, wrench[:3], wrench[3:]))
 
     def trajectory(self, prepared: PreparedTrajectory) -> None:
-        """The motion in actuated joints with its efforts, as a trajectory controller takes it."""
+        """The motion of the actuated joints with its efforts, as for a trajectory controller."""
         samples = prepared.samples
         rows = (samples.position, samples.velocity, samples.acceleration, samples.effort)
         names, times = self._mechanism.actuated, samples.times - samples.times[0]

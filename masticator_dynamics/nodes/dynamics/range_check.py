@@ -17,7 +17,7 @@ from masticator_dynamics.limits.load_limits import LoadLimits
 from masticator_dynamics.limits.ranges import SLACK, ranged
 from masticator_dynamics.motion import MotionPath
 
-# The engine keeps Python's lock: after this many rows (0.3 ms) other threads get their turn.
+# The engine holds Python's lock: after this many rows (0.3 ms) other threads get their turn.
 _CHUNK = 25
 
 
@@ -48,7 +48,7 @@ def sample_motion(
     limits: LoadLimits | bool = False,
     between: Callable[[], None] = lambda: None,
 ) -> SampledMotion:
-    """Evaluate a path; ``between`` is called every few rows, and may raise to give it up.
+    """Evaluate a path; ``between`` is called every few rows, and may raise to abandon it.
 
     Parameters
     ----------
@@ -57,16 +57,16 @@ def sample_motion(
     path : MotionPath
         Of its independent coordinates.
     times : (N,) array
-        When to look, s.
+        Sampling times, s.
     goal, friction, limits
         As for :meth:`Mechanism.feedforward`.
     between : callable
-        Called every few rows; raises to give up.
+        Called every few rows; raises to abandon the evaluation.
 
     Raises
     ------
     ReachError, SingularityError, ActuationError, LimitError
-        Naming the time; the last only where limits are asked for and no efforts keep them.
+        Naming the time; the last only if limits are given and no efforts keep within them.
     """
     y, y_dot, y_ddot = path.sample(times)
     count, actuated, tree = len(times), len(mechanism.actuated), len(mechanism.tree_joints)
@@ -96,16 +96,16 @@ def check_ranges(
     Parameters
     ----------
     mechanism : Mechanism
-        Its ranges are taken.
+        Whose ranges are checked.
     motion : SampledMotion
-        What to look at.
+        What to check.
     effort_limit_scale : float or None
-        Of the range of efforts; None: efforts are not looked at.
+        Of the range of efforts; None: efforts are not checked.
 
     Raises
     ------
     LimitError
-        Naming joint or contact, the largest excess and its time.
+        Naming the joint or contact, the largest excess and its time.
     """
     effort = None if effort_limit_scale is None else motion.effort
     for group in ranged(mechanism, motion.q, motion.v, effort, effort_limit_scale or 0.0):

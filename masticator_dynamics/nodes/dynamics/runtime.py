@@ -46,9 +46,9 @@ class Runtime:
     Raises
     ------
     DescriptionError
-        For a mechanism that cannot be loaded.
+        If the mechanism cannot be loaded.
     InputError
-        For a goal or point frame that does not exist.
+        If the goal or point frame does not exist.
     """
 
     def __init__(self, node: LifecycleNode, settings: DynamicsSettings):
@@ -88,12 +88,12 @@ class Runtime:
         self._warm_up()
 
     def apply(self, settings: DynamicsSettings) -> None:
-        """Take over parameters that may change.
+        """Apply the parameters that may change.
 
         Raises
         ------
         InputError
-            For an unknown point frame.
+            If the point frame is unknown.
         """
         self.check(settings)
         self.bite.point_frame = settings.bite_force_point_frame
@@ -109,12 +109,12 @@ class Runtime:
             self.bite.check_frame(settings.bite_force_point_frame)
 
     def fail(self, reason: str) -> None:
-        """Nothing: the motion goes on, which is safer than efforts that end."""
+        """Do nothing: the motion goes on, which is safer than efforts that stop."""
 
     def activate(self) -> str:
         """Start the control cycle."""
-        # This thread may hold Python's lock when the cycle needs it; the worker, which is there
-        # already, computes for seconds and stays behind.
+        # This thread may hold Python's lock when the cycle needs it; the worker, which exists
+        # already, computes for seconds and keeps its lower priority.
         real_time.request(real_time.SERVICE)
         self.scheduler.simulated = self._node.get_parameter('use_sim_time').value
         self.scheduler.start()
@@ -132,7 +132,7 @@ class Runtime:
             self.action.deactivate()
 
     def destroy(self) -> None:
-        """Give topics and threads back."""
+        """Destroy topics and threads."""
         self.scheduler.stop()
         if self.action is not None:
             self.action.destroy()
@@ -143,7 +143,7 @@ class Runtime:
 
     @property
     def active(self) -> bool:
-        """The control cycle is running."""
+        """Whether the control cycle is running."""
         return self.trajectory_input.active
 
     def _new_cycle(
@@ -165,7 +165,7 @@ class Runtime:
         )
 
     def _new_action(self) -> TrajectoryAction | None:
-        """The action's server; None where the messages of actions for joints are not installed."""
+        """The action's server; None if the messages of joint actions are not installed."""
         try:
             from masticator_dynamics.nodes.dynamics.trajectory_action import TrajectoryAction
         except ModuleNotFoundError as error:
@@ -187,7 +187,7 @@ class Runtime:
         return self._settings
 
     def _run_cycle(self, due: int) -> None:
-        """What somebody waits for; what was measured until now counts."""
+        """What others wait for; uses everything measured so far."""
         self.bite_input.poll()
         self.external_input.poll()
         self.answer = answer = self.cycle(due)
@@ -196,7 +196,7 @@ class Runtime:
             self._publishers.external_effort(due, self.cycle.external_effort(answer))
 
     def _after_cycle(self, due: int) -> None:
-        """Computes the next cycle as far as it is known, and shows the one that is done."""
+        """Compute the next cycle as far as it is known, and publish the rest of the last one."""
         following = due + self.scheduler.period
         self._publishers.prepare(following, self.cycle.prepare(following))
         self._visual_countdown -= 1
@@ -222,9 +222,10 @@ class Runtime:
         )
 
     def _stalled(self, due: int, duration: float) -> None:
-        """Nothing moves after a stall until somebody asks for it: the drives have gone on without.
+        """Hold still after a stall until a motion is requested: the drives went on without us.
 
-        To go on in time would leap, and to go on from there would make all later stamps wrong.
+        Continuing on time would be a leap, and continuing from there would make all later stamps
+        wrong.
         """
         last = due - round(duration * 1e9)
         held = self.cycle.hold_if_moving(last, due, f'there was no cycle for {duration:.3f} s')
@@ -238,7 +239,7 @@ class Runtime:
         )
 
     def _warm_up(self) -> None:
-        """Run once what runs later: code is compiled or loaded, caches are filled."""
+        """Run everything once, so that code is compiled or loaded and caches are filled."""
         self.mechanism.load_code(self._settings.goal, self._settings.friction)
         home = self.mechanism.home
         bite, external = BiteForce(self.mechanism), MeasuredWrenches(self.mechanism)
@@ -253,12 +254,12 @@ class Runtime:
         cycle.joint_forces(answer.effort)
         rest, none = np.zeros(len(self.mechanism.actuated)), np.empty(0)
         points = tuple(Point(time, home.position, rest, rest, none) for time in (0.1, 0.2))
-        # A home beyond a limit is no reason not to start: trajectories will be told.
+        # A home beyond a limit is no reason not to start: trajectories will be refused.
         with contextlib.suppress(LimitError):
             self.trajectory_input.warm_up(Trajectory(0, self.mechanism.actuated, points))
 
     def _warm_watch(self) -> LoadWatch | None:
-        """Limits so tight that the motion must give way; the search for the reason is run, too."""
+        """Limits so tight that the motion must give way, to run the search for the reason, too."""
         if self.watch is None:
             return None
         mechanism, limits = self.mechanism, self.mechanism.load_limits
@@ -278,10 +279,10 @@ class Runtime:
 
 
 def _load(settings: DynamicsSettings) -> Mechanism:
-    """The mechanism, with the rotors of its drives where there are any."""
+    """The mechanism, with the rotors of its drives if there are any."""
     if not settings.drives:
         return Mechanism.load(settings.mechanism)
-    # Only here: pydantic, which reads drives files, takes 20 MB.
+    # Imported only here: pydantic, which reads drives files, takes 20 MB.
     from masticator_dynamics.drives.configuration import load_drives
     from masticator_dynamics.drives.rotors import with_rotors
 

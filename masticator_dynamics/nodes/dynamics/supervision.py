@@ -21,11 +21,11 @@ from masticator_dynamics.nodes.dynamics.trajectory_input import ACTION
 from masticator_dynamics.nodes.dynamics.wrench_input import WrenchInput
 
 _STOOD_STILL = 0.05  # s; the default of added_effort_timeout
-_LATE_PART = 0.001  # of the cycles, above which there is a warning
+_LATE_PART = 0.001  # fraction of the cycles, above which there is a warning
 
 
 class Supervision:
-    """Topic ``/diagnostics``, once per second and on change.
+    """Topic ``/diagnostics``, published once per second and on change.
 
     Parameters
     ----------
@@ -37,21 +37,21 @@ class Supervision:
         self._node, self._runtime = node, runtime
         self._efforts_logged = -10.0
         self._timing: dict[str, object] = {}
-        self._effort_news = ''  # what happened to efforts in the second before, or nothing
+        self._effort_news = ''  # what happened to efforts in the last second, or nothing
         self._stale: dict[str, set[str]] = {'bite_force': set(), 'external_wrench': set()}
         self._keeping_up = KeepingUp(node.get_logger().warning)
         self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect)
         self._status = self._reporter.status
 
     def destroy(self) -> None:
-        """Give topic and timer back."""
+        """Destroy topic and timer."""
         self._reporter.destroy()
 
     def _collect(self) -> list[DiagnosticStatus]:
         now = time.monotonic()
         if now - self._efforts_logged > 1.0:
             self._efforts_logged = now
-            self._timing = _timing(self._runtime.scheduler)  # these take as long as all the rest
+            self._timing = _timing(self._runtime.scheduler)  # this takes as long as all the rest
             self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
         runtime = self._runtime
         self._keeping_up.look(
@@ -135,7 +135,7 @@ class Supervision:
         return self._status('effort', OK, 'within limits', values)
 
     def _log_clamped(self) -> list[str]:
-        """One line per second for all motors, so that none hides another; in short, or nothing."""
+        """Log a line per second for all motors, so that none hides another; return it in short."""
         clamp, names, lines = self._runtime.clamp, [], []
         rows = zip(
             self._runtime.mechanism.actuated,
@@ -154,12 +154,12 @@ class Supervision:
         return [f'clamped: {", ".join(names)}']
 
     def _log_limits(self) -> list[str]:
-        """One line per second for all loads at limits and what gave way; in short, or nothing."""
+        """Log a line per second for all loads at limits and what gave way; return it in short."""
         watch, logger = self._runtime.watch, self._node.get_logger()
         if watch is None:
             return []
         news, short = watch.take_news(), []
-        loads = dict(tuple(news.loads.items()))  # a cycle may just be writing
+        loads = dict(tuple(news.loads.items()))  # a cycle may be writing right now
         if loads:
             short.append(f'at limits: {", ".join(loads)}')
             lines = (
@@ -177,7 +177,7 @@ class Supervision:
         return short
 
     def _log_stale(self, topic: str, kept: MeasuredWrenches) -> None:
-        """One line when a frame begins to be stale."""
+        """Log one line when a frame becomes stale."""
         now = self._runtime.now()
         before, self._stale[topic] = self._stale[topic], set(kept.stale(now))
         if new := self._stale[topic] - before:

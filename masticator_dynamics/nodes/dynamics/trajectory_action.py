@@ -1,11 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Action ``follow_joint_trajectory``: trajectories whose sender is told what becomes of them.
+"""Action ``follow_joint_trajectory``: trajectories whose sender learns what becomes of them.
 
-A goal is checked and followed as a message on ``joint_trajectory`` is, and goes out on
-``feedforward_trajectory`` once, as that does. It is judged here, by the measured ``joint_states``:
-a goal of the trajectory controller's own would end with the next message, and knows none of the
-mechanism's degrees of freedom.
+A goal is checked and followed like a message on ``joint_trajectory``, and likewise goes out once on
+``feedforward_trajectory``. It is judged here, by the measured ``joint_states``: a goal of the
+trajectory controller itself would end with the next message, and does not know the mechanism's
+degrees of freedom.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ from masticator_dynamics.nodes.dynamics.trajectory_input import (
 from masticator_dynamics.nodes.dynamics.trajectory_points import JointsError
 from masticator_dynamics.nodes.dynamics.trajectory_preparation import PastError, PreparedTrajectory
 
-_LOOK = 0.05  # s between two looks at what is measured, and feedbacks
-_PATIENCE = 1.0  # s after the end to reach the goal's tolerances, where the goal says nothing
+_LOOK = 0.05  # s between two looks at the measured joints, and between feedbacks
+_PATIENCE = 1.0  # s after the end to reach the goal's tolerances, if the goal gives none
 _LARGEST = 65536  # bytes; a state of all joints has 2000
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _Result = FollowJointTrajectory.Result
 
 
 class _Server(ActionServer):
-    """One whose goals take their time without a thread or a coroutine that waits for each."""
+    """A server whose goals take their time without a waiting thread or coroutine for each."""
 
     def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Nothing at the beginning; at the end, with a callback, the result goes out."""
+        """Do nothing at the beginning; at the end, with a callback, send the result."""
         if execute_callback is not None:
             super().notify_execute(goal_handle, execute_callback)
 
 
 class _Goal:
-    """A goal that was accepted, with what the checks say about it, from another thread."""
+    """An accepted goal, with the outcome of its checks, which comes from another thread."""
 
     def __init__(self, handle: Any, mechanism: Mechanism):
         request = handle.request
@@ -90,14 +90,14 @@ class _Goal:
         self.stop_asked = False
 
     def take(self, outcome: Outcome) -> None:
-        """What the checks say."""
+        """Take the outcome of the checks."""
         if isinstance(outcome, Exception):
             self.refused = outcome
         else:
             self.prepared = outcome
 
     def take_stop(self, outcome: Outcome) -> None:
-        """What the checks of a stop say."""
+        """Take the outcome of the checks of a stop."""
         self.stop = outcome
 
 
@@ -148,7 +148,7 @@ class TrajectoryAction:
         )
 
     def destroy(self) -> None:
-        """Give action, topic and timer back."""
+        """Destroy action, topic and timer."""
         self._node.destroy_timer(self._timer)
         self._server.destroy()
         self._states.destroy()
@@ -160,7 +160,7 @@ class TrajectoryAction:
         self._goals = []
 
     def _answer(self, goal: Any) -> GoalResponse:
-        """Whether a goal is taken; why it is refused later on, its result says."""
+        """Whether a goal is accepted; if it is refused later, its result says why."""
         return GoalResponse.ACCEPT if self._queue.active else GoalResponse.REJECT
 
     def _begin(self, handle: Any) -> None:
@@ -182,7 +182,7 @@ class TrajectoryAction:
         self._goals = [goal for goal in self._goals if not self._look_at(goal)]
 
     def _read(self, message: JointState) -> tuple[int, FloatArray, FloatArray]:
-        """Stamp (ns), positions and velocities (n_q,), NaN where they are not told."""
+        """Stamp (ns), positions and velocities (n_q,), NaN where they are not given."""
         stamp, joints = message.header.stamp, self._mechanism.tree_joints
         position, velocity = (
             np.array([row.get(joint, np.nan) for joint in joints])
@@ -212,7 +212,7 @@ class TrajectoryAction:
         return self._end(goal.handle, _Result.INVALID_GOAL, 'pre-empted by a newer trajectory')
 
     def _look_at_stop(self, goal: _Goal, piece: Piece | None) -> bool | None:
-        """Whether a cancelled goal is at rest; None: it cannot be stopped on its way."""
+        """Whether a cancelled goal is at rest; None if it cannot be stopped on the way."""
         if not goal.stop_asked and piece is not None:
             later = self._goals[self._goals.index(goal) + 1 :]
             if any(other.prepared is None and other.refused is None for other in later):
@@ -236,7 +236,7 @@ class TrajectoryAction:
         return None
 
     def _compare(self, goal: _Goal, piece: Piece, wanted: Wanted) -> bool:
-        """Tell what is measured; whether the goal must not, or need not, go on."""
+        """Send feedback on what is measured; return whether the goal has ended."""
         after, lacking = (self._now() - piece.end) * 1e-9, 'no joint_states have come since'
         if self._measured is not None and self._measured[0] >= piece.start:
             stamp, *actual = self._measured
@@ -272,7 +272,7 @@ class TrajectoryAction:
         goal.handle.publish_feedback(feedback)
 
     def _end(self, handle: Any, code: int, text: str) -> bool:
-        """True: a goal has ended, and its sender is told how."""
+        """End a goal and tell its sender how; return True."""
         if handle.is_cancel_requested:
             handle.canceled()
         elif code == _Result.SUCCESSFUL:
@@ -291,7 +291,7 @@ class TrajectoryAction:
 
 
 def _code(error: Exception) -> int:
-    """What the action calls a refusal."""
+    """The action's error code for a refusal."""
     if isinstance(error, JointsError):
         return int(_Result.INVALID_JOINTS)
     if isinstance(error, PastError):

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Incoming trajectories: checked in a worker, then followed, or refused with a reason."""
+"""Incoming trajectories, checked in a worker, then followed or refused with a reason."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ Outcome = PreparedTrajectory | Exception
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Request:
-    """Somebody asks for a motion, and may want to know what becomes of it.
+    """A request for a motion, whose sender may want to know what becomes of it.
 
     Attributes
     ----------
     data : bytes
-        A trajectory message; none: come to rest.
+        A trajectory message; empty: come to rest.
     source : str
-        What it came by.
+        How it arrived.
     told : callable
         Gets the motion that will be followed, or why there is none; from any thread.
     withdrawn : callable
-        Whether it is not wanted any more, before it begins.
+        Whether it is no longer wanted, before it begins.
     stop_at : int
-        When to come to rest, ns; at once where that is past.
+        When to come to rest, ns; at once if that is past.
     """
 
     data: bytes
@@ -71,7 +71,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Order:
-    """Points that can be read, None to stop; ``stamp`` as asked, ``begin`` when they begin, ns."""
+    """Points as read, None to stop; ``stamp`` as requested, ``begin`` when they begin, ns."""
 
     request: Request
     points: TrajectoryPoints | None
@@ -80,10 +80,10 @@ class _Order:
 
 
 class TrajectoryInput:
-    """Topic ``joint_trajectory``: of several that wait, the newest that is accepted counts.
+    """Topic ``joint_trajectory``: of several waiting messages, the newest accepted one counts.
 
-    One that begins later than another does not take its place; both are followed, in turn. Goals
-    of the action are put into the same queue.
+    One that begins later than another does not replace it; both are followed, in turn. Goals of
+    the action go into the same queue.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ class TrajectoryInput:
     mechanism : Mechanism
         For the worker alone: it keeps scratch memory.
     motion : ExecutedMotion
-        Is told to follow what passes the checks.
+        Follows what passes the checks.
     settings : callable
-        Present parameters.
+        Returns the current parameters.
     now : callable
         The node's clock, ns.
     accepted : callable
@@ -112,7 +112,7 @@ class TrajectoryInput:
         self.active = False
         self.rejections = Rejections(_BURST)
         self.overtaken = 0
-        self.asked = ''  # when the motion was asked for, and by whom
+        self.asked = ''  # when the motion was requested, and by whom
         self._log_limit, self._overtaken_limit = LogLimit(_BURST), LogLimit()
         self._node, self._mechanism, self._motion = node, mechanism, motion
         self._settings, self._now, self._accepted = settings, now, accepted
@@ -130,12 +130,12 @@ class TrajectoryInput:
         )
 
     def destroy(self) -> None:
-        """Give the topic back and end the worker."""
+        """Destroy the topic and end the worker."""
         self._node.destroy_subscription(self._subscription)
         self._worker.close()
 
     def warm_up(self, trajectory: Trajectory) -> None:
-        """Do once all that a message causes, but for following it."""
+        """Do once everything that a message causes, except following it."""
         points = to_independent(read_points(trajectory, self._mechanism), self._mechanism, 1e-4)
         self._prepare(points, self._motion.schedule, 1, 1, 1.0)
 
@@ -150,7 +150,7 @@ class TrajectoryInput:
         self.put(Request(data))
 
     def _read(self, request: Request) -> _Order | None:
-        """What a message asks for, if that can be understood."""
+        """What a message requests, if it can be understood."""
         with self._rejecting(request):
             points, stamp = None, request.stop_at
             if request.data:
@@ -203,7 +203,7 @@ class TrajectoryInput:
         raise InputError(f'its checks take longer than {ahead:.3g} s: the computer is overloaded')
 
     def _rest(self, schedule: tuple[Piece, ...], start: int) -> TrajectoryPoints:
-        """No further than where the motion is: what it needs to come to rest is added to that."""
+        """The point where the motion is; what it needs to come to rest is appended to it."""
         position, _, _ = piece_at(schedule, start).state(start)
         return TrajectoryPoints(
             self._mechanism.independent, np.zeros(1), position[None], None, None
@@ -237,7 +237,7 @@ class TrajectoryInput:
 
     @contextlib.contextmanager
     def _rejecting(self, request: Request) -> Iterator[None]:
-        """Refuse what raises: the node survives whatever a message does."""
+        """Refuse a request that raises: the node survives whatever a message does."""
         try:
             yield
         except OvertakenError:

@@ -14,14 +14,14 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ClosureError, InputError, MasticatorError
 from masticator_dynamics.nodes.common.trajectory_cdr import Trajectory
 
-# Part of the largest actuated rate by which given rates may miss what the loops allow, and what
-# counts as large at least (rad/s or m/s, and per s more). Planners differentiate numerically.
+# Fraction of the largest actuated rate by which given rates may miss what the loops allow, and the
+# least that counts as large (rad/s or m/s, and per s more). Planners differentiate numerically.
 _RATE_TOLERANCE = 0.01
 _LARGE_RATE = (0.5, 5.0)
 
 
 class JointsError(InputError):
-    """The joints of a trajectory are not those that are needed."""
+    """The joints of a trajectory are not the ones needed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,15 +41,15 @@ class TrajectoryPoints:
 
 
 def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
-    """Points of a trajectory message in the mechanism's order of joints.
+    """Points of a trajectory message, in the mechanism's order of joints.
 
-    Efforts in the message are not used: they are what the node computes.
+    Efforts in the message are ignored: the node computes them.
 
     Raises
     ------
     InputError
-        For joints that are neither all independent coordinates nor all actuated joints, no
-        points, wrong lengths, and numbers or times that are unusable, naming joint and time.
+        For joints that are neither all independent coordinates nor all actuated joints, for no
+        points, wrong lengths, and unusable numbers or times, naming joint and time.
     """
     joints = _joints(message.joint_names, mechanism)
     given, points = message.joint_names, message.points
@@ -80,14 +80,14 @@ def to_independent(
     tolerance: float,
     between: Callable[[], None] = lambda: None,
 ) -> TrajectoryPoints:
-    """Points in independent coordinates, by forward kinematics of actuated ones.
+    """Points in independent coordinates, by forward kinematics from actuated ones.
 
     Parameters
     ----------
     tolerance : float
         Largest gap of a loop, m.
     between : callable
-        Called for every point; may raise to give it up.
+        Called for every point; may raise to abandon the conversion.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def to_independent(
 
 
 def _joints(names: Sequence[str], mechanism: Mechanism) -> tuple[str, ...]:
-    """Return the coordinates that the names are, all of them, in the mechanism's order."""
+    """Return the complete set of coordinates that the names stand for, in mechanism order."""
     either = (
         f'independent ({", ".join(mechanism.independent)}) '
         f'or actuated joints ({", ".join(mechanism.actuated)})'
@@ -149,7 +149,7 @@ def _rows(
     joints: tuple[str, ...],
     times: FloatArray,
 ) -> FloatArray | None:
-    """Rows (N, n) of one quantity, given by names, by joints; None where no point has it."""
+    """Rows (N, n) of one quantity, reordered from names to joints; None if no point has it."""
     if not any(len(row) for row in values):
         return None
     for k, row in enumerate(values):
@@ -176,7 +176,7 @@ def _rates(
     assert given is not None
     motion = mechanism.solve(known[0], known[1])
     jacobian = mechanism.jacobian_actuated_from_independent(motion)
-    # The motion has no independent acceleration yet, so its actuated one is what velocity causes.
+    # The motion has no independent acceleration yet, so its actuated one is due to velocity alone.
     wanted = given[k] if order == 1 else given[k] - motion.acceleration
     rates: FloatArray = np.linalg.lstsq(jacobian, wanted, rcond=None)[0]
     missed = np.abs(jacobian @ rates - wanted)

@@ -26,7 +26,7 @@ from masticator_dynamics.nodes.dynamics.trajectory_points import TrajectoryPoint
 LONGEST = 600.0  # s; a longer one is more likely a wrong unit than a motion
 _MESSAGE_STEP = 0.020  # s; crank-space interpolation over longer gaps opens the loops
 _CHECK_STEP = 0.005  # s
-_JOIN = 0.050  # s; a message that comes late is joined no sooner than this after it starts
+_JOIN = 0.050  # s; a late message is joined no sooner than this after the start
 
 
 class PastError(InputError):
@@ -35,14 +35,14 @@ class PastError(InputError):
 
 @dataclasses.dataclass(frozen=True)
 class PreparedTrajectory:
-    """A motion that passed every check.
+    """A motion that has passed every check.
 
     Attributes
     ----------
     start : int
-        ns, where the path begins.
+        When the path begins, ns.
     path : MotionPath
-        Independent coordinates; its times count from the message's stamp; ends at rest.
+        In independent coordinates; times count from the message's stamp; ends at rest.
     ramp : float
         Duration of the rest ramp that was appended, s; 0 when none was needed.
     samples : SampledMotion
@@ -65,8 +65,8 @@ class TrajectoryPreparation:
     goal, friction
         As for `Mechanism.feedforward`.
     limits : bool
-        Efforts are chosen within the limits of all loads; otherwise those of the efforts alone
-        are checked afterwards.
+        Whether efforts are chosen within the limits of all loads; otherwise only their own limits
+        are checked, afterwards.
     """
 
     def __init__(
@@ -89,16 +89,16 @@ class TrajectoryPreparation:
         effort_limit_scale: float,
         between: Callable[[], None] = lambda: None,
     ) -> PreparedTrajectory:
-        """Motion from what the schedule does at ``start`` through the points.
+        """Motion through the points, from the state of the schedule at ``start``.
 
         Parameters
         ----------
         points : TrajectoryPoints
             In independent coordinates; times count from ``stamp``.
         stamp, start : int
-            ns; where ``start`` is later, points that are past or too close are left out.
+            ns; if ``start`` is later, points that are past or too close are left out.
         between : callable
-            Called all the time; may raise to give the preparation up.
+            Called frequently; may raise to abandon the preparation.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class TrajectoryPreparation:
             first = int(np.searchsorted(points.times, min(late + _JOIN, points.times[-1])))
         later = points.since(first)
         state = piece_at(schedule, start).state(start)
-        with np.errstate(all='ignore'):  # absurd numbers become an error by name, further down
+        with np.errstate(all='ignore'):  # absurd numbers become a named error further down
             path = path_from_state(
                 state,
                 later.times - late,
@@ -148,19 +148,19 @@ class TrajectoryPreparation:
                 limits=self._limits and scaled_limits(self.mechanism, effort_limit_scale),
                 between=between,
             )
-            # Within limits efforts are as they must be, but for a hair.
+            # Efforts chosen within limits already keep to them, up to numerical error.
             check_ranges(self.mechanism, samples, None if self._limits else effort_limit_scale)
         return PreparedTrajectory(start, path, ramp, samples.rows(in_message))
 
 
 def expected_duration(points: TrajectoryPoints) -> float:
-    """How long a preparation is expected to take, s; from measurements on a laptop."""
+    """Expected duration of a preparation, s; from measurements on a laptop."""
     samples = points.times[-1] / _CHECK_STEP + 2.0 * len(points.times)
     return 0.005 + 25e-6 * min(samples, 1e6)
 
 
 def _sample_times(path: MotionPath) -> tuple[FloatArray, FloatArray]:
-    """Times for checks and which of them go into the message; knots are in both."""
+    """Times of the checks, and which of them go into the message; knots are in both."""
     if path.end == path.start:
         return np.array([path.start]), np.array([0])
     gaps = np.diff(path.knots)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Incoming wrenches: kept while they are fresh, or refused with a reason."""
+"""Incoming wrenches, kept while they are fresh, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from masticator_dynamics.nodes.common.wire_message import WireReader
 from masticator_dynamics.nodes.dynamics.bite_force import MeasuredWrenches
 
 _LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
-# Only the newest wrench counts; best effort takes it from reliable and other publishers alike.
+# Only the newest wrench counts; best effort accepts reliable and best-effort publishers alike.
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class WrenchInput:
-    """A topic of wrenches; the control cycle itself takes the messages, right before it.
+    """A topic of wrenches; the control cycle itself reads the messages, right before it computes.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class WrenchInput:
     now : callable
         The node's clock, ns.
     frame_prefix : str
-        Taken off the frames of messages that have it.
+        Removed from the frames of messages that have it.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class WrenchInput:
         self._subscription = DirectSubscription(node, WrenchStamped, topic, _NEWEST, _LARGEST)
 
     def destroy(self) -> None:
-        """Give the topic back."""
+        """Destroy the topic."""
         self._subscription.destroy()
 
     def poll(self) -> None:
-        """Take what has come since the last time."""
+        """Read what has arrived since the last call."""
         for stamp, wrench, _ in self._subscription.take_numbers(self._reader):
             self._take(stamp, np.concatenate(wrench))
 

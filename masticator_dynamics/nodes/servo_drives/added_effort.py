@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bite-force torque on its way past a trajectory controller.
+"""Torque due to the bite force, bypassing a trajectory controller.
 
-A trajectory controller plays the efforts of ``feedforward_trajectory``, which know of no food. What
-food adds, node ``dynamics`` tells on ``external_effort``.
+A trajectory controller plays the efforts of ``feedforward_trajectory``, which do not include food.
+Node ``dynamics`` publishes what food adds on ``external_effort``.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class AddedEffort:
-    """The newest efforts to add, led by their rate.
+    """The newest efforts to add, extrapolated with their rate.
 
     Parameters
     ----------
     count : int
         Joints.
     timeout : float
-        s, age of an effort beyond which nothing is added.
+        Age of an effort beyond which nothing is added, s.
     lead : float
-        s by which what is added is led with its rate, and by its age, up to as much again.
+        Time by which efforts are extrapolated, s, plus their age up to as much again.
     """
 
     def __init__(self, count: int, timeout: float, lead: float = 0.0):
@@ -41,16 +41,16 @@ class AddedEffort:
         self._extra = Trend.begin(0.0, self._none)
 
     def take(self, stamp: int, effort: FloatArray) -> None:
-        """Efforts (n,) to add at an instant, ns."""
+        """Take efforts (n,) to add at an instant, ns."""
         if np.isfinite(effort).all():
             self._extra = self._extra.then(stamp * 1e-9, effort, self.timeout)
 
     def at(self, now: int) -> FloatArray:
-        """What to add (n,) at a time, ns: the newest, zero when it is too old."""
+        """Efforts (n,) to add at a time, ns: the newest, or zero when they are too old."""
         age = now * 1e-9 - self._extra.stamp
         if abs(age) > self.timeout:
             return self._none
-        # An effort that does not come any more must not go on for long.
+        # An effort that is no longer updated must not be extrapolated for long.
         return self._extra.ahead(self._lead + min(max(age, 0.0), self._lead))
 
 
@@ -71,7 +71,7 @@ class AddedEffortInput:
         self._efforts = DirectSubscription(node, JointState, 'external_effort', _NEWEST, _LARGEST)
 
     def destroy(self) -> None:
-        """Give the topic back."""
+        """Destroy the topic."""
         self._efforts.destroy()
 
     def poll(self, now: int) -> FloatArray:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What node ``servo_drives`` tells of its drives: one status each, of the bus, of supervision."""
+"""Diagnostics of node ``servo_drives``: a status per drive, of the bus and of supervision."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN,
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 
-_REPORT = 0.5  # s between two statuses without news: to make them takes a millisecond
-_SKIPPED_PART = 0.001  # of the cycles, above which there is a warning
+_REPORT = 0.5  # s between two statuses without news: making them takes a millisecond
+_SKIPPED_PART = 0.001  # fraction of the cycles, above which there is a warning
 _WARM = 10.0  # K below the limit
 
 
@@ -38,14 +38,14 @@ class DriveDiagnostics:
     rejections : Rejections
         Of commands that could not be read.
     report : callable
-        Returns the supervisor's report; called twenty times a second, for whatever else is to be
-        looked after.
+        Returns the supervisor's report; called twenty times a second, also for other regular
+        work.
     active : callable
-        Whether the node is.
+        Whether the node is active.
     asked : callable
-        Returns who asked last for what.
+        Returns who last requested what.
     memory_locked : bool
-        Whether this process's memory stays where it is.
+        Whether this process's memory is locked.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class DriveDiagnostics:
         self._status = self._reporter.status
 
     def destroy(self) -> None:
-        """Give topic and timer back."""
+        """Destroy topic and timer."""
         self._reporter.destroy()
 
     def _collect(self) -> list[DiagnosticStatus]:
@@ -113,7 +113,7 @@ class DriveDiagnostics:
                 logger.warning(f'effort limited (bound or rate): {", ".join(names)}')
 
     def _look_who_stands_still(self, report: Report) -> None:
-        """What cannot be helped later: drives stop soon after."""
+        """Warn while it still helps: drives stop soon after."""
         drives, late = self._drives, self._exchange.late.take()
         held_back = self._exchange.held_back.take()
         self._keeping_up.look(

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Services of node ``servo_drives``: each answers when the drives have got there, or not."""
+"""Services of node ``servo_drives``: each answers when its request has succeeded or failed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Request = Callable[[], Outcome]
 class DriveRequests:
     """Services to enable, approach, disable, reset, home and stop, below the node's name.
 
-    Requests wait for one another in threads of their own; an emergency stop waits for nobody.
+    Requests wait for one another in threads of their own; an emergency stop waits for nothing.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class DriveRequests:
     home : float array (n,)
         Joint positions, rad, at the mechanism's home.
     approach_velocity : float
-        rad/s that no joint exceeds on the way to a command.
+        Largest velocity of any joint on the way to a command, rad/s.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class DriveRequests:
         self._network, self._exchange, self._home = network, exchange, home
         self._one_at_a_time = threading.Lock()
         self._log_limit = LogLimit(_BURST)
-        self.asked = ''  # what was asked last, when and by whom
+        self.asked = ''  # what was last requested, when and by whom
         self._threads: list[threading.Thread] = []
         group = MutuallyExclusiveCallbackGroup()
         requests: dict[str, Request] = {
@@ -86,27 +86,27 @@ class DriveRequests:
         )
 
     def destroy(self) -> None:
-        """Give the services back."""
+        """Destroy the services."""
         for service in self._services:
             self._node.destroy_service(service)
 
     def end(self) -> None:
-        """Take no more requests; slow all drives down. Blocks until the one under way has ended."""
+        """Accept no more requests and slow all drives down; blocks until the current one ends."""
         self.active = False
         self.disable()
-        with self._one_at_a_time:  # it may have enabled the drives after that
+        with self._one_at_a_time:  # it may have enabled the drives in the meantime
             self.disable()
         for thread in self._threads:
-            thread.join()  # one that still calls ROS while Python ends would abort the process
+            thread.join()  # a thread that still calls ROS while Python ends would abort the process
 
     def start(self, name: str, work: Callable[[], None]) -> None:
-        """Work in a thread of its own, which :meth:`end` waits for."""
+        """Do work in a thread of its own, which :meth:`end` waits for."""
         thread = threading.Thread(target=work, name=name, daemon=True)
         self._threads = [*(t for t in self._threads if t.is_alive()), thread]
         thread.start()
 
     def enable(self) -> Outcome:
-        """Enable all drives, which must be as they were set up; blocks until then, or why not."""
+        """Enable all drives, which must still be as set up; blocks until done or failed."""
         try:
             if self._supervisor.report().phase is Phase.OFF:
                 self._network.verify()
@@ -115,7 +115,7 @@ class DriveRequests:
         return self._begin(self._supervisor.enable)
 
     def approach(self) -> Outcome:
-        """Go slowly to what is commanded; blocks until there."""
+        """Move slowly to the commanded position; blocks until there."""
         begin = functools.partial(self._supervisor.approach, self.approach_velocity)
         return self._begin(begin, lambda: self._supervisor.way_lasts)
 
@@ -128,9 +128,10 @@ class DriveRequests:
         return Outcome(True, f'drives are torque-free; stopped until reset: {outcome.message}')
 
     def reset(self) -> Outcome:
-        """Acknowledge faults and forget what is latched; blocks.
+        """Acknowledge faults and clear latched errors; blocks.
 
-        Drives that had lost power or bus, or are not as they were set up, are set up again first.
+        Drives that lost power or the bus, or are no longer as they were set up, are first set up
+        again.
         """
         if self._supervisor.report().phase in (Phase.LATCHED, Phase.OFF):
             lost = self._network.lost()
@@ -142,7 +143,7 @@ class DriveRequests:
         return self._begin(self._supervisor.reset)
 
     def home(self) -> Outcome:
-        """Make the present positions the mechanism's home; blocks."""
+        """Make the current positions the mechanism's home; blocks."""
         allowed = self._supervisor.may_home()
         if not allowed.success:
             return allowed
@@ -160,14 +161,14 @@ class DriveRequests:
         return Outcome(reference.success, f'homed; {reference.message}')
 
     def run(self, request: Request) -> Outcome:
-        """Run a request when those before it have ended."""
+        """Run a request once those before it have ended."""
         with self._one_at_a_time:
             if not self.active:
                 return _INACTIVE
             return request()
 
     def _begin(self, request: Request, lasts: Callable[[], float] = lambda: 0.0) -> Outcome:
-        """Make a request and wait for its end; when begun it ``lasts`` some s by itself."""
+        """Make a request and wait for its end; once begun it ``lasts`` some seconds by itself."""
         begun = request()
         if not begun.success:
             return begun
@@ -223,9 +224,9 @@ class DriveRequests:
 
 
 def log_outcome(logger: Any, name: str, outcome: Outcome, note: str = '') -> None:
-    """Tell the outcome of a request.
+    """Log the outcome of a request.
 
-    Each severity has a line of code of its own: rclpy raises where one line logs at two.
+    Each severity has its own line of code: rclpy raises if one line logs at two severities.
 
     Parameters
     ----------
@@ -236,7 +237,7 @@ def log_outcome(logger: Any, name: str, outcome: Outcome, note: str = '') -> Non
     outcome : Outcome
         What became of it.
     note : str
-        Is appended to the line.
+        Appended to the line.
     """
     if outcome.success:
         logger.info(f'{name}: {outcome.message}{note}')

@@ -31,9 +31,9 @@ from masticator_dynamics.nodes.servo_drives.drive_diagnostics import DriveDiagno
 from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests, log_outcome
 from masticator_dynamics.nodes.servo_drives.drive_topics import CommandInput, StateOutput
 
-_AGAIN = 0.2  # s between two looks for drives that are not there
-_OFF = 0.05  # rad or m, for which loops do not close
-_HEARD = 5.0  # s to wait for the first feedback before drives are enabled by themselves
+_AGAIN = 0.2  # s between two attempts to find missing drives
+_OFF = 0.05  # rad or m, by which joints are off so that loops do not close
+_HEARD = 5.0  # s to wait for the first feedback before drives are enabled automatically
 
 
 class DriveRuntime:
@@ -50,9 +50,9 @@ class DriveRuntime:
     Raises
     ------
     DescriptionError
-        For a mechanism or drives file that cannot be used, or that do not fit.
+        For a mechanism or drives file that cannot be used, or if the two do not match.
     DriveError
-        For a bus that is not there and drives that are not, or not as the file says.
+        If the bus or drives are missing, or drives are not as the file says.
     """
 
     def __init__(self, node: LifecycleNode, settings: Any):
@@ -96,7 +96,7 @@ class DriveRuntime:
         self._watched = True  # the drives watch this side's heartbeat
 
     def _connect(self) -> None:
-        """Wait for bus and drives, which may be switched on after this node has started."""
+        """Wait for the bus and drives, which may be switched on after this node has started."""
         limit, told = self._settings.wait_for_drives, ''
         end = time.monotonic() + limit
         while True:
@@ -112,7 +112,7 @@ class DriveRuntime:
             time.sleep(_AGAIN)
 
     def activate(self) -> str:
-        """Begin the cyclic exchange; `DriveError` for drives that have gone meanwhile."""
+        """Start the cyclic exchange; `DriveError` for drives that have gone in the meantime."""
         self._network.listen()  # nobody else commands these drives
         self._command.discard()
         self._supervisor.restart()
@@ -140,7 +140,7 @@ class DriveRuntime:
         self._exchange.stop()
 
     def destroy(self) -> None:
-        """Give topics and bus back; drives are pre-operational then."""
+        """Release topics and bus; drives are pre-operational then."""
         self.deactivate()
         self._diagnostics.destroy()
         self._requests.destroy()
@@ -151,10 +151,10 @@ class DriveRuntime:
         self._network.close()
 
     def check(self, settings: Any) -> None:
-        """Nothing can be wrong that the parameters' ranges let pass."""
+        """Check nothing: the parameters' ranges suffice."""
 
     def apply(self, settings: Any) -> None:
-        """Take over parameters that may change."""
+        """Apply the parameters that may change."""
         self._settings = settings
         self._requests.approach_velocity = settings.approach_velocity
         if self._added is not None:
@@ -184,7 +184,7 @@ class DriveRuntime:
         return feedback is not None and bool((feedback.position == feedback.position).all())
 
     def _watch(self) -> None:
-        """Only now: drives that watch for SYNC and heartbeat before there are any would fault."""
+        """Start watching, not sooner: drives that watch for SYNC and heartbeat too early fault."""
         if self._watched:
             return
         try:
@@ -195,9 +195,9 @@ class DriveRuntime:
         self._watched = True
 
     def _unwatch(self) -> None:
-        """Drives that went on watching for a heartbeat and SYNC would be in fault from now on.
+        """End watching: drives that still watch for heartbeat and SYNC would fault from now on.
 
-        One that may still give torque goes on: the fault is what makes it torque-free.
+        One that may still give torque keeps watching: the fault is what makes it torque-free.
         """
         logger = self._node.get_logger()
         powered, gone = self._network.powered(), self._network.gone()
@@ -219,12 +219,12 @@ class DriveRuntime:
 
 
 def with_bus(drives: Drives, settings: Any) -> Drives:
-    """The same drives on the bus that parameters name.
+    """The same drives on the bus named by the parameters.
 
     Raises
     ------
     DescriptionError
-        For a bus that there cannot be.
+        For a bus that cannot exist.
     """
     given = {
         'interface': settings.bus_interface,
@@ -243,9 +243,9 @@ def with_bus(drives: Drives, settings: Any) -> Drives:
 
 
 def _warm_up(mechanism: Mechanism, drives: Drives, velocity: float) -> None:
-    """Do once what looks at the loops, also where they stay open: drives must not wait for it.
+    """Run the loop checks once, including loops that stay open: drives must not wait for them.
 
-    What has to be compiled is, before there is a drive that could be enabled.
+    Whatever has to be compiled is compiled before there is a drive that could be enabled.
     """
     home, period = mechanism.home.position, 1.0 / drives.cycle_rate
     off = home + _OFF * np.eye(len(home))[0]

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Topics of node ``servo_drives``: commands in, states out, as ros2_control speaks them.
+"""Topics of node ``servo_drives``: commands in, states out, in ros2_control's conventions.
 
-The cycle of the drives itself takes and publishes: a hand-over to another thread would cost more
+The cycle of the drives itself reads and publishes: handing over to another thread would cost more
 than both.
 """
 
@@ -28,11 +28,11 @@ from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIA
 from masticator_dynamics.nodes.common.node_clock import NodeClock
 from masticator_dynamics.nodes.common.wire_message import WireMessage, WireReader
 
-# Best effort takes commands from reliable and other publishers alike.
+# Best effort accepts reliable and best-effort publishers alike.
 _NEWEST = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-_LARGEST = 8192  # bytes; a command for six joints has 400, and 8192 take 0.15 ms to convert
+_LARGEST = 8192  # bytes; a command for six joints has 400; converting 8192 takes 0.15 ms
 
 
 class CommandInput:
@@ -42,11 +42,11 @@ class CommandInput:
     ----------
     node : LifecycleNode
     supervisor : Supervisor
-        Gets what can be read.
+        Gets the commands that can be read.
     mode : str
         Of the drives.
     forward_effort : bool
-        Efforts count, beside positions.
+        Whether efforts are used in addition to positions.
     """
 
     def __init__(
@@ -59,20 +59,20 @@ class CommandInput:
         self._reader = CommandReader(supervisor.joints, mode)
         self._numbers = WireReader(JointState, ('position', 'velocity', 'effort'))
         self._commands = DirectSubscription(node, JointState, '~/command', _NEWEST, _LARGEST)
-        # Reliable publishers are heard twice, and in spite of frames that are lost; others once.
+        # Reliable publishers are heard twice, and despite lost frames; others once.
         self._stops = [
             DirectSubscription(node, Bool, '~/emergency_stop', qos, _LARGEST)
             for qos in (RELIABLE, _NEWEST)
         ]
 
     def destroy(self) -> None:
-        """Give the topics back."""
+        """Destroy the topics."""
         self._commands.destroy()
         for stops in self._stops:
             stops.destroy()
 
     def poll(self) -> None:
-        """Take what has come since the last time."""
+        """Read what has arrived since the last call."""
         for stops in self._stops:
             for message, _ in stops.take():
                 if message.data:
@@ -81,12 +81,12 @@ class CommandInput:
             self._take(stamp, rows, max(time.time_ns() - received, 0))
 
     def discard(self) -> None:
-        """Forget commands that came while nothing was to be done; emergency stops count."""
+        """Discard commands that arrived while inactive; emergency stops still count."""
         for _ in self._commands.take_serialized():
             pass
 
     def _take(self, stamp: int, rows: list[FloatArray], waited: int) -> None:
-        """Hand on a message that has waited for some ns."""
+        """Pass on a message that has waited for some ns."""
         now, steady = both_clocks(self._now)
         now, steady = now - waited, steady - waited * 1e-9
         position, velocity, effort = rows
@@ -133,11 +133,11 @@ class StateOutput:
         )
 
     def destroy(self) -> None:
-        """Give the topic back."""
+        """Destroy the topic."""
         self._node.destroy_lifecycle_publisher(self._publisher)
 
     def publish(self, feedback: Feedback) -> None:
-        """Publish while every drive is heard of: old positions must not pass for measured ones."""
+        """Publish only while every drive reports: old positions must not pass for measured ones."""
         if not all_heard(feedback):
             return
         now, steady = both_clocks(self._now)
