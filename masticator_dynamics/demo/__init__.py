@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The main job, end to end, with no robot: a chewing motion played to the dynamics node."""
+"""The main use case, end to end, without a robot: a chewing motion for the dynamics node."""
 
 from masticator_dynamics.demo.run import run_demo
 

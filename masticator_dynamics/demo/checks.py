@@ -31,7 +31,7 @@ _LAST = 0.2  # s of the record in which the mechanism must rest
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """A demand, whether it was met, and the number that says so."""
+    """A requirement, whether it was met, and the number that shows it."""
 
     name: str
     passed: bool
@@ -54,7 +54,7 @@ def run_checks(
     evaluation : RunEvaluation
         The two compared.
     rate : float
-        Of node `dynamics`, as asked for, Hz.
+        Requested rate of node `dynamics`, Hz.
     """
     position, velocity = evaluation.position_error, evaluation.velocity_error
     effort = evaluation.effort_error
@@ -115,10 +115,10 @@ def publish_rate(state: JointSeries) -> float:
 
 
 def reception_rate(state: JointSeries) -> float:
-    """The same by reception, Hz: less where messages come later and later.
+    """The same by times of reception, Hz: lower if messages arrive later and later.
 
-    From the line that fits the times of reception best: what waits for a moment, and then comes at
-    once, is no matter of rate.
+    From the best-fit line through the times of reception: messages that wait for a moment and then
+    arrive all at once do not affect the rate.
     """
     if len(state.stamps) < 2:
         return 0.0
@@ -132,14 +132,14 @@ def skipped(state: JointSeries, rate: float) -> int:
 
 
 def lost(sequence: FloatArray) -> int:
-    """Messages that were published between the first and the last one received but never came."""
+    """Messages published between the first and last one received that never arrived."""
     if not sequence.any():  # a middleware that does not count
         return 0
     return int(sequence[-1] - sequence[0]) + 1 - len(sequence)
 
 
 def _no_cycle_lost(mechanism: Mechanism, record: Record) -> Check:
-    """Every cycle that was run came, with the same numbers on both topics."""
+    """Every cycle that was run arrived, with the same numbers on both topics."""
     state = record.state
     effort = state.effort[:, state.columns(mechanism.actuated)]
     series = (state.sequence, record.effort_sequence, record.multipliers.sequence)
@@ -163,7 +163,7 @@ def _same_but_for_ends(one: FloatArray, two: FloatArray) -> bool:
 
 
 def whole_motion(script: Script, *series: JointSeries) -> Check:
-    """The record covers the motion; without it the other checks would judge a part only."""
+    """The record covers the motion; otherwise the other checks would judge only a part."""
     first = max(float(one.stamps[0]) for one in series)
     last = min(float(one.stamps[-1]) for one in series)
     covered = first <= 0.0 and last >= script.duration
@@ -172,7 +172,7 @@ def whole_motion(script: Script, *series: JointSeries) -> Check:
 
 
 def no_fault(faults: Sequence[str]) -> Check:
-    """What diagnostics called an error."""
+    """Diagnostics reported no error."""
     return Check('no fault reported', not faults, '; '.join(faults) or 'none')
 
 

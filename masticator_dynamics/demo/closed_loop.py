@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the closed loop is made of: food, drives, and the nodes that it runs."""
+"""Components of the closed loop: food, drives, and the nodes that it runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DYNAMICS_RATE = 500.0  # Hz, of the dynamics node and of what the twin publishes
 _RATES = (50.0, 500.0)  # Hz
 _STEPS_PER_SECOND = 2000  # of the simulated servos; a cycle must be a whole number of them
 NODES = ('twin', 'servo_drives', 'dynamics')
-# What the nodes log when they are active.
+# What the nodes log once they are active.
 _READY = {'twin': 'simulating ', 'servo_drives': 'drives of ', 'dynamics': 'efforts of '}
 
 
@@ -32,20 +32,20 @@ class ClosedLoop:
     Attributes
     ----------
     rate : float
-        Hz, cycles of the drives.
+        Cycles of the drives, Hz.
     food : str
         Name of a shipped food, or path.
     drives : str
-        Drives file, as for node `servo_drives`; the bus is replaced by one of this machine.
+        Drives file, as for node `servo_drives`; its bus is replaced by one on this machine.
     twin_drives : str
-        The same for the twin: a robot that is not as its file says. Empty: as ``drives``.
+        The same for the twin, for a robot that differs from its file. Empty: as ``drives``.
     commands : float
-        Hz, of node dynamics and of what the twin publishes.
+        Rate of node dynamics and of what the twin publishes, Hz.
 
     Raises
     ------
     InputError
-        For a rate that the drives cannot have.
+        For a rate that the drives cannot run at.
     """
 
     rate: float = 250.0
@@ -55,7 +55,7 @@ class ClosedLoop:
     commands: float = DYNAMICS_RATE
 
     def __post_init__(self) -> None:
-        """Refuse a rate that cannot be."""
+        """Refuse an impossible rate."""
         low, high = _RATES
         steps = _STEPS_PER_SECOND / self.rate if self.rate > 0.0 else 0.5
         if not low <= self.rate <= high or abs(steps - round(steps)) > 1e-9:
@@ -85,7 +85,7 @@ def running_nodes(
     *,
     forward_effort: bool = True,
 ) -> Iterator[list[Child]]:
-    """Node dynamics, drives and the twin, ready and not enabled.
+    """Node dynamics, drives and the twin, ready but not enabled.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def running_nodes(
     environment : dict
         Of the processes.
     name : str
-        Of the pass; the names of its log files begin with it.
+        Name of the pass; the names of its log files begin with it.
     mechanism : Mechanism
         What moves.
     loop : ClosedLoop
@@ -105,12 +105,12 @@ def running_nodes(
     Yields
     ------
     list of Child
-        The last is the first to be stopped. What is added to it is ended, too.
+        The last is the first to be stopped. Processes added to the list are ended, too.
 
     Raises
     ------
     RunError
-        When one ends early or does not get ready.
+        When one ends early or does not become ready.
     """
     drives, twin_drives = loop.write_drives(work)
     file: Parameters = {'mechanism': str(mechanism.description.file)}
@@ -136,7 +136,7 @@ def running_nodes(
 
     with stopped_at_the_end(children):
         twin, dynamics = start('twin'), start('dynamics')
-        twin.wait_until_logged(_READY['twin'])  # drives that do not answer are a fault
+        twin.wait_until_logged(_READY['twin'])  # unanswered drives are a fault
         servo_drives = start('servo_drives', '~/command:=/feedforward_state')
         nodes = {'servo_drives': servo_drives, 'dynamics': dynamics, 'twin': twin}
         for node, child in nodes.items():

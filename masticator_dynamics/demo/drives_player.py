@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Enables the drives, sends the motion, records everything of the closed loop."""
+"""Enables the drives, sends the motion, records everything in the closed loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from masticator_dynamics.demo.script import Script
 from masticator_dynamics.drives.report import Phase
 
 TAIL = 1.2  # s, recorded after the end of the motion: diagnostics come once per second
-_RESET = 3.0  # s, for a reset to show in diagnostics
+_RESET = 3.0  # s, for a reset to appear in diagnostics
 
 
 class DrivesPlayer(Player):
@@ -42,17 +42,17 @@ class DrivesPlayer(Player):
         self._enabling: Any = None
         self._reset = self.create_client(Trigger, topics.RESET)
         self._resetting: Any = None
-        self._asked: float | None = None  # when a reset was asked for, s
+        self._asked: float | None = None  # when a reset was requested, s
         self._before = self._health.counts
-        self._stopped: int | None = None  # when the drives were seen to have, ns since 1970
+        self._stopped: int | None = None  # when the drives were seen to have stopped, ns since 1970
 
     def taken(self, topic: str, content: bytes) -> None:
-        """Look at diagnostics."""
+        """Evaluate diagnostics."""
         if topic == topics.DIAGNOSTICS:
             self._health.take(deserialize_message(content, DiagnosticArray).status)
 
     def go_on(self) -> None:
-        """Look ten times a second what there is to do."""
+        """Check ten times a second what there is to do."""
         if self._health.stopped and self._enabling is not None:
             self._give_up()
         elif self.start is None and self._enabling is not None:
@@ -61,7 +61,7 @@ class DrivesPlayer(Player):
             super().go_on()
 
     def lacking(self) -> list[str]:
-        """What is not there yet, for people."""
+        """What is still missing, for people."""
         ready = self._enable.service_is_ready()
         return super().lacking() + [f'no service {topics.ENABLE}'] * (not ready)
 
@@ -77,10 +77,10 @@ class DrivesPlayer(Player):
             self._give_up()
 
     def _ask_for_reset(self) -> None:
-        """Once: drives may have stopped because this process came.
+        """Request a reset once: drives may have stopped because this process started.
 
-        Now and then a middleware keeps those that publish waiting for a third of a second when
-        somebody new listens.
+        Now and then the middleware blocks publishers for a third of a second when a new
+        subscriber appears.
         """
         self._asked = time.monotonic()
         self._resetting = self._reset.call_async(Trigger.Request())
@@ -99,13 +99,13 @@ class DrivesPlayer(Player):
             lacking = f'the drives do not follow {topics.STATE}: {self._health.phase}'
             self.report({'phase': 'waiting', 'lacking': [lacking]})
         else:
-            # The record begins with what is played, but for what was counted before.
+            # The record begins with what is played, except for earlier counts.
             self.events = [event for event in self.events if event.topic == topics.DIAGNOSTICS]
             self._before = self._health.counts
             self.begin()
 
     def _give_up(self) -> None:
-        """Say why the drives stopped, once everybody has told how late it was."""
+        """Say why the drives stopped, once every process has reported its delays."""
         if self._stopped is None:
             self._stopped = time.time_ns()
         if time.time_ns() - self._stopped > TAIL * 1e9:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What diagnostics tell of the processes: whether drives are stopped, and who fell behind."""
+"""What diagnostics say about the processes: whether drives stopped, and what fell behind."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _COUNTS = (
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """Since the processes started.
+    """Counts since the processes started.
 
     Attributes
     ----------
     given_up : float
-        s that the simulated mechanism stood still because its process was too slow.
+        Time that the simulated mechanism stood still because its process was too slow, s.
     left_out : int
         Cycles of the drives that were too late to be run.
     missed : int
-        PDOs of drives that did not come in time.
+        PDOs of drives that did not arrive in time.
     skipped : int
         Cycles of the dynamics node that were not run.
     """
@@ -39,12 +39,12 @@ class Counts:
     skipped: int = 0
 
     def since(self, earlier: Counts) -> Counts:
-        """What came after an earlier count."""
+        """What has been added since an earlier count."""
         mine, theirs = dataclasses.astuple(self), dataclasses.astuple(earlier)
         return Counts(*(a - b for a, b in zip(mine, theirs, strict=True)))
 
     def in_words(self) -> str:
-        """Who fell behind; empty when nobody did."""
+        """Which processes fell behind; empty if none did."""
         texts = [text for _, _, text in _COUNTS]
         found = zip(texts, dataclasses.astuple(self), strict=True)
         return ', '.join(text.format(round(value, 3)) for text, value in found if value)
@@ -64,13 +64,13 @@ class Health:
 
     @property
     def counts(self) -> Counts:
-        """What is known of delays."""
+        """Known delays."""
         found = [float(self._value(status, key) or 0.0) for status, key, _ in _COUNTS]
         return Counts(found[0], *(round(value) for value in found[1:]))
 
     @property
     def phase(self) -> str:
-        """Of the drives together, in words of node `servo_drives`; empty: not known."""
+        """Phase of all drives together, as named by node `servo_drives`; empty: unknown."""
         return self._value('servo_drives: supervision', 'phase')
 
     @property
@@ -81,12 +81,12 @@ class Health:
 
     @property
     def simulation(self) -> str:
-        """What the twin says of itself."""
+        """What the twin reports about itself."""
         return self._statuses.get('twin: simulation', ('', {}))[0]
 
     @property
     def refused(self) -> tuple[int, str]:
-        """How many motions node dynamics has refused, and why the latest one."""
+        """How many motions node dynamics has refused, and why it refused the latest."""
         count = self._value('dynamics: trajectory', 'rejected') or '0'
         return int(float(count)), self._value('dynamics: trajectory', 'last rejected')
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold for a run in closed loop to count as passed; every check can fail on its own."""
+"""What must hold for a closed-loop run to count as passed; every check can fail on its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from masticator_dynamics.twin.food import Food
 
 TRACKING_RMS, TRACKING_LARGEST = 0.1e-3, 0.5e-3  # m, of the incisor
 CLOSURE_TOLERANCE = 1e-4  # m, of the loops by the measured angles
-LEAST_FACTOR = 1.0  # RMS error of PD alone over that with feedforward: by how much, the study tells
+LEAST_FACTOR = 1.0  # RMS error of PD alone over that with feedforward; the study says by how much
 BITTEN = 0.5  # of the force at which the food yields
 REST_TOLERANCE = 2e-4  # m, of the incisor from occlusion at the end
 RATE_TOLERANCE, LATE_TOLERANCE = 0.999, 0.001
@@ -37,10 +37,10 @@ def run_checks(
     forward, alone : Pass
         With efforts, and with the drives' position loops alone.
     rate : float
-        Requested cycles of the drives, Hz.
+        Requested cycle rate of the drives, Hz.
     """
     record, tracking = forward.record, forward.tracking
-    # A pass that was not in time would be compared unfairly.
+    # A pass that did not keep up would be compared unfairly.
     records = [one.record for one in (forward, alone) if one is not None]
     return (
         _cycle_rate(script, records, rate),
@@ -121,7 +121,7 @@ def _pays(tracking: Tracking, alone: Tracking) -> Check:
 
 
 def _loops(tracking: Tracking, missed: int) -> Check:
-    """By angles of one instant: a PDO that came too late left an older one in its cycle."""
+    """By angles of the same instant: a PDO that came late left an older one in its cycle."""
     gaps = np.sort(tracking.closure)
     gap = float(gaps[: max(len(gaps) - missed, 1)][-1])
     detail = f'the measured angles leave {gap * 1e3:.4f} mm at most'

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One figure of a run in closed loop: paths, errors, bite force, torques, punctuality."""
+"""A figure of a run in closed loop: paths, errors, bite force, torques, timing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plot_closed_loop(
     loop : ClosedLoop
         Food, rate and drives.
     forward, alone : Pass
-        With feedforward efforts and, where there is such a pass, by PD control alone.
+        With feedforward efforts and, if there is such a pass, with PD control alone.
     """
     title = (
         f'{mechanism.name}, {script.source}, food {loop.food}: simulated drives at '

@@ -50,10 +50,10 @@ def run_closed_loop(
     strokes: int = 5,
     compare: bool = True,
 ) -> int:
-    """Chew food with simulated drives, in real time, and judge what comes of it.
+    """Chew food with simulated drives, in real time, and judge the result.
 
     Planner, dynamics node, drives' node and the twin are processes; commands go over ROS 2 and a
-    CAN bus to simulated drives, which move the mechanism into the food, whose force comes back.
+    CAN bus to simulated drives, which move the mechanism into the food, whose force is fed back.
     Leaves ``closed_loop.mcap`` (every message), ``closed_loop.csv`` (a row per cycle of the
     drives), ``closed_loop.png``, ``closed_loop.json``, ``closed_loop.txt``, ``closed_loop.log``
     of the pass without feedforward ``closed_loop_pd_alone.mcap``, and of the same in simulated time
@@ -116,7 +116,7 @@ def run_closed_loop(
 
 
 def _warm_up(model: Mechanism, food: Food) -> None:
-    """Have everything compiled here: processes that start together would all do it."""
+    """Compile everything here: otherwise all processes that start together would do it."""
     plant = MechanismPlant(model, step=_WARM_UP_STEP, food=food)
     plant.advance([0.0] * len(model.actuated))
     model.forward_kinematics(model.home.position)
@@ -125,7 +125,7 @@ def _warm_up(model: Mechanism, food: Food) -> None:
 def _judge(
     work: pathlib.Path, model: Mechanism, script: Script, loop: ClosedLoop, compare: bool
 ) -> LoopSummary:
-    """Evaluate the records and write everything derived from them beside them."""
+    """Evaluate the records and write everything derived from them to the same folder."""
     forward = _pass(work / f'{FORWARD}.mcap', model, script)
     alone = _pass(work / f'{ALONE}.mcap', model, script) if compare else None
     checks = run_checks(script, load_food(loop.food), forward, alone, loop.rate)

@@ -88,7 +88,7 @@ def summarise(
     loop : ClosedLoop
         Food, rate and drives.
     forward, alone : Pass
-        With feedforward efforts and, where there is such a pass, by PD control alone.
+        With feedforward efforts and, if there is such a pass, with PD control alone.
     checks : tuple of Check
         What they were judged by.
     """
@@ -121,5 +121,5 @@ def summarise(
 
 
 def jitter(stamps: np.ndarray, rate: float) -> np.ndarray:
-    """How much longer than a period each step between stamps (N,) was, (N - 1,), s."""
+    """By how much each step between stamps (N,) exceeded a period, (N - 1,), s."""
     return np.asarray(np.diff(stamps) - 1.0 / rate)

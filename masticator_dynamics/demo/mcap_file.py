@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of a run in an MCAP file, byte by byte as they were on the wire."""
+"""Messages of a run in an MCAP file, byte for byte as they were on the wire."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Event:
     ----------
     topic : str
     log_time : int
-        When the player sent it or its middleware had it, ns since 1970.
+        When the player sent it or its middleware received it, ns since 1970.
     publish_time : int
         When the publisher handed it to the middleware, ns since 1970.
     sequence : int
@@ -43,7 +43,7 @@ def write_mcap(file: pathlib.Path, datatypes: Mapping[str, str], events: Iterabl
     Parameters
     ----------
     file : pathlib.Path
-        Appears whole, or not at all.
+        Written completely, or not at all.
     datatypes : mapping
         Message type of every topic.
     events : iterable of Event

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of ROS 2 message definitions, from the .msg files that every message package installs."""
+"""Texts of ROS 2 message definitions, from the .msg files that message packages install."""
 
 import os
 import pathlib
@@ -15,14 +15,14 @@ _SEPARATOR = '=' * 80
 
 
 def complete_definition(datatype: str, read: Callable[[str], str] | None = None) -> str:
-    """Text of a message and of all messages in it, as MCAP schemas of ROS 2 hold it.
+    """Text of a message and of all messages in it, as in MCAP schemas of ROS 2.
 
     Parameters
     ----------
     datatype : str
         For example ``sensor_msgs/msg/JointState``.
     read : callable, optional
-        Gives the text of one message by its name; by default its installed .msg file.
+        Returns the text of one message by its name; by default its installed .msg file.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where a demo leaves its results: in a folder, all of them or none; and what it says of them."""
+"""Results of a demo: written to a folder, all or none, and reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from masticator_dynamics.mechanism import Mechanism
 
 
 def check_packages(needed: Mapping[str, Sequence[str]]) -> None:
-    """Refuse early, naming what to install; packages are given by extra.
+    """Refuse early if packages are missing, naming what to install; packages are given by extra.
 
     Raises
     ------
@@ -40,14 +40,14 @@ def check_packages(needed: Mapping[str, Sequence[str]]) -> None:
 
 @contextlib.contextmanager
 def results_in(output: pathlib.Path, names: Sequence[str]) -> Iterator[pathlib.Path]:
-    """A folder to work in, whose files of these names take their place at the end of the block.
+    """A folder to work in; its files of these names move to ``output`` when the block ends.
 
-    Those of an earlier run stay when the block is left by an error. Other files in ``output`` stay.
+    Those of an earlier run stay if the block ends with an error. Other files in ``output`` stay.
 
     Raises
     ------
     InputError
-        When the folder cannot be made or written to.
+        When the folder cannot be created or written to.
     """
     made = _make_folder(output)
     work = pathlib.Path(tempfile.mkdtemp(prefix='.run-', dir=output))
@@ -68,7 +68,7 @@ def leave_results(
     load: Callable[[], tuple[Mechanism, Script]],
     produce: Callable[[pathlib.Path, Mechanism, Script, Progress], tuple[str, Sequence[Check]]],
 ) -> int:
-    """Produce results in a folder, print their summary and where they are.
+    """Produce results in a folder, and print their summary and location.
 
     What failed goes to standard error.
 
@@ -81,7 +81,7 @@ def leave_results(
     timing : collection of str
         Checks that a busy computer fails.
     load : callable
-        Gives what moves, and what is played.
+        Returns what moves and what is played.
     produce : callable
         Writes the files to the folder it is given; returns summary and checks.
 
@@ -115,7 +115,7 @@ def leave_results(
 
 
 def _make_folder(output: pathlib.Path) -> bool:
-    """Whether the folder had to be made."""
+    """Create the folder; return whether that was necessary."""
     made = not output.is_dir()
     try:
         output.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Peaks of torques and contact forces between control cycles, which no record of them can show."""
+"""Peaks of torques and contact forces between control cycles, which no record can show."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Peaks:
     highest: FloatArray
 
     def including(self, torque: FloatArray, multipliers: FloatArray) -> Peaks:
-        """Peaks of these and of torques (N, n_u) and multipliers (N, n_c)."""
+        """These peaks extended by torques (N, n_u) and multipliers (N, n_c)."""
         return Peaks(
             np.maximum(self.torque, np.abs(torque).max(axis=0)),
             np.minimum(self.lowest, multipliers.min(axis=0)),
@@ -36,7 +36,7 @@ class Peaks:
 
 
 def peaks_between_cycles(mechanism: Mechanism, script: Script, sent: ForceSeries) -> Peaks:
-    """What a cycle every ``STEP`` would have found, with the last bite force sent before each.
+    """Peaks that cycles every ``STEP`` would have found, with the last bite force sent before each.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def peaks_between_cycles(mechanism: Mechanism, script: Script, sent: ForceSeries
 def wrench_of_bite(
     mechanism: Mechanism, q: FloatArray, sent: ForceSeries, force: FloatArray
 ) -> FloatArray:
-    """Wrenches (N, 6) on the platform of forces (N, 3) like those of a series.
+    """Wrenches (N, 6) on the platform due to forces (N, 3) in the frame of a series.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The process that plays and records: to the dynamics node alone or, with ``--drives``, to all."""
+"""The process that plays, to the dynamics node or with ``--drives`` to all, and records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from masticator_dynamics.ros import middleware
 
 
 def print_report(content: dict[str, Any]) -> None:
-    """Tell the parent."""
+    """Report to the parent process."""
     print(json.dumps(content), flush=True)
 
 
@@ -35,7 +35,7 @@ def play(make: Callable[[], Recorder], record: pathlib.Path, datatypes: Mapping[
     Parameters
     ----------
     make : callable
-        Makes the recorder, once rclpy is ready.
+        Creates the recorder once rclpy is ready.
     record : pathlib.Path
         The MCAP file.
     datatypes : mapping

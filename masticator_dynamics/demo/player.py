@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sends the motion of a script and records what comes of it; with the dynamics node alone, bites.
+"""Sends the motion of a script and records the result; for the dynamics node alone, also bites.
 
-Tells its parent how far it is, one JSON object per line of standard output::
+Reports its progress to its parent, one JSON object per line of standard output::
 
     {"phase": "waiting", "lacking": ["nothing on /joint_states"]}
     {"phase": "playing", "time": 1.2}
@@ -35,7 +35,7 @@ from masticator_dynamics.demo.script import BITE_STEP, Script
 
 
 class Player(Recorder):
-    """Waits for all that it needs, sends the motion, records until some time after it.
+    """Waits for everything it needs, sends the motion, records until some time after it.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class Player(Recorder):
     received : mapping of str
         Message types by topic.
     awaited : sequence of str
-        Topics on which something must come before it plays.
+        Topics on which something must arrive before it plays.
     tail : float
-        s, recorded after the end of the motion.
+        Time recorded after the end of the motion, s.
     report : callable
         Called with what the parent should know.
     """
@@ -68,7 +68,7 @@ class Player(Recorder):
 
     @abc.abstractmethod
     def when_connected(self) -> None:
-        """Called over and over once nothing is lacking, until :meth:`begin` was called."""
+        """Called repeatedly once nothing is missing, until :meth:`begin` has been called."""
 
     def lacking(self) -> list[str]:
         """What is not there yet, for people."""
@@ -78,7 +78,7 @@ class Player(Recorder):
         return silent
 
     def go_on(self) -> None:
-        """Look ten times a second what there is to do."""
+        """Check ten times a second what there is to do."""
         if self.start is None:
             self._wait()
             return
@@ -97,21 +97,21 @@ class Player(Recorder):
             self.when_connected()
 
     def begin(self) -> None:
-        """Send the motion, to begin a moment later."""
+        """Send the motion, which begins a moment later."""
         self.start = time.time_ns() + int((LEAD + LEAD_PART * self.script.duration) * 1e9)
         message = trajectory_message(self.script, self.start)
         self.send(topics.TRAJECTORY, self.trajectory, message)
 
 
 class BitingPlayer(Player):
-    """Plays to the dynamics node alone and sends the food's force, too.
+    """Plays to the dynamics node alone and also sends the food's force.
 
     Parameters
     ----------
     script : Script
         What is played.
     contacts : list of str
-        Whose forces to record.
+        Contacts whose forces are recorded.
     report : callable
         Called with what the parent should know.
     """
@@ -129,7 +129,7 @@ class BitingPlayer(Player):
         return super().lacking() + [f'nobody listens on {topics.BITE_FORCE}'] * (not listeners)
 
     def when_connected(self) -> None:
-        """Begin at once."""
+        """Begin immediately."""
         self.events.clear()  # the record begins with what is played
         self.begin()
         self.create_timer(BITE_STEP, self._send_bite)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One figure of a run: incisor path, motion, bite force, torques, contact forces."""
+"""A figure of a run: incisor path, motion, bite force, torques, contact forces."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def plot_run(
 def png_of_run(
     file: pathlib.Path, title: str, duration: float, heights: Sequence[float]
 ) -> Iterator[tuple[Sequence[Axes], Sequence[Axes]]]:
-    """Two panels of paths and, beside them, panels over time, written when the block ends.
+    """Two panels of paths and, next to them, panels over time, written when the block ends.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def png_of_run(
     title : str
         Above all panels.
     duration : float
-        s, shown of the time.
+        Time shown, s.
     heights : sequence of float
-        Of the panels over time, relative.
+        Relative heights of the panels over time.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -104,7 +104,7 @@ def png_of_run(
 
 
 def _plot_paths(axes: Sequence[Axes], mechanism: Mechanism, evaluation: RunEvaluation) -> None:
-    """Incisor, or else the platform, from its start."""
+    """Displacement of the incisor, or else of the platform, from its start."""
     chews = 'incisor' in evaluation.links.origin
     frame = 'incisor' if chews else mechanism.description.platform
     origin = evaluation.links.origin[frame]
@@ -126,7 +126,7 @@ def plot_paths(
     axes : sequence of Axes
         Two panels.
     name : str
-        Of what moves.
+        Name of what moves.
     paths : sequence of tuple
         Label, points (N, 3) in m, style and colour of each.
     """
@@ -163,7 +163,7 @@ def plot_bite(panel: Axes, bite: ForceSeries, what: str) -> None:
     bite : ForceSeries
         The force, N.
     what : str
-        How the title begins.
+        Beginning of the title.
     """
     magnitude = np.linalg.norm(bite.force, axis=1)
     panel.plot(bite.stamps, magnitude, color=BLACK)
@@ -182,7 +182,7 @@ def plot_efforts(panel: Axes, mechanism: Mechanism, state: JointSeries) -> None:
     mechanism : Mechanism
         Whose joints they are.
     state : JointSeries
-        With their efforts, N m or N.
+        Series with their efforts, N m or N.
     """
     names = [name.replace('_', ' ') for name in mechanism.actuated]
     effort = state.effort[:, state.columns(mechanism.actuated)]
@@ -202,7 +202,7 @@ def _plot_contacts(
 
 
 def plot_lines(panel: Any, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
-    """Lines of different colour, and dashed every other one, with their legend on the right.
+    """Lines of different colours, every other one dashed, with their legend on the right.
 
     Parameters
     ----------

@@ -18,14 +18,14 @@ from collections.abc import Iterator, Sequence
 
 from masticator_dynamics.errors import MasticatorError
 
-# Domains above use ports that the system also gives to other programs.
+# Higher domains use ports that the system also gives to other programs.
 _HIGHEST_DOMAIN = 101
 _PATIENCE = 3.0  # s, for a process to end after each signal
 _TAIL_LINES = 15
 _PRIORITY = -10  # niceness
-# Less than any that drives and twin ask for themselves: theirs may hold Python's lock.
+# Less than drives and twin request for themselves: their other threads may hold Python's lock.
 _REAL_TIME = 5
-_START = 120.0  # s, for a process to get ready
+_START = 120.0  # s, for a process to become ready
 _POLL = 0.1  # s
 _PR_SET_PDEATHSIG = 1
 
@@ -33,7 +33,7 @@ Parameters = dict[str, str | float | bool]
 
 
 class RunError(MasticatorError):
-    """The run broke off; the message is for people and holds the end of the log."""
+    """The run was aborted; the message is for people and contains the end of the log."""
 
 
 def ros_environment(logs: pathlib.Path) -> dict[str, str]:
@@ -50,7 +50,7 @@ def ros_environment(logs: pathlib.Path) -> dict[str, str]:
 
 
 def node_arguments(module: str, parameters: Parameters, *remappings: str) -> list[str]:
-    """What Python is called with to run a node; remappings as ``from:=to``.
+    """Arguments for Python to run a node.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Child:
     environment : dict
     log : pathlib.Path
     reports : bool
-        Standard output is a pipe to the parent, not part of the log.
+        Whether standard output is a pipe to the parent, not part of the log.
     """
 
     def __init__(
@@ -103,16 +103,16 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE if reports else stream,
                 stderr=stream,
-                start_new_session=True,  # Ctrl-C reaches the parent alone, which ends its children
+                start_new_session=True,  # Ctrl-C reaches only the parent, which ends its children
                 preexec_fn=_end_with_parent if sys.platform == 'linux' else None,
             )
 
-        # A control loop goes before other work, where the user may decide that.
+        # A control loop goes before other work, if the user has the permission.
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self.process.pid, _PRIORITY)
 
     def go_first(self) -> None:
-        """Let all present threads run before other work, where the user may decide that.
+        """Let all current threads run before other work, if the user has the permission.
 
         Threads that have put themselves under the real-time scheduler stay as they are.
         """
@@ -127,7 +127,7 @@ class Child:
         Raises
         ------
         RunError
-            When the process ends before, or takes too long.
+            When the process ends before that, or takes too long.
         """
         deadline = time.monotonic() + _START
         while text not in self.log.read_text(encoding='utf-8', errors='replace'):
@@ -140,7 +140,7 @@ class Child:
             time.sleep(_POLL)
 
     def check_alive(self) -> None:
-        """Refuse to go on when the process has ended.
+        """Refuse to continue if the process has ended.
 
         Raises
         ------
@@ -178,20 +178,20 @@ def load_in_words() -> str:
 
 
 def _end_with_parent() -> None:
-    """Let the kernel end a child whose parent was killed and could not do it."""
+    """Have the kernel end a child whose parent was killed and could not end it."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @contextlib.contextmanager
 def stopped_at_the_end(children: list[Child]) -> Iterator[None]:
-    """Stop all children when the block ends, also by SIGTERM."""
+    """Stop all children when the block ends, including by SIGTERM."""
 
     def on_termination(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
     try:
         previous = signal.signal(signal.SIGTERM, on_termination)
-    except ValueError:  # not in the main thread: whoever started it must see to it
+    except ValueError:  # not in the main thread: its creator must handle SIGTERM
         previous = None
     try:
         yield

@@ -24,7 +24,7 @@ _DIAGNOSTIC_ERROR = 2  # diagnostic_msgs/DiagnosticStatus: 0 OK, 1 WARN, 2 ERROR
 class JointSeries:
     """Joint states of one topic; times in s from the start of the motion.
 
-    `stamps` (N,) are those of the messages, `received` (N,) when the player's middleware had them;
+    `stamps` (N,) are those of the messages, `received` (N,) when the player's middleware got them;
     `effort` has no columns where the messages have none.
     """
 
@@ -63,11 +63,11 @@ class Record:
     effort : (K, n_u) array
         `feedforward_effort`, and `effort_sequence` (K,), its publisher's count.
     bite : ForceSeries
-        As sent; `stamps` are when.
+        As sent; `stamps` are the times of sending.
     actuated_trajectory : list
         The `feedforward_trajectory` messages.
     faults : tuple of str
-        What diagnostics called an error.
+        What diagnostics reported as an error.
     """
 
     start: float
@@ -88,7 +88,7 @@ class ClosedLoopRecord:
     Attributes
     ----------
     start : float
-        Of the motion, s since 1970.
+        Start of the motion, s since 1970.
     feedforward : JointSeries
         What the dynamics node commands.
     drives : JointSeries
@@ -98,9 +98,9 @@ class ClosedLoopRecord:
     bite : ForceSeries
         Of the food on the mandible.
     delays : Counts
-        From before the motion to the end of the record.
+        Counted from before the motion to the end of the record.
     faults : tuple of str
-        What diagnostics called an error from the start of the motion on.
+        What diagnostics reported as an error from the start of the motion on.
     """
 
     start: float
@@ -176,7 +176,7 @@ def _read(
 
 
 def since_start(start: int) -> Callable[[list[int]], FloatArray]:
-    """Turns times into s since the start; both in ns since 1970."""
+    """Function that turns times into s since the start; both in ns since 1970."""
     # Nanoseconds since 1970 do not fit a float64: subtract first.
     return lambda times: np.array([time - start for time in times], dtype=float) * 1e-9
 

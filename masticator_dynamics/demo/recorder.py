@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Records topics byte by byte, in the process that plays the demo."""
+"""Records topics byte for byte, in the process that plays the demo."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from masticator_dynamics.demo.mcap_file import Event
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 
-LEAD = 0.5  # s, from sending the trajectory to its start, and this part of its duration more:
+LEAD = 0.5  # s, from sending the trajectory to its start, plus this fraction of its duration:
 LEAD_PART = 0.02  # the node checks all of it first
 QUIET = 0.2  # s without a new connection before the trajectory is sent
-_DEPTH = 2000  # messages that may wait while the process is not scheduled
-_PERIOD = 0.02  # s between two looks at what has come
+_DEPTH = 2000  # messages that may wait while the process does not get to run
+_PERIOD = 0.02  # s between two checks for messages
 
 Report = Callable[[dict[str, Any]], None]
 
 
 class Recorder(Node):
-    """Takes everything that comes on some topics, and notes what the demo sends.
+    """Takes everything that arrives on some topics, and notes what the demo sends.
 
-    Messages wait in the middleware, which notes when they came, and are taken many at a time:
-    to wake for each would keep a quarter of a processor from what is recorded.
+    Messages wait in the middleware, which notes when they arrived, and are taken many at a time:
+    waking up for each would take a quarter of a processor away from what is recorded.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Recorder(Node):
     ----------
     events : list of Event
     heard : set of str
-        Topics on which something has come.
+        Topics on which something has arrived.
     done : bool
         Set by a subclass when the record is complete.
     """
@@ -95,7 +95,7 @@ class Recorder(Node):
 
 
 def trajectory_message(script: Script, start: int) -> JointTrajectory:
-    """The script's motion from a time on, ns since 1970."""
+    """The script's motion starting at a time, ns since 1970."""
     message = JointTrajectory(joint_names=list(script.coordinates))
     message.header.stamp = time_message(start)
     rows = zip(script.times, script.positions, script.velocities, script.accelerations, strict=True)

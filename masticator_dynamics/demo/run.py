@@ -27,7 +27,7 @@ from masticator_dynamics.view.played_run import load_run
 from masticator_dynamics.view.scene_player import page_of
 
 RESULTS = ('run.mcap', 'run.csv', 'run.png', 'summary.json', 'summary.txt', 'node.log')
-PAGE = 'run.html'  # where the packages for it are installed
+PAGE = 'run.html'  # if the packages for it are installed
 PACKAGES = {
     'ros': ('rclpy', 'diagnostic_msgs', 'geometry_msgs', 'sensor_msgs', 'trajectory_msgs'),
     'demo': ('matplotlib', 'mcap', 'mcap_ros2', 'tqdm'),
@@ -47,13 +47,13 @@ def run_demo(
 
     Leaves ``run.mcap`` (every message, sent and received), ``run.csv`` (a row per cycle),
     ``run.png``, ``summary.json``, ``summary.txt`` and ``node.log`` in a folder, in place of those
-    of an earlier run; prints the summary. With the extra ``view`` also ``run.html``, the run to
-    look at in a browser.
+    of an earlier run; prints the summary. With the extra ``view`` also ``run.html``, to view the
+    run in a browser.
 
     Parameters
     ----------
     output : pathlib.Path
-        Folder, made when missing. Other files in it stay.
+        Folder, created if missing. Other files in it stay.
     incisor : pathlib.Path, optional
         Recorded incisor path to follow (CSV: ``time incisor_x incisor_y incisor_z``, optionally
         ``bolus_force``); without it a built-in motion is chewed.
@@ -99,7 +99,7 @@ def run_demo(
 
 
 def _judge(work: pathlib.Path, model: Mechanism, script: Script, rate: float) -> Summary:
-    """Evaluate the record and write everything derived from it beside it."""
+    """Evaluate the record and write everything derived from it to the same folder."""
     try:
         record = read_record(work / 'run.mcap', model.contacts)
     except InputError as error:

@@ -1,13 +1,13 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a recorded run should have been, and how far it was off.
+"""What a recorded run should have been, and how far off it was.
 
-Two ways, because they can fail differently. The *expectation* evaluates the played motion and the
-bite forces sent at the stamps that came back: it sees a node that interpolates, times, transforms
-or forwards wrongly. The *energy balance* does not use the engine's dynamics but the masses in the
-URDF: what the motors and the food put in must be what the links hold. It is drawn up as a balance
-of powers in every cycle. Summing work over cycles would miss what torques do between them: at tooth
-contact they rise and fall within a few milliseconds.
+Judged in two ways that fail differently. The *expectation* evaluates the played motion and the bite
+forces sent at the stamps that came back: it detects a node that interpolates, times, transforms or
+forwards wrongly. The *energy balance* uses the masses in the URDF instead of the engine's dynamics:
+the energy that motors and food put in must be that of the links. It is a balance of powers in every
+cycle, since summing work over cycles would miss what torques do between them: at tooth contact they
+rise and fall within a few milliseconds.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Effort
 
-# s; were it as long as a burst of force, one that was ignored could pass for one not seen yet.
+# s; if it were as long as a burst of force, an ignored one could pass for one not yet seen.
 _OLDEST_BITE = 0.1
-_LEAST_WORK = 1e-6  # J; a recording may be one of a jaw that does not move
+_LEAST_WORK = 1e-6  # J; a recording may be of a jaw that does not move
 _CHUNK = 2000  # rows whose links are held in memory at once
 _STEP = 1e-6  # s, to either side, for the rate of energy
 
 
 @dataclasses.dataclass(frozen=True)
 class RunEvaluation:
-    """Everything that is derived from a record; N rows of `feedforward_state`, K of joint states.
+    """Everything derived from a record; N rows of `feedforward_state`, K of joint states.
 
     Attributes
     ----------
@@ -46,7 +46,8 @@ class RunEvaluation:
     contact_error : float
         Largest difference from the expected contact multipliers, N.
     bite : (N, 3) array
-        Force that each row's efforts fit best, of those sent around then; axes of the bite frame.
+        Of the forces sent around then, the one that fits each row's efforts best; axes of the
+        bite frame.
     bite_age : (N,) array
         How long before the row's stamp it was sent, s.
     links : LinkMotion
@@ -56,7 +57,7 @@ class RunEvaluation:
     contacts : dict of (N,) arrays
         Multiplier of each contact's normal as written in the description, N.
     peaks : Peaks
-        Those between cycles included.
+        Including those between cycles.
     unaccounted : float
         Integral of the absolute difference between the power that motors and food put in and the
         rate at which the links' energy changes, J.
@@ -79,7 +80,7 @@ class RunEvaluation:
 
     @property
     def energy_error(self) -> float:
-        """Energy that is unaccounted for, relative to what went through the motors."""
+        """Unaccounted energy, relative to the energy that went through the motors."""
         return self.unaccounted / max(self.throughput, _LEAST_WORK)
 
 
@@ -157,11 +158,11 @@ def fit_bite(
     rows: tuple[FloatArray, ...],
     expected: Effort,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Least difference from the effort for any bite force of late; that force; its age.
+    """Least difference from the effort for any recent bite force; that force; its age.
 
-    Which of the last messages a cycle used cannot be known from outside, but one it must be:
-    sent before the answer was received, for a late cycle is stamped when it was due, and then the
-    last one before the stamp or not much older.
+    Which of the last messages a cycle used cannot be known from outside, but it must be one sent
+    before the answer was received, as a late cycle is stamped with its due time, and either the
+    last one before the stamp or one not much older.
     Efforts are linear in the force; `expected` are those without.
 
     Parameters
@@ -169,9 +170,9 @@ def fit_bite(
     mechanism : Mechanism
         What moved.
     state : JointSeries
-        Efforts that were received, N rows.
+        Received efforts, N rows.
     sent : ForceSeries
-        Bite forces that were sent.
+        Sent bite forces.
     rows : tuple of (N, n_y) array
         Independent positions, velocities and accelerations at the rows' stamps.
     expected : Effort
@@ -196,7 +197,7 @@ def fit_bite(
         force = np.where((index >= 0)[:, None], sent.force[index], 0.0)
         difference = free + np.einsum('ni,nij->nj', force, per_newton) - measured
         candidate = np.abs(difference).max(axis=1)
-        # Equal forces in a row explain a cycle equally well: the youngest is taken.
+        # Equal consecutive forces explain a cycle equally well: the newest is taken.
         better = (candidate < error * 0.999) & (index >= first - 1)
         error[better] = candidate[better]
         bite[better] = force[better]
@@ -208,7 +209,7 @@ def _multipliers(mechanism: Mechanism, record: Record) -> FloatArray:
     """Contact multipliers (N, n_c) at the stamps of `feedforward_state`."""
     series, stamps = record.multipliers, record.state.stamps
     effort = series.effort[:, series.columns(mechanism.contacts)]
-    # The same stamps, but recording may have begun and ended between two messages of a cycle.
+    # The same stamps, except that recording may have begun or ended between messages of a cycle.
     columns = [np.interp(stamps, series.stamps, column) for column in effort.T]
     return np.array(columns).reshape(-1, len(stamps)).T
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded runs as tables: a row per control cycle, or per cycle of the drives."""
+"""Recorded runs as tables, with a row per control cycle or per cycle of the drives."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def closed_loop_table(
     ``velocity_j``, ``effort_j`` as the drives measure them, and ``feedforward_j``, the effort
     commanded; ``incisor_commanded_x`` and so on and ``incisor_x`` and so on, commanded and true
     (m, base axes); ``bite_fx bite_fy bite_fz`` (N, axes of the bite frame); ``error`` of the
-    incisor (m), and ``error_pd_alone``, that of the pass without efforts. What is not of the
-    drives is interpolated to their cycles.
+    incisor (m), and ``error_pd_alone``, that of the pass without efforts. Data from other sources
+    than the drives are interpolated to the drives' cycles.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def closed_loop_table(
     script : Script
         What was played.
     forward, alone : Pass
-        With feedforward efforts and, where there is such a pass, by PD control alone.
+        With feedforward efforts and, if there is such a pass, with PD control alone.
     """
     record, tracking = forward.record, forward.tracking
     drives = during(script, record.drives)

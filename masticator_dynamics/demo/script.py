@@ -24,15 +24,15 @@ from masticator_dynamics.motion import (
 )
 from masticator_dynamics.motion.chewing import COORDINATES
 
-# s, between the points of the trajectory message: a recording's own step, but no more and no less.
+# s, between the points of the trajectory message: a recording's own step, within these bounds.
 LONGEST_STEP, SHORTEST_STEP = 0.01, 0.002
 BITE_STEP = 0.005  # s, between bite force messages
-# s, how long one counts; more than by default, for a sensor does not share its processor.
+# s, how long one stays valid; above the default, as a real sensor does not share the processor.
 BITE_TIMEOUT = 0.3
 PERIOD = 1.0  # s, of a built-in stroke
 _RETURN_SPEED = np.array([0.05, 0.05, 0.5, 0.5])  # m/s and rad/s, mean speed to and from home
 _SHORTEST_RETURN = 0.2  # s
-_FADE = 0.05  # s, in which a force that the recording ends with disappears
+_FADE = 0.05  # s, in which a force at the end of the recording fades out
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Script:
     Attributes
     ----------
     source : str
-        Where it comes from, for people.
+        Origin, for people.
     coordinates : tuple of str
         Independent coordinates, the columns of the rows.
     times : (N,) array
@@ -74,7 +74,7 @@ class Script:
 
     @functools.cached_property
     def path(self) -> MotionPath:
-        """The motion that the points stand for."""
+        """The motion that the points describe."""
         return MotionPath.through(
             self.times,
             self.positions,
@@ -98,7 +98,7 @@ class Script:
 
 
 def script_for(mechanism: Mechanism, recording: pathlib.Path | None, strokes: int) -> Script:
-    """A recorded incisor path where there is a file of one, else built-in strokes.
+    """A recorded incisor path if a file is given, else built-in strokes.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def script_for(mechanism: Mechanism, recording: pathlib.Path | None, strokes: in
 
 
 def built_in_script(mechanism: Mechanism, strokes: int) -> Script:
-    """Chewing strokes of one second each on food that softens; a swing where nothing can chew."""
+    """Chewing strokes of one second each on softening food; a swing if the mechanism cannot chew."""
     if mechanism.independent != COORDINATES:
         return swing_script(mechanism, strokes)
     path = chewing_stroke(strokes=strokes, period=PERIOD)
@@ -126,10 +126,10 @@ def built_in_script(mechanism: Mechanism, strokes: int) -> Script:
 
 
 def swing_script(mechanism: Mechanism, swings: int) -> Script:
-    """Swings of all coordinates about home, a second each way, and a push on the platform.
+    """Swings of all coordinates about home, one second each way, with a push on the platform.
 
-    As wide as ranges and reach allow, 0.3 rad or 0.15 of the mechanism's size at most. The push
-    grows and fades with every swing, down by a tenth of the mechanism's weight.
+    As wide as ranges and reach allow, at most 0.3 rad or 0.15 of the mechanism's size. The push
+    grows and fades with every swing: downwards, a tenth of the mechanism's weight.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def swing_script(mechanism: Mechanism, swings: int) -> Script:
 
 def _widest_swing(mechanism: Mechanism, widest: FloatArray, swings: int) -> MotionPath:
     home, rest = mechanism.home.y, np.zeros(len(mechanism.independent))
-    # Neighbouring coordinates swing against one another: together some machines only turn.
+    # Neighbouring coordinates swing in opposite directions: in phase, some machines only turn.
     away = widest * np.where(np.arange(len(home)) % 2, -1.0, 1.0)
     for share in 0.7 ** np.arange(20):
         steps = np.array([0.0, *(1.0, -1.0) * swings, 0.0])
@@ -167,7 +167,7 @@ def _widest_swing(mechanism: Mechanism, widest: FloatArray, swings: int) -> Moti
 
 
 def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
-    """Follow a recorded incisor path from home, come to rest where it ends, return home.
+    """Follow a recorded incisor path starting from home, come to rest at its end, return home.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
     Raises
     ------
     InputError
-        For a file that cannot be read, naming row and column.
+        If the file cannot be read, naming row and column.
     ReachError, LimitError
         When the mechanism cannot follow.
     """
@@ -196,7 +196,7 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
     bite_times = _bite_times(path)
     forces = np.zeros((len(bite_times), 3))
     if bolus is not None:
-        # The recording ends before the motion does: its last force fades while that comes to rest.
+        # The recording ends before the motion: its last force fades while the motion comes to rest.
         shifted = np.append(times - times[0] + rest, times[-1] - times[0] + rest + _FADE)
         force = np.append(bolus[:, 0], 0.0)
         forces[:, 2] = -np.interp(bite_times, shifted, force, left=0.0)
@@ -217,7 +217,7 @@ def _bite_times(path: MotionPath) -> FloatArray:
 
 
 def _from_home_to_home(mechanism: Mechanism, track: MotionPath) -> tuple[MotionPath, float]:
-    """Put the way from and to home around a motion; also when the motion itself begins, s."""
+    """Add the ways from and to home to a motion; also returns when the motion itself begins, s."""
     stopped, _ = with_rest_ramp(track)
     home = mechanism.home.y
     first, last = stopped(stopped.start), stopped(stopped.end)
@@ -255,7 +255,7 @@ def _script(
     bite_times: FloatArray,
     forces: FloatArray,
 ) -> Script:
-    """Sample a path into trajectory points and turn forces from base axes to those of a frame."""
+    """Sample a path into trajectory points and rotate forces from base axes to those of a frame."""
     count = int(np.ceil((path.end - path.start) / step)) + 1
     times = np.linspace(path.start, path.end, count)
     rows = path.sample(times)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs node and player as processes until the record is there, or says why it is not."""
+"""Runs node and player as processes until the record is complete, or says why it is not."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def record_session(
     progress: Progress,
     *options: str,
 ) -> pathlib.Path:
-    """Play a script to nodes of its own and record the answers.
+    """Play a script to nodes started for it and record the answers.
 
     Parameters
     ----------
     work : pathlib.Path
         Folder for logs and the record.
     name : str
-        Of the record: its file and that of the player's log begin with it.
+        Name of the record: the names of its file and of the player's log begin with it.
     nodes : callable
         Runs the nodes.
     script : Script
         What is played.
     progress : Progress
-        Shows how far it is.
+        Shows the progress.
     options : str
         For the player's process.
 
@@ -68,7 +68,7 @@ def record_session(
     Raises
     ------
     RunError
-        When a process ends early or does not get on, or the drives stop.
+        When a process ends early or makes no progress, or the drives stop.
     """
     record, script_file = work / f'{name}.mcap', work / 'script.npz'
     script.save(script_file)
@@ -100,12 +100,12 @@ def dynamics_alone(
     rate : float
         Control cycles per second, Hz.
     module : str
-        That runs the node.
+        Module that runs the node.
 
     Yields
     ------
     list of Child
-        What is added to it is ended, too.
+        Processes added to it are ended, too.
     """
     parameters: Parameters = {
         'mechanism': str(mechanism.description.file),
@@ -121,23 +121,23 @@ def dynamics_alone(
 
 
 def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: Progress) -> None:
-    """Follow the player's reports until it has recorded; the nodes end when it writes.
+    """Follow the player's reports until it has recorded; the nodes end when it starts writing.
 
     Parameters
     ----------
     nodes : sequence of Child
-        Those that must live while the player waits and plays, in the order to stop them in.
+        Those that must run while the player waits and plays, in the order to stop them in.
     player : Child
         Plays and records; its standard output is a pipe.
     duration : float
         s, of the motion.
     progress : Progress
-        Shows how far the motion is.
+        Shows the progress of the motion.
 
     Raises
     ------
     RunError
-        When a process ends early, does not get on, or says that it failed.
+        When a process ends early, makes no progress, or reports a failure.
     """
     reports, first = _reports(player), True
     phase, lacking = 'waiting', ['nothing at all from the player']
@@ -179,7 +179,7 @@ def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: 
 
 
 def _reports(player: Child) -> queue.SimpleQueue[dict[str, Any]]:
-    """Reports of the player as they come."""
+    """Reports of the player as they arrive."""
     reports: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
 
     def read() -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The same chewing in simulated time, which no load can blur, with ever more feedforward."""
+"""The same chewing in simulated time, unaffected by load, with more and more feedforward."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def study_in_process(
     loop : ClosedLoop
         Food, rate and drives.
     progress : Progress
-        Shows how far the runs are.
+        Shows the progress of the runs.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How far the demo is: a bar where standard error is a terminal, plain lines elsewhere."""
+"""Progress of the demo: a bar if standard error is a terminal, plain lines otherwise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Progress:
-    """Stages in words, and seconds of the motion as a bar."""
+    """Shows stages in words, and seconds of the motion as a bar."""
 
     def __init__(self) -> None:
         self._bar: Any = None

@@ -71,7 +71,7 @@ class Summary(Judged):
     energy_error: float
 
     def as_text(self) -> str:
-        """What a person wants to know, aligned in columns."""
+        """The main numbers for people, aligned in columns."""
         rows = [
             ('motion', f'{self.motion}, {self.duration_s:.2f} s, mechanism {self.mechanism}'),
             ('publish rate', f'{self.rate_achieved_hz:.1f} Hz of {self.rate_requested_hz:g} Hz, '
@@ -146,7 +146,7 @@ def verdicts(checks: Sequence[Check]) -> list[str]:
 def common(
     mechanism: Mechanism, script: Script, start: float, effort: FloatArray
 ) -> dict[str, Any]:
-    """Numbers that are of every run.
+    """Numbers common to all runs.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def common(
     script : Script
         What was played.
     start : float
-        Of the motion, s since 1970.
+        Start of the motion, s since 1970.
     effort : (N, n_u) array
         During the motion, N m.
     """
@@ -194,7 +194,7 @@ def summarise(
     checks : tuple of Check
         What they were judged by.
     rate : float
-        Of node `dynamics`, as asked for, Hz.
+        Requested rate of node `dynamics`, Hz.
     """
     state = record.state
     moving = (state.stamps >= 0.0) & (state.stamps <= script.duration)

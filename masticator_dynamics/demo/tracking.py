@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How well a pass followed the motion, and whether its numbers hang together."""
+"""How well a pass followed the motion, and whether its numbers are consistent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLOSURE_STEP = 0.01  # s between measured angles that are fitted
 
 @dataclasses.dataclass(frozen=True)
 class Tracking:
-    """What became of a motion; K rows of the true joint states during it.
+    """How a motion was followed; K rows of the true joint states during it.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Tracking:
     closure_time, closure : (M,) array
         Largest gap of the loops when the measured angles are fitted, m.
     effort_error : float
-        Largest difference of feedforward efforts from those that motion and bite force ask, N m.
+        Largest difference of feedforward efforts from those that motion and bite force need, N m.
     """
 
     time: FloatArray
@@ -43,17 +43,17 @@ class Tracking:
 
     @property
     def error(self) -> FloatArray:
-        """Distance (K,) of the incisor from where it is commanded to be at that time, m."""
+        """Distance (K,) of the incisor from its commanded position at that time, m."""
         return np.asarray(np.linalg.norm(self.actual - self.commanded, axis=1))
 
     @property
     def rms(self) -> float:
-        """RMS of that, m."""
+        """RMS of the error, m."""
         return float(np.sqrt(np.mean(self.error**2)))
 
     @property
     def largest(self) -> float:
-        """Largest of that, m."""
+        """Largest error, m."""
         return float(self.error.max())
 
 
@@ -103,7 +103,7 @@ def during(script: Script, series: JointSeries) -> JointSeries:
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """A pass and what became of it."""
+    """A recorded pass and its tracking."""
 
     record: ClosedLoopRecord
     tracking: Tracking
