@@ -79,7 +79,7 @@ def _at_home(mechanism: Mechanism) -> Iterator[Row]:
 
 
 def _actuation(mechanism: Mechanism) -> str:
-    """Rank of the actuation and what it means."""
+    """Rank of the actuation, and its meaning."""
     rank, needed = mechanism.actuation_rank(), len(mechanism.independent)
     spare = len(mechanism.driving) - rank
     kind = f'redundantly actuated, by {spare}' if spare else 'fully actuated'
@@ -145,7 +145,7 @@ def _masses(mechanism: Mechanism) -> Iterator[Row]:
 
 
 def _massless(mechanism: Mechanism) -> Iterator[str]:
-    """A sentence for joints that can move without moving any mass, rotors' included."""
+    """A sentence for joints that can move without moving any mass, including rotors."""
     description, tree = mechanism.description, mechanism.structure.tree
     home = mechanism.home
     poses, tangent = tree.poses(home.q), home.tangent
@@ -171,7 +171,7 @@ def _massless(mechanism: Mechanism) -> Iterator[str]:
 
 
 def _pictures(mechanism: Mechanism) -> Iterator[str]:
-    """A sentence for shapes that cannot be drawn: motion and efforts do not need them."""
+    """A sentence for shapes that cannot be drawn; motion and efforts do not need them."""
     description = mechanism.description
     missing = shapes(description.urdf_xml, description.urdf_file.parent)[1]
     if missing:
@@ -183,7 +183,7 @@ def _limits(mechanism: Mechanism, actuated: bool) -> Iterator[Row]:
     for joint in mechanism.structure.tree.joints:
         limits = (joint.lower, joint.upper, joint.velocity, joint.effort)
         if (joint.name in mechanism.actuated) == actuated and np.isfinite(limits).any():
-            # Nothing drives the others, so that a limit of their effort says nothing.
+            # Nothing drives the others, so their effort limits mean nothing.
             yield _joint_limits(joint) if actuated else _joint_limits(joint)[:-1]
 
 

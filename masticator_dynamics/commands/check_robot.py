@@ -21,12 +21,12 @@ from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.optional import remedy
 
 _LISTEN = 2.0  # s, for nodes to be discovered
-_PRIORITY = 40  # of the exchange with the drives
+_PRIORITY = 40  # of the thread that exchanges data with the drives
 _LIMITS = "in /etc/security/limits.d, for the operator's group; then log in again"
 
 
 class CheckResult(NamedTuple):
-    """One thing that was looked at; without a remedy it is as it should be."""
+    """Result of one check; without a remedy all is well."""
 
     what: str
     found: str
@@ -59,7 +59,7 @@ def check_robot(context: click.Context, drives: str, listen: bool) -> None:
 
 
 def versions() -> Iterator[CheckResult]:
-    """Of Python, ROS 2, and of what the drives need."""
+    """Versions of Python, ROS 2, and of what the drives need."""
     yield CheckResult('Python', '.'.join(map(str, sys.version_info[:3])))
     distribution = os.environ.get('ROS_DISTRO', '')
     if importlib.util.find_spec('rclpy') is None:
@@ -79,7 +79,7 @@ def versions() -> Iterator[CheckResult]:
 
 
 def clocks() -> Iterator[CheckResult]:
-    """Whether the clock of the system is kept by somebody, and by what it is read."""
+    """Whether the system clock is synchronised, and from what source it is read."""
     source = _read('/sys/devices/system/clocksource/clocksource0/current_clocksource')
     slow = source in ('hpet', 'acpi_pm', 'jiffies')
     yield CheckResult(
@@ -98,7 +98,7 @@ def clocks() -> Iterator[CheckResult]:
 
 
 def rights() -> Iterator[CheckResult]:
-    """Real-time priority and locked memory, as this user would get them."""
+    """Whether this user gets real-time priority and locked memory."""
     priority = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
     root = os.geteuid() == 0
     enough = root or priority == resource.RLIM_INFINITY or priority >= _PRIORITY
@@ -122,7 +122,7 @@ def rights() -> Iterator[CheckResult]:
 
 
 def processors() -> Iterator[CheckResult]:
-    """How many there are, how busy, and whether they sleep."""
+    """How many processors there are, how busy they are, and whether they sleep."""
     count, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     few = 'use rate:=250 and a computer with more processors for 500 Hz' if count < 2 else ''
     yield CheckResult('processors', str(count), few)
@@ -160,7 +160,7 @@ def bus(file: str) -> Iterator[CheckResult]:
 
 
 def middleware() -> Iterator[CheckResult]:
-    """Which one it is, its profile, and who is reached."""
+    """Which middleware is used, its profile and domain, and what limits its reach."""
     name = os.environ.get('RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp (default)')
     yield CheckResult('middleware', name)
     for variable in ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE'):
@@ -177,7 +177,7 @@ def middleware() -> Iterator[CheckResult]:
 
 
 def nodes() -> Iterator[CheckResult]:
-    """Nodes of the same name: left behind by an earlier launch, or somebody else's."""
+    """Nodes of the same name, left behind by an earlier launch or started by somebody else."""
     try:
         names = _discovered()
     except ImportError:
@@ -194,7 +194,7 @@ def nodes() -> Iterator[CheckResult]:
 
 
 def _discovered() -> list[str]:
-    """Full names of all nodes but the one that asks; needs rclpy (`ImportError`)."""
+    """Full names of all nodes except the one that looks; needs rclpy (`ImportError`)."""
     import time
 
     import rclpy
@@ -214,7 +214,7 @@ def _discovered() -> list[str]:
 
 
 def _synchronised() -> bool | None:
-    """What the kernel's clock says (adjtimex(2)); None: not Linux, or not to be asked."""
+    """Whether the kernel's clock is synchronised (adjtimex(2)); None: not Linux, or unavailable."""
     import ctypes
 
     try:

@@ -33,7 +33,7 @@ def close(file: str, guess: tuple[str, ...], write: bool) -> None:
     starts around it. Where none leads to a closed pose, the closures that stay open are named.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter('ignore', DescriptionWarning)  # about a home that is to be replaced
+        warnings.simplefilter('ignore', DescriptionWarning)  # about a home that will be replaced
         description = load_description(file)
     found = closed_pose(description, dict(_position(text) for text in guess))
     if not found.closed:
@@ -60,12 +60,12 @@ def _position(text: str) -> tuple[str, float]:
 
 
 def _home(found: ClosedPose) -> dict[str, float]:
-    """Joints that are not at 0, but for rounding."""
+    """Joints that are not at 0, apart from rounding."""
     return {joint: value for joint, value in found.home.items() if abs(value) > _ZERO}
 
 
 def _why(description: MechanismDescription, found: ClosedPose) -> str:
-    """Which closures stay open, and by how much."""
+    """Which closures remain open, and by how much."""
     open_by = {name: size for name, size in found.gaps.items() if size > 1e-6}
     parts = ', '.join(f'{name} by {size:.6g} m or rad' for name, size in open_by.items())
     return (
@@ -75,7 +75,7 @@ def _why(description: MechanismDescription, found: ClosedPose) -> str:
 
 
 def write_home(file: pathlib.Path, text: str) -> None:
-    """Put ``home: ...`` in the place of that of a file, or at its end; all else stays.
+    """Replace the ``home: ...`` of a file, or append it; everything else stays.
 
     Raises
     ------

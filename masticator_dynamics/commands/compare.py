@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator compare``: what the papers print, next to what is computed here."""
+"""``masticator compare``: printed figures of the papers next to those computed here."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def compare(
         check_writable(output_file)
     inputs = Inputs(_reader(motion_file) if motion_file else None, _shown)
     if motion_file:
-        _ = inputs.motion  # refused now, not after minutes, and also where no section uses it
+        _ = inputs.motion  # refused now, not after minutes, and even if no section uses it
     report = run_sections(
         inputs, sections or list(SECTIONS), processes or len(os.sched_getaffinity(0))
     )
@@ -83,7 +83,7 @@ def compare(
 
 
 def _reader(file: str) -> Callable[[Mechanism], ChewingMotion]:
-    """Read a motion file when the masticator is there."""
+    """Function that reads a motion file once the masticator is loaded."""
 
     def read(masticator: Mechanism) -> ChewingMotion:
         motion = read_motion(file, masticator)
@@ -94,7 +94,7 @@ def _reader(file: str) -> Callable[[Mechanism], ChewingMotion]:
 
 
 def _shown(steps: Iterable[Any], label: str, count: int) -> Iterator[Any]:
-    """Go through steps; show how many are done and the time left on a terminal."""
+    """Iterate over steps; on a terminal, show how many are done and the time left."""
     if not sys.stderr.isatty():
         yield from steps
         return

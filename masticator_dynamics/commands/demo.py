@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator demo``: the main job, end to end, with no robot."""
+"""``masticator demo``: the main use case, end to end, without a robot."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def demo(
         return run_demo(output, incisor, mechanism)
     if mechanism != 'masticator':
         raise InputError(f'--closed-loop chews with masticator, not with {mechanism}')
-    # Only here: drives and twin are for nothing else in this command.
+    # Imported only here: nothing else in this command needs drives and twin.
     from masticator_dynamics.demo.closed_loop import ClosedLoop
     from masticator_dynamics.demo.loop_run import run_closed_loop
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator experiment``: a protocol of mouthfuls, and its report."""
+"""``masticator experiment``: chew a protocol of mouthfuls and report on it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def experiment(
     on where it stopped.
     """
     check_matplotlib('the report', '')
-    # Only here: what it takes longer to import than help to show.
+    # Only here: these take longer to import than help to show.
     from masticator_dynamics.laboratory.experiment import Experiment
     from masticator_dynamics.laboratory.report import REPORT, check_parquet, write_report
 
@@ -63,7 +63,7 @@ def experiment(
                 f'{mouthful.name}: {levels or mouthful.food_name}, {mouthful.strokes} strokes'
             )
         return
-    with asked.alone():  # before the robot is touched, which another experiment may be using
+    with asked.alone():  # before touching the robot, which another experiment may be using
         if robot:
             _on_the_robot(asked)
         else:
@@ -90,7 +90,7 @@ def _on_the_robot(asked: Experiment) -> None:
 
 
 class _Progress:
-    """How many mouthfuls are done, and the time left, on a terminal."""
+    """Shows how many mouthfuls are done, and the time left, on a terminal."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()

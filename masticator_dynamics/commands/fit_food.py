@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator fit-food``: a food for the twin from a measured compression."""
+"""``masticator fit-food``: a food for the twin, from a measured compression curve."""
 
 from __future__ import annotations
 

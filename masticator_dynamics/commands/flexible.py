@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator flexible``: what links that bend make of the motion they are driven to."""
+"""``masticator flexible``: the actual motion of a mechanism whose links bend."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options of commands that compute something over a grid of poses and draw it."""
+"""Options of commands that compute something over a grid of poses and plot it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from masticator_dynamics.files.tables import write_bytes
 
 
 class Plot(Protocol):
-    """What can write itself as PNG."""
+    """A plot that can write itself as PNG."""
 
     def write(self, stream: IO[Any]) -> None:
         """Write it as PNG."""
@@ -71,7 +71,7 @@ plot_option = click.option('--plot', 'plot_file', metavar='FILE', help='Picture 
 
 
 def check_matplotlib(what: str = '--plot', done: str = '; everything else is done') -> None:
-    """Refuse a picture that cannot be drawn, unless told when all else is done.
+    """Refuse a plot that cannot be drawn; by default, the message says that all else is done.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def check_matplotlib(what: str = '--plot', done: str = '; everything else is don
 
 
 def write_plot(target: str, plot: Plot) -> None:
-    """Write a picture, whole or not at all; ``-`` is standard output."""
+    """Write a plot, completely or not at all; ``-`` is standard output."""
     picture = io.BytesIO()
     plot.write(picture)
     write_bytes(target, picture.getvalue())

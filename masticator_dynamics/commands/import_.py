@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator import``: a description from a file that another tool made."""
+"""``masticator import``: make a description from another tool's file."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Effort
 
 WORDS = ('position', 'velocity', 'acceleration', 'effort')
-CHUNK = 2000  # rows; some ten milliseconds of work, between which Ctrl-C is heard
+CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes effect
 
 
 @click.command('inverse-dynamics')
@@ -135,7 +135,7 @@ def _efforts(
     wrench = motion.wrench[part] if motion.wrench is not None else None
     links = {link: rows[part] for link, rows in motion.link_wrenches.items()}
     if (axes or point) and (links or wrench is not None):
-        # Where frames are is known when the loops are closed.
+        # The poses of frames are only known once the loops are closed.
         q = mechanism.feedforward_batch(states[0]).q
         if wrench is not None:
             wrench = wrenches_on_platform(mechanism, q, wrench, axes, point)

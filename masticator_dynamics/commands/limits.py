@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Limits that bind, and motions that give way to them: counted row by row, told at the end."""
+"""Active limits, and motions that give way to them: counted by row, reported at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from masticator_dynamics.results import Effort
 
 
 class LimitTally:
-    """Count of the rows of a motion in which limits bind, or whose motion gives way to them."""
+    """Counts the rows of a motion in which limits are active or the motion gives way to them."""
 
     def __init__(self, mechanism: Mechanism, motion: MotionFile):
         self._mechanism, self._motion = mechanism, motion
@@ -42,7 +42,7 @@ class LimitTally:
                 self._largest[largest.unit] = largest, first + largest.row
 
     def report(self) -> None:
-        """Say on standard error how many rows limits bind in, and how many gave way."""
+        """Say on standard error in how many rows limits are active, and how many gave way."""
         rows, table = len(self._motion.time), self._motion.table
         if self._bound:
             ((load, count),) = self._loads.most_common(1)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator load-inertia``: what each motor feels, along a motion or over the workspace."""
+"""``masticator load-inertia``: inertia at each motor, along a motion or over the workspace."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Motion files: what the columns of a motion mean to a mechanism."""
+"""Motion files: what the columns of a motion mean for a mechanism."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MotionFile:
     Attributes
     ----------
     table : Table
-        Where it was read from.
+        The table that it was read from.
     time : array, shape (N,)
         s, increasing.
     y, y_dot, y_ddot : array, shape (N, n_y)
@@ -44,7 +44,7 @@ class MotionFile:
 
 
 def read_motion(source: str, mechanism: Mechanism) -> MotionFile:
-    """Read a motion; where the file has no derivatives, a spline in time supplies them.
+    """Read a motion; if the file has no derivatives, a spline in time supplies them.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def read_motion(source: str, mechanism: Mechanism) -> MotionFile:
 
 
 def motion_in(table: Table, mechanism: Mechanism) -> MotionFile:
-    """Take a motion out of a table; otherwise as :func:`read_motion`."""
+    """Extract a motion from a table; otherwise as :func:`read_motion`."""
     names = mechanism.independent
     time, y = table.increasing('time'), table.numbers(names)
     derivatives = table.all_or_none(
@@ -84,7 +84,7 @@ def _link_wrenches(table: Table, mechanism: Mechanism) -> dict[str, FloatArray]:
             except InputError as error:
                 raise InputError(f'{table.source}, column {column!r}: {error}') from None
             wrench = table.all_or_none([f'{part}@{link}' for part in WRENCH])
-            assert wrench is not None  # one of its columns is there
+            assert wrench is not None  # at least one of its columns exists
             found[link] = wrench
     return found
 

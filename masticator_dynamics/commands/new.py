@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator new``: a description of one's own, begun with a common one."""
+"""``masticator new``: start a new description from a common mechanism."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def new(name: str, archetype: str) -> None:
         text = text.replace(f'name: {archetype}\n', f'name: {folder.name}\n')
         text = text.replace(f'<robot name="{archetype}"', f'<robot name="{folder.name}"')
         text = text.replace(f'{archetype}.urdf.xacro', f'{folder.name}.urdf.xacro')
-        # Their author is whoever changes them.
+        # Their author is the user who changes them.
         text = re.sub(r'(?m)^(# |<!-- )(Copyright|SPDX).*\n', '', text).replace('#\n', '', 1)
         write_text(str(file), text)
         click.echo(str(file))

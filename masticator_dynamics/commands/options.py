@@ -27,9 +27,9 @@ def split_names(
     Parameters
     ----------
     context, parameter
-        Of click, for its messages.
+        From click, for its messages.
     value : str or None
-        Names as typed; None where the option is not given.
+        Names as typed; None if the option is not given.
     """
     if value is None:
         return None

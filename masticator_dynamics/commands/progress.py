@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of long work on standard error, for people: only when it is a terminal."""
+"""Progress of long work, shown on standard error only if it is a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def chunks(rows: int, size: int, label: str) -> Iterator[slice]:
     Parameters
     ----------
     rows, size : int
-        How many there are, and how many make a slice.
+        Number of rows, and largest number in a slice.
     label : str
         Stands before the bar.
     """
@@ -33,12 +33,12 @@ def chunks(rows: int, size: int, label: str) -> Iterator[slice]:
 
 @contextlib.contextmanager
 def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float], None]]:
-    """Give a function that shows how much of the way from start to end is behind.
+    """Give a function that shows how much of the way from start to end is done.
 
     Parameters
     ----------
     start, end : float
-        Of the way, in any unit.
+        Ends of the way, in any unit.
     label : str
         Stands before the bar.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges that a motion leaves: counted while it is evaluated, told in one line at the end."""
+"""Violated ranges: counted while a motion is evaluated, reported in one line at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from masticator_dynamics.results import Effort
 
 
 class RangeTally:
-    """Count of the rows of a motion that leave a range of a joint, socket or motor."""
+    """Counts the rows of a motion that leave a range of a joint, socket or motor."""
 
     def __init__(self, mechanism: Mechanism, motion: MotionFile):
         self._mechanism, self._motion = mechanism, motion
@@ -31,12 +31,12 @@ class RangeTally:
             self._worst, self._worst_row = survey, first + survey.worst_row
 
     def report(self, strict: bool) -> None:
-        """Say on standard error how many rows leave a range, or refuse them when strict.
+        """Say on standard error how many rows leave a range, or refuse them if strict.
 
         Raises
         ------
         LimitError
-            When strict.
+            If strict.
         """
         if self._worst is None:
             return

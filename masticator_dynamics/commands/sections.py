@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Answers for people: titles with aligned rows below."""
+"""Output for people: titles with aligned rows below."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ Row = Sequence[str]
 
 
 def section(title: str, rows: Sequence[Row]) -> str:
-    """Title and rows, their columns aligned."""
+    """Title and rows with aligned columns."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = (
         '  ' + '  '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))

@@ -75,7 +75,7 @@ def study_feedforward(
         raise InputError('--gains are given: nothing to --tune')
     check_matplotlib('the report', '')
     output.mkdir(parents=True, exist_ok=True)
-    # Only here: what it takes longer to import than help to show.
+    # Only here: these take longer to import than help to show.
     from masticator_dynamics.drives.configuration import Gains
     from masticator_dynamics.twin import study, tuning
     from masticator_dynamics.twin.study_plot import plot_study

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator track-incisor``: a motion that follows a recorded incisor."""
+"""``masticator track-incisor``: a motion that follows a recorded incisor path."""
 
 from __future__ import annotations
 

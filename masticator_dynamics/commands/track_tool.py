@@ -15,7 +15,7 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.tool import ToolKinematics
 
 CHUNK = 20  # rows; about half a second of work
-_FLIP = np.radians(60.0)  # a wrist that turns further between rows has changed its way of pointing
+_FLIP = np.radians(60.0)  # a wrist that turns further between rows has flipped
 
 
 @click.command('track-tool')

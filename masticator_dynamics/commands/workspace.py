@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator workspace``: where a mechanism may go, as data, as pictures and in words."""
+"""``masticator workspace``: where a mechanism may go, as data, plots and text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, wr
 from masticator_dynamics.mechanism import Mechanism
 
 CHUNK = 4000  # poses; some tenths of a second, and some 10 MB
-# Field of the survey to column of the file; the poses come first.
+# Fields of the survey and columns of the file; the poses come first.
 COLUMNS = (
     'cause', 'amount', 'room', 'nearest_range', 'type_1', 'type_1_joint', 'type_2',
     'condition_loops', 'condition_actuation', 'smallest_singular_value', 'largest_singular_value',
@@ -105,7 +105,7 @@ def _survey(surveyor: WorkspaceSurveyor, grid: Grid, label: str) -> Workspace:
 
 
 def _write_data(target: str, survey: Workspace, connected: npt.NDArray[np.bool_]) -> None:
-    """One row per pose; cells are empty where there is nothing to say."""
+    """Write one row per pose; cells are empty where there is nothing to report."""
     labels = np.array([pose_class.label for pose_class in PoseClass], dtype=object)
     columns = [*survey.y.T, labels[survey.pose_class], connected.astype(int)]
     columns += [getattr(survey, name) for name in COLUMNS]

@@ -17,7 +17,7 @@ from masticator_dynamics.mechanism import Mechanism
 
 
 class WorkspaceSummary:
-    """What a grid over a mechanism's workspace showed."""
+    """Results of a grid over a mechanism's workspace."""
 
     def __init__(self, mechanism: Mechanism, grid: Grid, workspace: Workspace):
         self._mechanism, self._grid, self._workspace = mechanism, grid, workspace
@@ -112,6 +112,6 @@ class WorkspaceSummary:
         pose = zip(survey.coordinates, survey.y[index], self._units, strict=True)
         return (
             name,
-            f'{value if abs(value) > 1e-12 else 0.0:.4g}',  # an end of a range, with rounding
+            f'{value if abs(value) > 1e-12 else 0.0:.4g}',  # an end of a range, up to rounding
             'at ' + ', '.join(f'{name} = {value:.4g} {unit}' for name, value, unit in pose),
         )

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where all links are and how they move, straight from the URDF and joint states.
 
-Shares nothing with the engine but the parsed URDF: what the node publishes is judged with it.
+Shares only the parsed URDF with the engine: it is used to judge what the node publishes.
 """
 
 from __future__ import annotations

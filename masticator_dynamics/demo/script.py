@@ -115,7 +115,7 @@ def script_for(mechanism: Mechanism, recording: pathlib.Path | None, strokes: in
 
 
 def built_in_script(mechanism: Mechanism, strokes: int) -> Script:
-    """Chewing strokes of one second each on softening food; a swing if the mechanism cannot chew."""
+    """Chewing strokes of one second each on softening food; a swing if it cannot chew."""
     if mechanism.independent != COORDINATES:
         return swing_script(mechanism, strokes)
     path = chewing_stroke(strokes=strokes, period=PERIOD)

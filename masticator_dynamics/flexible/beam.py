@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mode shapes of a uniform Euler-Bernoulli beam for the boundary conditions on offer.
+"""Mode shapes of a uniform Euler-Bernoulli beam for the supported boundary conditions.
 
-Shapes are functions of xi = s / L from 0 to 1, without unit, and normalised so that the mean of
+Shapes are dimensionless functions of xi = s / L from 0 to 1, normalised so that the mean of
 their squares is 1; modal coordinates are then lengths (m), every modal mass is that of the beam,
 and modal stiffness is E I beta^4 / L^3. Source: Rao, Vibration of Continuous Systems, Table 8.1;
 S3 Eq. 3 has the fixed-free shapes.
@@ -18,7 +18,7 @@ import scipy.optimize
 
 from masticator_dynamics.engine.arrays import FloatArray
 
-QUADRATURE_POINTS = 60  # integrals of shapes to rounding up to MOST_MODES
+QUADRATURE_POINTS = 60  # integrals of shapes up to MOST_MODES are exact to rounding
 MOST_MODES = 12
 
 
@@ -26,7 +26,7 @@ MOST_MODES = 12
 class Shapes:
     """Values of n shapes at points: ``value``, ``slope``, ``curvature``, (n, points).
 
-    Slope and curvature are derivatives by xi.
+    Slope and curvature are derivatives with respect to xi.
     """
 
     value: FloatArray
@@ -54,7 +54,7 @@ def shapes(boundary: str, modes: int, xi: FloatArray) -> Shapes:
     boundary : str
         How the ends are held, e.g. 'pinned-pinned'.
     modes : int
-        How many, the lowest frequency first.
+        Number of modes, the lowest frequency first.
     xi : (points,) array
         Positions in lengths of the beam, 0 to 1.
     """
@@ -82,7 +82,7 @@ def quadrature() -> tuple[FloatArray, FloatArray]:
 def _coefficients(boundary: str, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Half of 1 - sigma, and sigma, of ``cosh - cos - sigma (sinh - sin)``.
 
-    The frequency equation is put in where terms would cancel.
+    The frequency equation is substituted where terms would cancel.
     """
     decay = np.exp(-beta)
     if boundary == 'fixed-free':

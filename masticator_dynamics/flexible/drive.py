@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Drive modes of S3: what the rigid mechanism would need is what the flexible one gets."""
+"""Drive modes of S3: the flexible mechanism gets the efforts that the rigid one would need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODES = {
 
 
 def driven_mechanism(description: MechanismDescription, mode: str) -> tuple[Mechanism, str]:
-    """Rigid mechanism with the motors of a drive mode, and the goal that they share the load by.
+    """Rigid mechanism with the motors of a drive mode, and the goal by which they share the load.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def driven_mechanism(description: MechanismDescription, mode: str) -> tuple[Mech
 
 
 def feedforward(mechanism: Mechanism, goal: str, path: MotionPath) -> Callable[[float], FloatArray]:
-    """Efforts (n_u,) of the actuated joints along a path, by time.
+    """Efforts (n_u,) of the actuated joints along a path, as a function of time.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def feedforward(mechanism: Mechanism, goal: str, path: MotionPath) -> Callable[[
         Of the independent coordinates.
     """
 
-    @functools.lru_cache(maxsize=64)  # implicit steps come back to the same times
+    @functools.lru_cache(maxsize=64)  # implicit steps return to the same times
     def effort(time: float) -> FloatArray:
         return np.asarray(mechanism.feedforward(*path(time), goal=goal).actuated)
 

@@ -4,8 +4,8 @@
 
 Every body is a set of generalised points X_a (origin, axes, bent axes; all vectors in the base)
 with a matrix G of mass integrals: kinetic energy is ``sum G_ab dX_a/dt . dX_b/dt / 2``, so that
-``M = sum G_ab J_a^T J_b`` and the forces of velocity are ``sum G_ab J_a^T (dJ_b/dt v)``. All
-kernels are in this file, because numba's cache looks no further.
+``M = sum G_ab J_a^T J_b`` and the velocity-dependent forces are ``sum G_ab J_a^T (dJ_b/dt v)``. All
+kernels are in this file, because numba's cache does not track changes in others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.jit import cache_directory, kept_in
 
 Function = TypeVar('Function', bound=Callable[..., Any])
-STEPS = 15  # of Newton; from a near pose three or four are needed
+STEPS = 15  # of Newton's method; from a nearby pose three or four are needed
 SOLVED, OPEN, SINGULAR = 0, 1, 2
 
 
@@ -34,7 +34,7 @@ class Arrays(NamedTuple):
     first_term: IntArray  # (N + 1,)
     term_coordinate: IntArray
     term_factor: FloatArray
-    term_column: IntArray  # where the coordinate is among those that move the node
+    term_column: IntArray  # index of the coordinate among those that move the node
     support_size: IntArray  # (N,)
     support: IntArray  # (N, S): coordinates that move the node, those of its parent first
     body_node: IntArray  # (B,)
@@ -55,7 +55,7 @@ class Arrays(NamedTuple):
 
 
 def compiled(function: Function) -> Function:
-    """Compile, and keep the machine code where the engine keeps its own."""
+    """Compile, and store the machine code where the engine stores its own."""
     return kept_in(cache_directory(), function, error_model='numpy')
 
 
@@ -68,7 +68,7 @@ def _cross(a, b, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def poses(m, q):  # type: ignore[no-untyped-def]
-    """Origins, rotations, and Jacobians (N, S, 3) of origins and turning, over the support."""
+    """Origins, rotations, and Jacobians (N, S, 3), linear and angular, over the support."""
     count, width = m.support.shape
     origin, rotation = np.zeros((count, 3)), np.zeros((count, 3, 3))
     linear, angular = np.zeros((count, width, 3)), np.zeros((count, width, 3))
@@ -117,7 +117,7 @@ def poses(m, q):  # type: ignore[no-untyped-def]
 
 @compiled
 def _turn(before, axis, angle, after):  # type: ignore[no-untyped-def]
-    """Write ``before`` times a turn about an axis (Rodrigues)."""
+    """Write ``before`` times a rotation about an axis (Rodrigues) to ``after``."""
     s, c = np.sin(angle), np.cos(angle)
     x, y, z = axis[0], axis[1], axis[2]
     d = 1.0 - c
@@ -135,9 +135,9 @@ def _turn(before, axis, angle, after):  # type: ignore[no-untyped-def]
 
 @compiled
 def bias(m, pose, v):  # type: ignore[no-untyped-def]
-    """Rates of turning, and accelerations of nodes when coordinates do not accelerate.
+    """Angular velocities, and accelerations of nodes when coordinates do not accelerate.
 
-    The base accelerates against gravity, so that weight is among the inertia forces.
+    The base accelerates against gravity, so that the inertia forces include weight.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def bias(m, pose, v):  # type: ignore[no-untyped-def]
             arm[i] = origin[k, i] - origin[p, i]
             axis[i] = 0.0
             for j in range(3):
-                axis[i] += rotation[k, i, j] * m.axis[k, j]  # a turn leaves its axis
+                axis[i] += rotation[k, i, j] * m.axis[k, j]  # a rotation leaves its axis unchanged
             axis[i] *= speed
         _cross(rate[p], arm, one)
         _cross(rate[p], one, two)
@@ -185,7 +185,7 @@ def bias(m, pose, v):  # type: ignore[no-untyped-def]
 
 @compiled
 def dynamics(m, pose, motion, q, v):  # type: ignore[no-untyped-def]
-    """Mass matrix (n, n) and forces (n,) of velocity and weight: ``M a + h = efforts``.
+    """Mass matrix (n, n) and forces (n,) due to velocity and weight: ``M a + h = efforts``.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def dynamics(m, pose, motion, q, v):  # type: ignore[no-untyped-def]
     pose : tuple of array
         Origins (N, 3), rotations (N, 3, 3) and Jacobians of the nodes in the base.
     motion : tuple of array
-        What :func:`bias` gives.
+        What :func:`bias` returns.
     q, v : (n,) array
         Positions and velocities of the coordinates.
     """
@@ -284,7 +284,7 @@ def constraints(m, pose, n):  # type: ignore[no-untyped-def]
 def close(m, q):  # type: ignore[no-untyped-def]
     """Move dependent coordinates of ``q`` (n,) until the loops close (Newton).
 
-    Answers status, pose and the Jacobian (R, n) of the loops there.
+    Returns status, pose and the Jacobian (R, n) of the loops there.
     """
     last = 1.0
     pose = poses(m, q)
@@ -300,7 +300,7 @@ def close(m, q):  # type: ignore[no-untyped-def]
             q[m.dependent[i]] -= step[i]
         pose = poses(m, q)
         error, jacobian = constraints(m, pose, len(q))
-        if last < 1e-7:  # convergence is quadratic: what is left is rounding
+        if last < 1e-7:  # convergence is quadratic: only rounding is left
             return SOLVED, pose, jacobian
     return OPEN, pose, jacobian
 
@@ -358,7 +358,7 @@ def equations(m, guess, free, free_rate, effort):  # type: ignore[no-untyped-def
         for r in range(len(drift)):
             for i in range(3):
                 drift[r] += m.row[r, i] * (motion[2][m.node_b[r], i] - motion[2][m.node_a[r], i])
-        # d(null)/dt free_rate: what dependent coordinates accelerate by when free ones do not
+        # d(null)/dt free_rate: accelerations of dependent coordinates when free ones have none
         extra = inverse @ drift
         for i in range(len(extra)):
             right += mass[:, m.dependent[i]] * extra[i]
@@ -367,7 +367,7 @@ def equations(m, guess, free, free_rate, effort):  # type: ignore[no-untyped-def
 
 @compiled
 def acceleration(m, guess, free, free_rate, effort):  # type: ignore[no-untyped-def]
-    """Status, acceleration (f,) of the free coordinates, power; arguments of ``equations``.
+    """Status, acceleration (f,) of the free coordinates, power; arguments as for ``equations``.
 
     Parameters
     ----------

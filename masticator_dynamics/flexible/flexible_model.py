@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A closed-loop mechanism with flexible links: assumed modes in a floating frame (S3 Secs. 2-3).
 
-Coordinates are the joints of the tree and, per flexible link, modal coordinates. Free are the
-independent joints and the modal coordinates (S3 Eqs. 31-33); the other joints follow from the
-loops, solved to rounding wherever the equations are evaluated, so that nothing drifts. Forces of
-the loops fall out by the null space of their Jacobian, whose rate of change is taken in full.
+Coordinates are the joints of the tree and, per flexible link, modal coordinates. The independent
+joints and the modal coordinates are free (S3 Eqs. 31-33); the other joints follow from the loops,
+solved to rounding wherever the equations are evaluated, so that nothing drifts. The null space of
+the loops' Jacobian, whose rate of change is included in full, eliminates the loop forces.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FlexibleState:
 
 @dataclasses.dataclass(frozen=True)
 class Energies:
-    """Of one state, J. Potential energy is that of weight, zero at the base's origin."""
+    """Energies of one state, J; potential energy is due to weight, zero at the base's origin."""
 
     kinetic: float
     elastic: float
@@ -67,14 +67,14 @@ class FlexibleModel:
     coordinates : tuple of str
         All n: joints of the tree, then modal coordinates ``<link>_<direction><mode>`` (m).
     free : tuple of str
-        The f that loops leave: independent joints and modal coordinates, in that order.
+        The f that loops leave free: independent joints and modal coordinates, in that order.
     beams : dict of Beam
         By link.
 
     Raises
     ------
     DescriptionError
-        When a flexible link or its place in the mechanism cannot be what it is declared to be.
+        When a flexible link or its place in the mechanism cannot be as declared.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class FlexibleModel:
         self._refuse_bending_that_opens_loops(len(joints))
 
     def index(self, coordinate: str) -> int:
-        """Where a coordinate is among all."""
+        """Index of a coordinate among all."""
         return self.coordinates.index(coordinate)
 
     def state(
@@ -113,7 +113,7 @@ class FlexibleModel:
         Parameters
         ----------
         guess : array, shape (n,)
-            A closed pose nearby: the branch is that of the guess.
+            A nearby closed pose, which determines the branch.
         free, free_rate : array_like, shape (f,)
             Positions of the free coordinates, m and rad, and their rates; omitted rates are zero.
 
@@ -183,7 +183,7 @@ class FlexibleModel:
         return np.asarray(null.T @ (self.arrays.stiffness[:, None] * null))
 
     def energies(self, state: FlexibleState) -> Energies:
-        """Kinetic energy (rotors included), elastic energy, and that of weight."""
+        """Kinetic energy (including rotors), elastic energy, and that of weight."""
         q, v, arrays = state.q, state.v, self.arrays
         pose = kernels.poses(arrays, q)
         mass, _ = kernels.dynamics(arrays, pose, kernels.bias(arrays, pose, v), q, v)
@@ -202,7 +202,7 @@ class FlexibleModel:
     def frame_pose(self, q: FloatArray, link: str) -> tuple[FloatArray, FloatArray]:
         """Origin (3,), m, and rotation (3, 3) of a URDF link's frame in the base.
 
-        The frame moves with the material at its origin, also where shapes have a slope there.
+        The frame moves with the material at its origin, even if shapes have a slope there.
         """
         origin, rotation, _, _ = kernels.poses(self.arrays, q)
         node = self._nodes.material[link]
@@ -222,7 +222,7 @@ class FlexibleModel:
         q : array, shape (n,)
             Closed pose; its stiffness is that of the elastic members alone.
         held : tuple of str
-            Coordinates that do not move, joints or free ones; all motors are free otherwise.
+            Coordinates that are locked, joints or free ones; otherwise all motors are free.
         """
         still = np.zeros(len(self.coordinates))
         state = self.state(q, q[self.arrays.free])
@@ -236,7 +236,7 @@ class FlexibleModel:
         return np.sqrt(np.maximum(squares, 0.0)) / (2.0 * np.pi)
 
     def _refuse_bending_that_opens_loops(self, joints: int) -> None:
-        """In a planar loop no joint can follow what bends out of the plane."""
+        """Refuse bending out of the plane of a planar loop, which no joint can follow."""
         rng = np.random.default_rng(0)
         for constraint in self._structure.constraints:
             closure = {c.name: c for c in self.description.closures}.get(constraint.name)

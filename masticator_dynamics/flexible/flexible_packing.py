@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes, bodies and constraints as the arrays that kernels read."""
+"""Nodes, bodies and constraints as arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def structure_joints(structure: Structure) -> tuple[str, ...]:
 
 
 def _supports(tree: NodeTree, beams: dict[str, Beam], index: dict[str, int]) -> list[list[int]]:
-    """Coordinates that move each node or what hangs on it; those of its parent come first."""
+    """Coordinates that move each node or what is attached to it; those of its parent come first."""
     modal = {tree.of_link[link]: beam.coordinates for link, beam in beams.items()}
     supports: list[list[int]] = []
     for k, node in enumerate(tree.nodes):
         known = supports[node.parent] if node.parent >= 0 else []
-        # Shapes need not move the frame of their own link, but its material.
+        # Shapes may move only the material of their own link, not its frame.
         own = [index[name] for name in (*(name for name, _ in node.terms), *modal.get(k, ()))]
         supports.append(known + [c for c in dict.fromkeys(own) if c not in known])
     return supports
@@ -151,7 +151,7 @@ def _bodies(
 
 
 def _in_base(description: MechanismDescription, structure: Structure, name: str) -> Constraint:
-    """A closure or contact that looks along directions constant in the base."""
+    """A closure or contact whose directions are constant in the base."""
     parts = [constraint for constraint in structure.constraints if constraint.name == name]
     if len(parts) == 1 and parts[0].kind == 'point' and not parts[0].carried:
         return parts[0]

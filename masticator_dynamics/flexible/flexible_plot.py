@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One figure of runs in several drive modes, after S3's Figs. 7 to 12."""
+"""A figure of runs in several drive modes, after S3's Figs. 7 to 12."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def plot_runs(stream: IO[bytes], runs: Mapping[str, FlexibleRun]) -> None:
 
 
 def _plot_end_point(axes: Any, runs: Mapping[str, FlexibleRun]) -> None:
-    """Path, error and turn of the platform, and the efforts."""
+    """Path, error and rotation of the platform, and the efforts."""
     path, error, turn, effort = axes
     wanted = _platform(next(iter(runs.values())), desired=True)
     across, up = _plane(wanted)

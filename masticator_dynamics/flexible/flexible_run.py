@@ -27,7 +27,7 @@ ENERGIES = ('kinetic', 'elastic', 'potential')
 
 @dataclasses.dataclass(frozen=True)
 class FlexibleRun:
-    """Time series of N rows; where `stopped` says why, fewer than were asked for.
+    """Time series of N rows; fewer than requested if `stopped` says why.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class FlexibleRun:
     end_point_error : array, shape (N,)
         Distance of the platform's origin from where it should be, m.
     tip_deflection, middle_deflection : arrays, shape (N, b)
-        Of every beam and direction of bending, ``deflections`` names them: far end from the
+        For every beam and direction of bending, named in ``deflections``: far end from the
         tangent at the near joint, and middle from the chord, m.
     angle_error, angular_rate, desired_rate : arrays, shape (N, b)
-        Turn of the beam's frame at its near joint from where it should be, and its rate, about
-        the axis that it bends about, rad and rad/s.
+        Rotation of the beam's frame at its near joint from where it should be, and its rate,
+        about the axis of bending, rad and rad/s.
     energy : array, shape (N, 3)
         Kinetic, elastic, potential, J.
     work : array, shape (N,)
@@ -54,7 +54,7 @@ class FlexibleRun:
     stopped : str
         Empty when complete.
     steps, evaluations : int
-        What the integrator took.
+        Numbers of steps and evaluations of the integrator.
     """
 
     model: FlexibleModel
@@ -77,7 +77,7 @@ class FlexibleRun:
     evaluations: int
 
     def energy_balance(self) -> float:
-        """Largest gap between the work done and the energy gained, of the largest energy moved."""
+        """Largest gap between work done and energy gained, relative to the largest energy moved."""
         total = self.energy.sum(axis=1)
         gained = total - total[0]
         scale = max(np.abs(self.work).max(), np.abs(gained).max(), float(np.finfo(float).tiny))
@@ -122,20 +122,20 @@ def run_flexible(
     rtol: float = RTOL,
     progress: Callable[[float], None] | None = None,
 ) -> FlexibleRun:
-    """Drive a flexible mechanism open loop, from rest where the rigid one starts, undeformed.
+    """Drive a flexible mechanism in open loop, from rest, undeformed, where the rigid one starts.
 
     Parameters
     ----------
     description : MechanismDescription
         With flexible links.
     path : MotionPath
-        In independent coordinates. When it starts in motion, the links start with it, straight.
+        In independent coordinates. If it starts in motion, so do the links, straight.
     mode : str
         Drive mode of S3: a, b or c.
     samples : int
         Rows, evenly spaced in time.
     method, rtol, progress
-        As :func:`masticator_dynamics.flexible.flexible_simulation.simulate` takes them.
+        As for :func:`masticator_dynamics.flexible.flexible_simulation.simulate`.
 
     Raises
     ------
@@ -192,9 +192,9 @@ def rigid_coordinates(model: FlexibleModel, mechanism: Mechanism, joints: FloatA
     Parameters
     ----------
     model : FlexibleModel
-        Whose coordinates are wanted.
+        Model whose coordinates are returned.
     mechanism : Mechanism
-        Of the same joints, with rigid links.
+        Mechanism with the same joints and rigid links.
     joints : (..., n_q) array
         Tree positions, velocities or accelerations.
     """
@@ -223,7 +223,7 @@ def _straight(model: FlexibleModel, mechanism: Mechanism, desired: Effort) -> Fl
 def _deviations(
     model: FlexibleModel, mechanism: Mechanism, desired: Effort, states: list[FlexibleState]
 ) -> dict[str, Any]:
-    """End-point error and what the beams do: fields of a run."""
+    """End-point error, and deflections and angles of the beams: fields of a run."""
     beams = model.beams.values()
     names = tuple(
         beam.link if len(beam.names) == 1 else f'{beam.link}_{d}'
@@ -272,7 +272,7 @@ def _modal(
 
 
 def _turns(model: FlexibleModel, state: FlexibleState, rigid: FlexibleState) -> FloatArray:
-    """Angle error, rate and desired rate (3, b) about the axes that beams bend about."""
+    """Angle error, rate and desired rate (3, b) about the beams' axes of bending."""
     columns = []
     for beam in model.beams.values():
         (_, here), (_, there) = (model.frame_pose(s.q, beam.link) for s in (state, rigid))

@@ -3,10 +3,10 @@
 """Motion of a flexible mechanism under given efforts, by scipy's integrators.
 
 Radau IIA of order 5 is the default: implicit and L-stable, so stiff rods (large E, many modes)
-do not force small steps once their vibrations are below the tolerance. Its Newton iterations take
-the elastic part of the Jacobian, which costs one evaluation. DOP853 is quicker for soft rods, but
-at the same tolerance lets the highest vibrations fade. BDF is not on offer: nothing here damps
-vibrations, and it does, fifty times more than Radau.
+do not force small steps once their vibrations are below the tolerance. Its Newton iterations use
+the elastic part of the Jacobian, which costs one evaluation. DOP853 is faster for soft rods, but at
+the same tolerance damps the highest vibrations. BDF is not offered: it damps vibrations fifty times
+more than Radau, while the model has no damping.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ METHODS = {
     'radau': scipy.integrate.Radau,
     'dop853': scipy.integrate.DOP853,
 }
-RTOL = 3e-6  # balances energy to some 1e-6
+RTOL = 3e-6  # energy is balanced to about 1e-6
 MOST_EXACT, LEAST_EXACT = 1e-12, 1e-2
-LARGEST_DEFLECTION = 0.1  # of the length: beyond, the theory of small deflections ends
-_SINGULAR = 1e6  # condition number (1-norm) of the loops: beyond, digits are lost
-_POSITION_TOLERANCE = 1e-3  # of rtol, m and rad: what counts as nothing
+LARGEST_DEFLECTION = 0.1  # of the length: beyond it the theory of small deflections does not hold
+_SINGULAR = 1e6  # condition number (1-norm) of the loops: above it digits are lost
+_POSITION_TOLERANCE = 1e-3  # of rtol, m and rad: what counts as zero
 _RATE_TOLERANCE = 1.0  # of rtol, m/s and rad/s
 
 Effort = Callable[[float], FloatArray]
@@ -43,7 +43,7 @@ class FlexibleTrajectory:
     Attributes
     ----------
     time : array, shape (N,)
-        s; fewer than asked for when the run is partial.
+        s; fewer than requested when the run is partial.
     q, v : array, shape (N, n)
         Positions and velocities of all coordinates of the model.
     work : array, shape (N,)
@@ -51,7 +51,7 @@ class FlexibleTrajectory:
     stopped : str
         Empty when the run is complete; otherwise why and when it ended.
     steps, evaluations : int
-        What the integrator took.
+        Numbers of steps and evaluations of the integrator.
     """
 
     time: FloatArray
@@ -73,7 +73,7 @@ def simulate(
     rtol: float = RTOL,
     progress: Callable[[float], None] | None = None,
 ) -> FlexibleTrajectory:
-    """Integrate from ``start`` at ``times[0]`` to ``times[-1]``, and answer at all times.
+    """Integrate from ``start`` at ``times[0]`` to ``times[-1]``; give the motion at all times.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class _Run:
         )
 
     def go(self, progress: Callable[[float], None] | None) -> FlexibleTrajectory:
-        """Step until the end, or as far as it goes."""
+        """Step to the end, or as far as possible."""
         states, done, stopped, steps = [self.solver.y.copy()], 1, '', 0
         while self.solver.status == 'running' and not stopped:
             message = self.solver.step()
@@ -160,7 +160,7 @@ class _Run:
         return self.collect(np.array(states), stopped, steps)
 
     def rates(self, time: float, state: FloatArray) -> FloatArray:
-        """Time derivative of the state; not a number where the loops do not close."""
+        """Time derivative of the state; NaN where the loops do not close."""
         free, rate = state[: self.count], state[self.count : -1]
         out = np.empty(len(state))
         try:
@@ -176,7 +176,7 @@ class _Run:
         return out
 
     def elastic_jacobian(self, time: float, state: FloatArray) -> FloatArray:
-        """Derivative of the rates by the state, but for the forces of velocity."""
+        """Derivative of the rates with respect to the state, without velocity-dependent forces."""
         jacobian, count = np.zeros((len(state), len(state))), self.count
         free, effort = state[:count], self.effort(time)
         _, mass, _, null, _ = kernels.equations(
@@ -190,12 +190,12 @@ class _Run:
     def guess(self, free: FloatArray) -> FloatArray:
         """A nearly closed pose: along the tangent from the pose after the last step.
 
-        So no answer depends on what the integrator tried in between.
+        So no result depends on what the integrator tried in between.
         """
         return np.asarray(self.near + self.null @ (free - self.near[self.model.arrays.free]))
 
     def move_to(self, free: FloatArray) -> str:
-        """Close the loops after a step; answers why that pose is invalid, or nothing."""
+        """Close the loops after a step; returns why that pose is invalid, or an empty text."""
         arrays, q = self.model.arrays, self.guess(free)
         q[arrays.free] = free
         try:
@@ -219,7 +219,7 @@ class _Run:
         return ''
 
     def collect(self, states: FloatArray, stopped: str, steps: int) -> FlexibleTrajectory:
-        """Close the loops at the times of the answer."""
+        """Close the loops at the requested times."""
         rows, guess = [], self.first
         for state in states:
             rows.append(self.model.state(guess, state[: self.count], state[self.count : -1]))

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Flexible links of a description as beams: where they lie, how they bend, what they weigh."""
+"""Flexible links of a description as beams: their axes, bending and mass."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from masticator_dynamics.flexible.beam import (
     shapes,
 )
 
-# Half a wave of the highest mode, in thicknesses: shear and rotary inertia, which the beam has
-# not, would take some 10 % off the frequency of one of four thicknesses.
+# Half a wave of the highest mode, in thicknesses: shear and rotary inertia, which the beam lacks,
+# would lower the frequency of one of four thicknesses by about 10 %.
 SHORTEST_HALF_WAVE = 4.0
-SAME_INERTIA = 0.01  # relative; between the URDF's link and density times section
+SAME_INERTIA = 0.01  # relative; between the URDF's link and density times cross-section
 WITHIN = 1e-9  # of the length: a joint at an end is on the beam
 
 
@@ -36,7 +36,7 @@ class Beam:
     axis : array, shape (3,)
         Along the beam, link axes.
     directions : array, shape (d, 3)
-        Along which it bends, link axes; `names` are their letters.
+        Directions of bending, link axes; `names` are their letters.
     start, end : float
         Near and far end, m along the axis; ``start < end``.
     stiffness : array, shape (d,)
@@ -44,7 +44,7 @@ class Beam:
     mass_per_length : float
         kg/m.
     axial_inertia : float
-        Of the link about the axis, kg m^2: the spin inertia of its section.
+        Of the link about the axis, kg m^2: the spin inertia of its cross-section.
     """
 
     link: str
@@ -61,7 +61,7 @@ class Beam:
 
     @property
     def length(self) -> float:
-        """Distance of the ends, m."""
+        """Distance between the ends, m."""
         return self.end - self.start
 
     @property
@@ -92,7 +92,7 @@ class Beam:
         return np.outer(self.stiffness, fourth).ravel()
 
     def gram(self) -> FloatArray:
-        """Mass integrals (4 + d * modes square) of the beam's parts of a position.
+        """Mass integrals (4 + d * modes square) of the terms in a material point's position.
 
         Material points are at ``O + x e_x + y e_y + z e_z + sum_k psi_k(s) eta_k e_k``: the
         integrals of the products of 1, x, y, z and psi_k over the mass.
@@ -116,7 +116,7 @@ def beams(description: MechanismDescription) -> dict[str, Beam]:
     Raises
     ------
     DescriptionError
-        Naming link and key, for modes of zero or too many, ends that are no beam, and masses that
+        Naming link and key, for no or too many modes, ends that make no beam, and masses that
         disagree with the URDF.
     """
     return {name: _beam(description, name) for name in description.flexible}
@@ -183,7 +183,7 @@ def _along(
 
 
 def _disagreement(beam: Beam, inertia: Inertia) -> str:
-    """What makes the URDF's link another body than the beam, or nothing."""
+    """How the URDF's link differs from the beam, or an empty text."""
     mass = beam.mass_per_length * beam.length
     if abs(inertia.mass - mass) > SAME_INERTIA * mass:
         return f'density and section make {mass:.6g} kg, the URDF says {inertia.mass:.6g} kg'

@@ -3,10 +3,10 @@
 """The tree with flexible links as elementary motions, each linear in the coordinates.
 
 Bending is written as joints: what is fixed to a beam at ``s`` slides across it by
-``sum psi_k(s) eta_k`` and turns by ``sum psi_k'(s) eta_k``. A motion has therefore a fixed
+``sum psi_k(s) eta_k`` and turns by ``sum psi_k'(s) eta_k``. A motion therefore has a fixed
 placement, one axis, and an amount that is a linear form of the coordinates; a moving joint of the
-URDF is the form with one term. Nothing is neglected that assumed transverse modes have: turns are
-finite, and positions and velocities are exact consequences of the coordinates.
+URDF is a form with one term. Beyond assuming transverse modes nothing is neglected: rotations are
+finite, and positions and velocities follow exactly from the coordinates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.flexible.links import WITHIN, Beam
 
 FIXED, TURN, SLIDE = 0, 1, 2
-NO_EFFECT = 1e-12  # a shape that is zero there, but for rounding
+NO_EFFECT = 1e-12  # a shape that is zero there, apart from rounding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Node:
 class NodeTree:
     """Nodes from the base (0) outwards.
 
-    ``of_link`` are the frames of the URDF's links, of a beam the one that its shapes are measured
-    in; ``material`` the same, but of a beam what the material at the link's origin moves with.
+    ``of_link`` are the frames of the URDF's links, for a beam the one that its shapes are measured
+    in; ``material`` the same, but for a beam the frame that moves with the material at the origin.
     """
 
     nodes: tuple[Node, ...]
@@ -90,7 +90,7 @@ class _Builder:
         self.material = {description.base: 0}
 
     def add(self, joint: Joint) -> None:
-        """Add a joint, and what bends before and behind it."""
+        """Add a joint, with the bending before and after it."""
         parent, position = self.of_link[joint.parent], joint.position
         if joint.parent in self.beams:
             beam = self.beams[joint.parent]

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finite segments: flexible links as rigid pieces on torsion springs, from the same description.
 
-A model of another kind, to hold assumed modes against. Springs of stiffness E I / h stand for the
-bending of a length h. S3 cuts a link into n equal pieces of h = L / n, which leaves half a piece
-at either end without a spring; with n springs and end pieces of half the length every spring sits
-in the middle of the length that it stands for.
+A different kind of model, to check assumed modes against. Springs of stiffness E I / h represent
+the bending of a length h. S3 cuts a link into n equal pieces of h = L / n, which leaves half a
+piece at either end without a spring; with n springs and end pieces of half the length every spring
+is in the middle of the length that it represents.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Segments:
     springs : dict
         Stiffness by joint, N m/rad.
     cuts : dict
-        Joints ``<link>_cut_<direction><k>`` of each flexible link from its near end on, (n, d).
+        Joints ``<link>_cut_<direction><k>`` of each flexible link, starting at its near end,
+        (n, d).
     """
 
     description: MechanismDescription
