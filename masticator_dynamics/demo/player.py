@@ -71,7 +71,7 @@ class Player(Recorder):
         """Called repeatedly once nothing is missing, until :meth:`begin` has been called."""
 
     def lacking(self) -> list[str]:
-        """What is not there yet, for people."""
+        """What is still missing, for people."""
         silent = [f'nothing on {topic}' for topic in self._awaited if topic not in self.heard]
         if not self.trajectory.get_subscription_count():
             silent.append(f'nobody listens on {topics.TRAJECTORY}')
@@ -122,7 +122,7 @@ class BitingPlayer(Player):
         self._bite = self.create_publisher(WrenchStamped, topics.BITE_FORCE, self.qos)
 
     def lacking(self) -> list[str]:
-        """What is not there yet, for people."""
+        """What is still missing, for people."""
         listeners = self._bite.get_subscription_count()
         if max(listeners, self.trajectory.get_subscription_count()) > 1:
             self.report({'phase': 'failed', 'reason': 'a second dynamics node is on this domain'})

@@ -86,7 +86,7 @@ def _supports(tree: NodeTree, beams: dict[str, Beam], index: dict[str, int]) -> 
     supports: list[list[int]] = []
     for k, node in enumerate(tree.nodes):
         known = supports[node.parent] if node.parent >= 0 else []
-        # Shapes may move only the material of their own link, not its frame.
+        # Shapes need not move the frame of their own link, but they do move its material.
         own = [index[name] for name in (*(name for name, _ in node.terms), *modal.get(k, ()))]
         supports.append(known + [c for c in dict.fromkeys(own) if c not in known])
     return supports

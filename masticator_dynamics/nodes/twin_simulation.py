@@ -111,7 +111,7 @@ class TwinSimulation:
 
     @property
     def abandoned(self) -> bool:
-        """Whether it is running, and whatever used the drives has gone without sign-off."""
+        """Whether it is running, and whatever used the drives has vanished without notice."""
         return self.running and self._simulator.abandoned
 
     @property

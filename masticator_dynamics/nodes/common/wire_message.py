@@ -79,7 +79,7 @@ class WireReader:
     Attributes
     ----------
     message : ROS message
-        All of it but stamp and numbers is that of the message read last.
+        Everything in it except stamp and numbers is that of the message read last.
     """
 
     def __init__(self, kind: type, fields: tuple[str, ...]):

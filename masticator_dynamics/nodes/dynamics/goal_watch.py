@@ -24,7 +24,7 @@ Given = Iterable[tuple[str, float, float, float]]  # joint, position, velocity, 
 
 @dataclasses.dataclass(frozen=True)
 class Tolerances:
-    """Largest errors (n_q,) of position and velocity, in tree order; inf: no tolerance."""
+    """Largest errors (n_q,) of position and velocity, in tree order; inf: unlimited."""
 
     joints: tuple[str, ...]
     units: tuple[str, ...]

@@ -113,7 +113,7 @@ class DriveRuntime:
 
     def activate(self) -> str:
         """Start the cyclic exchange; `DriveError` for drives that have gone in the meantime."""
-        self._network.listen()  # nobody else commands these drives
+        self._network.listen()  # checks that nobody else commands these drives
         self._command.discard()
         self._supervisor.restart()
         # This thread may hold Python's lock when the exchange needs it.
