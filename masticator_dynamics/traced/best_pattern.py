@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The best free efforts: the best of all patterns whose signs are consistent.
+"""The best free efforts over all patterns of contact signs that are consistent.
 
-Two Newton steps show of each pattern whether it may be the best and about how good it is; only the
-best goes on to its end. Where another might be better all the same, the row is handed over, and
-every pattern is followed to its end, with steps that never lead upwards.
+Two Newton steps per pattern show whether it can be the best and roughly how good it is; only the
+best is iterated to convergence. If another might still be better, the row is handed over, and every
+pattern is iterated to convergence, with steps that never increase the objective.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from masticator_dynamics.traced.numbers import (
 )
 from masticator_dynamics.traced.sign_pattern import Goal, Row, SignPattern, Terms
 
-FIRST_STEPS, STEPS = 2, 5  # of each pattern; with those of the best one
-MOST_TURNS = 200  # of a pattern that is followed to its end
+FIRST_STEPS, STEPS = 2, 5  # per pattern; in total for the best one
+MOST_TURNS = 200  # of a pattern that is iterated to convergence
 TOGETHER = 8  # patterns in lanes, at most
-SHORTEST = 2.0**-30  # part of a step
-CONVERGED = 1e-7  # of the efforts, for the last step; what is left is about its square
-CLOSING_IN = 0.5  # of the first step, for the second one, where more may be concluded from it
-STILL_TO_COME = 3.0  # of the last step; Newton's remaining steps together are shorter
+SHORTEST = 2.0**-30  # fraction of a step
+CONVERGED = 1e-7  # last step over the efforts; the remaining error is about its square
+CLOSING_IN = 0.5  # second step over the first, below which bounds are drawn from it
+STILL_TO_COME = 3.0  # times the last step; Newton's remaining steps together are shorter
 ROUNDING = 1e-14
 EQUAL = 1e-12  # relative, of objectives
-NOTHING = 1e-20  # of the load's objective, below which it counts as zero
+NOTHING = 1e-20  # relative to the load's objective; below it counts as zero
 _UNSET = 1e300
 
 Signs = tuple[float, ...]
@@ -49,25 +49,25 @@ Signs = tuple[float, ...]
 def best_of(
     cases: LoadCases, goal: Goal, conditions: list[Any], to_the_end: bool, share: bool
 ) -> tuple[Row, Row, Any]:
-    """Free efforts and contacts' friction of the best pattern, and the slope that is left there.
+    """Free efforts and contact friction of the best pattern, and the remaining slope.
 
     Parameters
     ----------
     cases : LoadCases
         Forces as functions of the free efforts.
     goal : Goal
-        What is kept least.
+        What is minimised.
     conditions : list
-        Gets numbers that must be positive for the answer to count.
+        Appended to: numbers that must be positive for the answer to be valid.
     to_the_end : bool
-        Follow every pattern to its end.
+        Iterate every pattern to convergence.
     share : bool
-        Put patterns into lanes.
+        Put patterns into SIMD lanes.
 
     Raises
     ------
     RefusedError
-        On floats, where no pattern of signs is consistent.
+        On floats, if no pattern of signs is consistent.
     """
     terms, candidates = Terms.of(cases, goal), _candidates(cases)
     if to_the_end:
@@ -76,7 +76,7 @@ def best_of(
 
 
 def _candidates(cases: LoadCases) -> list[Signs]:
-    """Signs to be looked at, those without zeros first; a contact without friction has but one."""
+    """Sign patterns to try, those without zeros first; frictionless contacts have only one sign."""
     signs = [(1.0,) if is_known(c.sliding, 0.0) else (1.0, -1.0, 0.0) for c in cases.contacts]
     found = [s for s in itertools.product(*signs) if s.count(0.0) <= len(cases.free)]
     return sorted(found, key=lambda s: s.count(0.0))
@@ -90,7 +90,7 @@ def _bounds(face: Signs, pattern: Signs) -> bool:
 
 
 def _possible(terms: Terms, signs: Sequence[Any]) -> Any:
-    """Above zero where contacts slide; one without friction has but one sign."""
+    """Positive where the signs are possible: a contact that does not slide has only one sign."""
     found: Any = 1.0
     for sign, sliding in zip(signs, terms.sliding, strict=True):
         found = select(sign - 0.5, found, select(sliding, found, 0.0))
@@ -103,7 +103,7 @@ def _possible(terms: Terms, signs: Sequence[Any]) -> Any:
 def _guessed(
     terms: Terms, candidates: list[Signs], conditions: list[Any], share: bool
 ) -> tuple[Row, Row, Any]:
-    """The best pattern, which a few steps show to be it, or a condition fails."""
+    """The best pattern, if a few steps can establish it; otherwise a condition fails."""
     start: Row = terms.start
     signs: Any = candidates[0]
     others: Any = _UNSET
@@ -118,7 +118,7 @@ def _guessed(
         x = _less(x, step)
     value = pattern.value(x)
     conditions.append(pattern.margin(x))
-    # Where patterns meet in the best point they are equally good, but for rounding.
+    # Where patterns meet at the optimum they are equally good, up to rounding.
     conditions.append(others - value * (1.0 - EQUAL) + NOTHING * terms.typical)
     if terms.goal.curved and x:
         conditions.append(_size(terms, x) * CONVERGED**2 - _square(step))
@@ -126,7 +126,7 @@ def _guessed(
 
 
 def _all_looked_at(terms: Terms, candidates: list[Signs], share: bool) -> dict[Signs, Row]:
-    """What a look at each pattern shows, patterns that take the same steps together."""
+    """Result of :func:`_looked_at` for each pattern; patterns with the same steps share lanes."""
     found: dict[Signs, Row] = {}
     groups: dict[object, list[Signs]] = {}
     for i, signs in enumerate(candidates):
@@ -144,10 +144,10 @@ def _all_looked_at(terms: Terms, candidates: list[Signs], share: bool) -> dict[S
 def _first_look(
     terms: Terms, looked_at: dict[Signs, Row], conditions: list[Any]
 ) -> tuple[Row, Row, Any]:
-    """Signs and free efforts of what seems the best pattern, and the least that others may have."""
+    """Signs and free efforts of the apparent best pattern, and a lower bound of all others."""
     candidates = list(looked_at)
     best: Any = _UNSET
-    least: Any = _UNSET  # of what seems the best
+    least: Any = _UNSET  # lower bound of the apparent best
     others: Any = _UNSET
     chosen: list[Any] = [*candidates[0], *[0.0] * terms.free]
     insides: dict[Signs, Any] = {}
@@ -155,8 +155,8 @@ def _first_look(
     for signs in candidates:
         value, low, inside, excluded, *x = looked_at[signs]
         insides[signs], lows[signs] = inside, low
-        # A face is no lower than the minima beside it, or these are not the lowest of theirs; where
-        # one of them is inside, it is none.
+        # A face is no lower than the minima next to it, unless these are not their patterns'
+        # lowest; where one of these has consistent signs, the face is no candidate.
         for other in (s for s in candidates if _bounds(signs, s)):
             above = value * (1.0 + EQUAL) + NOTHING * terms.typical - lows[other]
             others = select(above, others, -1.0)
@@ -174,13 +174,13 @@ def _first_look(
 
 
 def _looked_at(terms: Terms, pattern: SignPattern, possible: Any) -> Row:
-    """Where a pattern has its minimum, about how low, and how low at least.
+    """Where a pattern has its minimum, an estimate of its value, and a lower bound.
 
     Returns
     -------
     list
-        Half the square, about and at least; -1 for the latter where nothing can be said of it.
-        Above zero where the minimum seems to have the signs assumed; where it certainly has not.
+        Half the weighted squares, estimate and lower bound; -1 for the latter if there is none.
+        Positive where the minimum seems to have the signs assumed; where it certainly has not.
         The free efforts.
     """
     first, _ = pattern.newton(terms.start)
@@ -193,7 +193,7 @@ def _looked_at(terms: Terms, pattern: SignPattern, possible: Any) -> Row:
         rest = CLOSING_IN**2 * _square(first) + CONVERGED**2 * _size(terms, x) - _square(step)
         sure = select(fall + ROUNDING * value, select(rest, 1.0, 0.0), 0.0)
         low, value = value - (1.0 + STILL_TO_COME) * fall, value - fall
-    low = select(low + NOTHING * terms.typical, low, -1.0)  # what is no number, too
+    low = select(low + NOTHING * terms.typical, low, -1.0)  # also for NaN
     low = select(sure, low, -1.0)
     margin = pattern.margin(x)
     inside = possible if is_known(margin, 1.0) else select(margin, possible, 0.0)
@@ -201,11 +201,11 @@ def _looked_at(terms: Terms, pattern: SignPattern, possible: Any) -> Row:
     return [value, low, inside, select(possible, outside, 1.0), *x]
 
 
-# To the end
+# To convergence
 
 
 def _followed(terms: Terms, candidates: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
-    """The best pattern of all, each followed to its end."""
+    """The best pattern of all, each iterated to convergence."""
     count = terms.free
     numbers = terms.numbers()
 
@@ -214,7 +214,7 @@ def _followed(terms: Terms, candidates: list[Signs], conditions: list[Any]) -> t
         return _turn(terms.with_numbers(given[contacts:]), given[:contacts], state)
 
     def followed(signs: Signs, x: Row) -> tuple[Any, Row]:
-        """Value at the end, unset where the signs are others, and what is told of it."""
+        """Value at convergence, unset where the signs are not those assumed, and results."""
         rest = [0.0] * (2 * count + len(signs))
         start = [1.0, 1.0, 1.0, _UNSET, 0.0, 0.0, *x, *rest]
         state = take_turns('turn', turn, start, [*signs, *numbers], MOST_TURNS)
@@ -226,7 +226,7 @@ def _followed(terms: Terms, candidates: list[Signs], conditions: list[Any]) -> t
     ends: dict[Signs, tuple[Any, Row]] = {}
     for signs in reversed(candidates):  # those with zeros first
         ends[signs] = followed(signs, terms.start)
-        # A pattern with several minima has its lowest in sight of its lowest face, most likely.
+        # A pattern with several minima most likely reaches its lowest from its lowest face.
         faces = [ends[face] for face in ends if _bounds(face, signs)]
         if faces:
             _, x = _lowest([(_UNSET, terms.start), *((v, f[:count]) for v, f in faces)])
@@ -250,11 +250,11 @@ def _lowest(found: list[tuple[Any, Row]]) -> tuple[Any, Row]:
 
 
 def _turn(terms: Terms, signs: Row, state: Row) -> Row:
-    """Part of a Newton step, and the next one, or half of that part where it led upwards.
+    """Take part of a Newton step; then find the next one, or halve that part if it led upwards.
 
-    The state: above zero where it goes on; above zero at the start; part of the step; half the
-    square, relative slope, above zero where the signs are those assumed; free efforts, step, step
-    to turn to where that leads upwards, and what the friction of each contact goes with.
+    The state: positive to go on; positive at the start; part of the step; half the weighted
+    squares, relative slope, positive where the signs are those assumed; free efforts, step, step
+    to use instead if that one leads upwards, and the load that sets each contact's friction.
     """
     count, (_, starts, part, value, slope, margin) = terms.free, state[:6]
     old, step, other = (state[6 + i * count : 6 + (i + 1) * count] for i in range(3))
@@ -264,7 +264,7 @@ def _turn(terms: Terms, signs: Row, state: Row) -> Row:
     here, (full, fall) = pattern.value(x), pattern.newton(x)
     safe, _ = pattern.newton(x, convex=True)
     full = [select(fall, a, b) for a, b in zip(full, safe, strict=True)]
-    # The first step leads to where multipliers are zero that are held there: upwards, maybe.
+    # The first step leads to where the held multipliers are zero, which may be upwards.
     most = select(starts, _UNSET, here)
     reached = [1.0, most, _slope(terms, here, fall), pattern.margin(x), *x, *full, *safe,
                *pattern.contacts(x)]  # fmt: skip
@@ -277,13 +277,13 @@ def _turn(terms: Terms, signs: Row, state: Row) -> Row:
 
 
 def _slope(terms: Terms, value: Any, fall: Any) -> Any:
-    """Relative slope of the goal's norm that is left, from by how much a step lowers its square."""
+    """Remaining relative slope of the goal's norm, from how much a step lowers its square."""
     fall = greater(fall, 0.0)
     return select(value - NOTHING * terms.typical, square_root(fall * reciprocal(value)), 0.0)
 
 
 def _size(terms: Terms, x: Row) -> Any:
-    """Square of the efforts, about."""
+    """Approximate square of the efforts."""
     return terms.size + _square(x)
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies of the spanning tree, and the stages in which they are placed.
 
-A stage is a block of the structure, or several blocks alike whose limbs go into lanes: numbers of
-such a stage have one value per limb.
+A stage is a block of the structure, or several blocks of the same kind whose limbs go into SIMD
+lanes: numbers of such a stage have one value per limb.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from masticator_dynamics.traced.vectors import Matrix, Vector
 
 
 class Body:
-    """State of a body, base axes; what is filled in first is needed for the rest.
+    """State of a body in base axes; each attribute needs those before it.
 
     Attributes
     ----------
     parent : Body or None
         None: the base.
     stage : Stage or None
-        Whose numbers these are; None for the base.
+        The stage it belongs to; None for the base.
     position, rotation, axis
         Of the engine frame: origin, axes, and the axis of the joint that carries the body.
     velocity, angular_velocity, acceleration, angular_acceleration
@@ -42,7 +42,7 @@ class Body:
     twists : list of (velocity, angular velocity)
         Per unit velocity of each independent joint.
     force, moment
-        That the joint transmits to the body from its parent; the moment about the origin.
+        Transmitted by the joint to the body from its parent; the moment about the origin.
     """
 
     parent: Body | None
@@ -67,7 +67,7 @@ class Body:
 
 
 def fixed_base(gravity: tuple[float, ...], freedoms: int) -> Body:
-    """The base, at rest but for gravity."""
+    """The base, at rest except for the acceleration that stands for gravity."""
     base = Body(None, None)
     base.rotation = np.eye(3).tolist()
     base.position = base.velocity = base.angular_velocity = base.angular_acceleration = vec.ZERO
@@ -141,7 +141,7 @@ class Plan:
     Parameters
     ----------
     share : bool
-        Put limbs alike into lanes.
+        Put limbs of the same kind into SIMD lanes.
     """
 
     def __init__(self, description: MechanismDescription, structure: Structure, share: bool):
@@ -159,7 +159,7 @@ class Plan:
         return self._bodies[index]
 
     def _groups(self) -> list[tuple[list[Block], list[list[int]]]]:
-        """Blocks, alike and in a row put together, with the bodies that each places."""
+        """Blocks, consecutive ones of the same kind grouped, with the bodies that each places."""
         placed: list[list[int]] = [[] for _ in range(len(self.structure.blocks) + 1)]
         for body, stage in enumerate(self.structure.stages):
             placed[stage].append(body)
@@ -176,7 +176,7 @@ class Plan:
         return groups
 
     def _kind(self, block: Block, bodies: list[int]) -> object:
-        """What limbs must have in common to share operations; None for a limb of its own."""
+        """What limbs must have in common to share operations; None for one that shares none."""
         tree, own = self.tree, {body: i for i, body in enumerate(bodies)}
         if not self.share or self._needed_elsewhere(block, own):
             return None
@@ -203,7 +203,7 @@ class Plan:
         return joints, constraints, formula.get('limb')
 
     def _needed_elsewhere(self, block: Block, own: dict[int, int]) -> bool:
-        """Whether anything outside of a block is fixed to one of its bodies."""
+        """Whether anything outside a block depends on one of its bodies."""
         structure = self.structure
         if any(i in own for i in self.independent):
             return True
@@ -233,7 +233,7 @@ class Plan:
         return stage
 
     def _jacobian(self, blocks: list[Block]) -> Any:
-        """Of the blocks' constraints at home over their own joints, per lane."""
+        """Home Jacobian of the blocks' constraints with respect to their own joints, per lane."""
         found = []
         for block in blocks:
             rates = [jacobian(self._home, self.structure.constraints[c]) for c in block.constraints]
@@ -243,7 +243,7 @@ class Plan:
     def _joint(self, stage: Stage, joints: tuple[int, ...]) -> Joint:
         first, tree = joints[0], self.tree
         body = Body(self._bodies[tree.placements[first].body], stage)
-        self._bodies[first] = body  # bodies of lanes are looked up by that of the first
+        self._bodies[first] = body  # bodies in lanes are looked up by the first
         return Joint(
             joints,
             tree.joints[first].type == 'prismatic',
@@ -272,7 +272,7 @@ def is_base(body: Body) -> bool:
 
 
 def carrier(body: Body, stage: Stage) -> Body:
-    """The body outside of a stage that carries a body."""
+    """The body outside a stage that carries a body."""
     while body.stage is stage and body.parent is not None:
         body = body.parent
     return body

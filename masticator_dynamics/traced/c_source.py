@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded graph as C99: straight-line arithmetic that needs math.h alone."""
+"""A recorded graph as C99: straight-line arithmetic that needs only math.h."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def statements(
     inputs: Sequence[str],
     comments: Mapping[int, str],
 ) -> tuple[list[str], list[str]]:
-    """Lines that compute numbers, and the expressions that these are then.
+    """C lines that compute numbers, and the expressions for their values.
 
     Parameters
     ----------
     inputs : sequence of str
         Expressions of the graph's inputs.
     comments : mapping of int to str
-        What begins at a node.
+        Comment on the section that begins at a node.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def _operand(graph: Graph, index: int, inputs: Sequence[str]) -> str:
 
 
 def literal(x: float) -> str:
-    """A number, exactly; in parentheses where it has a sign."""
+    """A number, exactly; in parentheses if negative."""
     text = repr(float(x))
     return f'({text})' if text.startswith('-') else text
 

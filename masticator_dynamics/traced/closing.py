@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closing the loops of a stage, always on the branch continuous with home.
 
-By formula where the structure has one, else by a few damped Newton steps from home. Whatever could
-be another branch, too far or not converged fails a condition: such a row is closed by the same
-steps as often as it takes, see ``from_home.py``.
+By formula where the structure has one, else by a few damped Newton steps from home. A result that
+may be on another branch, too far or not converged fails a condition: such a row is closed by as
+many of these steps as it takes, see ``from_home.py``.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ NEWTON_STEPS = 7
 LARGEST_TURN = 0.3  # rad per Newton step: with it the iteration never left the branch of home
 LARGEST_SLIDE = 0.3  # of the mechanism's size
 CLOSED_GAP = 1e-13  # m or rad
-STEP_TOLERANCE = 3e-7  # of the largest step, for the last one; what is left is about its square
+STEP_TOLERANCE = 3e-7  # last step over the largest; the remaining error is about its square
 REGULAR = 1e-4  # determinant over the lengths of its columns
 LARGEST_PRODUCT = 1e300  # of lengths squared, of a column of the Jacobian and a row of its inverse
 SMALLEST_SINE = 1e-6  # of the angle between a column and the others; below it is singular
 PARALLEL = 1e-12  # of the cosine between axes
-FAR_FROM_HOME = 0.5 * np.pi  # rad; beyond it Newton steps may have changed the branch unseen
+FAR_FROM_HOME = 0.5 * np.pi  # rad; beyond it Newton steps may have changed branch unnoticed
 CERTAIN_COSINE = 0.0  # of such a turn
-# Likewise of two turns, 1 rad: beyond 1.18 rad a five-bar's straight way there may leave its reach.
+# Likewise of two turns, 1 rad: beyond 1.18 rad a five-bar's straight path may leave its reach.
 CERTAIN_TURNS = 0.5403023058681398
 
 Turn = tuple[Any, Any]  # sine and cosine
 
 
 class Closing:
-    """A stage closed: its equations and Jacobian at the closed poses.
+    """A stage with its loops closed: its equations and Jacobian at the closed poses.
 
     Attributes
     ----------
     positions, turns : dict of Joint
-        Positions of joints, or for those that a formula gave: sine and cosine.
+        Positions of joints; sine and cosine of those that a formula gave.
     equations : list of Equation
     jacobian, inverse : matrices
-        Rates of the equations per velocity of the unknown joints, and back.
+        Rates of the gaps per velocity of the unknown joints, and its inverse.
     conditions : list
-        Numbers that are above zero where the result counts.
+        Numbers that are positive where the result is valid.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Closing:
             self.place()
 
     def close(self) -> None:
-        """By formula or a few steps; the conditions say whether that was enough."""
+        """Close by formula or in a few steps; the conditions say whether that was enough."""
         if not self.stage.blocks:
             return
         if all(self.stage.formula):
@@ -104,12 +104,12 @@ class Closing:
                 self.conditions.append(CLOSED_GAP - absolute(equation.gap))
 
     def close_at(self, positions: Vector) -> None:
-        """Take positions (n_q,) of all joints, closed by other means.
+        """Use positions (n_q,) of all joints at which the loops are already closed.
 
         Raises
         ------
         RefusedError
-            On floats, where they are singular.
+            On floats, if they are singular.
         """
         if not self.stage.blocks:
             return
@@ -126,7 +126,7 @@ class Closing:
             self.positions[id(joint)] = position
 
     def position(self, joint: Joint) -> Any:
-        """Position of a joint; None where sine and cosine stand for it."""
+        """Position of a joint; None if its sine and cosine are used instead."""
         return self.positions.get(id(joint))
 
     def turn(self, joint: Joint) -> Turn | None:
@@ -134,12 +134,12 @@ class Closing:
         return self.turns.get(id(joint))
 
     def unwound(self, joint: Joint) -> Any:
-        """Position of a joint, of all turns the one next to home."""
+        """Position of a joint, by whole turns the one closest to home."""
         turn = self.turn(joint)
         return self.position(joint) if turn is None else nearest_turn(angle_of(*turn), joint.home)
 
     def _joint_position(self, index: int) -> Any:
-        """Position of a joint of this stage or one before, none of limbs in lanes."""
+        """Position of a joint of this or an earlier stage; not for limbs in lanes."""
         for closing in (*self._before, self):
             for joint in closing.stage.joints:
                 if index in joint.joints:
@@ -152,7 +152,7 @@ class Closing:
             joint.place(self.position(joint), self.turn(joint))
 
     def _measure(self) -> Any:
-        """Equations, Jacobian and its inverse at the present positions; the determinant."""
+        """Set equations, Jacobian and inverse at the present positions; return the determinant."""
         self.place()
         self.equations = stage_equations(self.stage, self._body, self._joint_position)
         self.jacobian = [[e.entry(j) for j in self.stage.unknowns] for e in self.equations]
@@ -160,7 +160,7 @@ class Closing:
         return determinant
 
     def orientation(self, determinant: Any) -> Any:
-        """A determinant of the Jacobian, positive where it has the sign that it has at home."""
+        """A determinant of the Jacobian, made positive where its sign is the same as at home."""
         sign = [[np.sign(np.linalg.det(rates))] for rates in self.stage.home_jacobian]
         return determinant * stacked(sign)[0]
 
@@ -172,9 +172,9 @@ class Closing:
         self.conditions.append(determinant * determinant - lengths)
 
     def regularity(self) -> Any:
-        """Smallest sine of the angle between a column of the Jacobian and the others; no units.
+        """Smallest sine of the angle between a column of the Jacobian and the others.
 
-        Below ``SMALLEST_SINE`` rates have fewer than about ten digits.
+        Dimensionless. Below ``SMALLEST_SINE`` rates have fewer than about ten correct digits.
         """
         longest: Any = 1.0
         products = []
@@ -208,7 +208,7 @@ class Closing:
         moved : sequence
             Positions of the unknown joints after the step.
         longest : number
-            Longest undamped step of a joint over the largest that is allowed.
+            Longest undamped step of a joint over the largest one allowed.
         """
         determinant = self._measure()
         steps = [total(x * e.gap for x, e in zip(row, self.equations, strict=True))
@@ -226,12 +226,12 @@ class Closing:
             longest = greater(absolute(step) * (1.0 / largest), longest)
         return longest
 
-    # Two equations for a slide and a turn, as of a platform that touches two planes
+    # Two equations for a slide and a turn, e.g. of a platform that touches two planes
 
     def _slide_and_turn(self) -> bool:
-        """Close by a formula, if each equation is linear in a slide; whether it applies.
+        """Close by formula if each equation is linear in a slide; return whether it applies.
 
-        Without the slide the two equations leave one for the turn: a cos + b sin + c = 0.
+        Eliminating the slide leaves one equation for the turn: a cos + b sin + c = 0.
         """
         unknowns = self.stage.unknowns
         slides = [joint for joint in unknowns if joint.slides]
@@ -261,9 +261,9 @@ class Closing:
         return True
 
     def _gaps(self, turn: Joint, slide: Joint, at: Turn) -> list[Any]:
-        """Gaps of all equations for sine and cosine of a turn, and no slide.
+        """Gaps of all equations for sine and cosine of a turn, with the slide at zero.
 
-        With (0, 0), which is no turn, the part that does not depend on it.
+        With (0, 0), which is not a rotation, the part that does not depend on the turn.
         """
         self.positions[id(slide)] = 0.0
         return self._gaps_at({id(turn): at})
@@ -295,7 +295,7 @@ class Closing:
         return -((b * c + a * height) * inverted), (b * height - a * c) * inverted
 
     def _certain(self, turn: Joint, least: float = CERTAIN_COSINE) -> None:
-        """A condition that a joint is near home: within a quarter turn, as Newton steps must be."""
+        """Require a joint to be near home: within a quarter turn, as for Newton steps."""
         sine, cosine = self.turns[id(turn)]
         home = [self._home_turn(h) for h in _per_lane(turn.home, self.stage.lanes)]
         at_sine, at_cosine = stacked(home)
@@ -305,14 +305,14 @@ class Closing:
     def _home_turn(home: float) -> list[float]:
         return [float(np.sin(home)), float(np.cos(home))]
 
-    # Two equations for two turns about parallel axes, as of a crank and a rod in a plane
+    # Two equations for two turns about parallel axes, e.g. of a crank and a rod in a plane
 
     def _two_turns(self) -> bool:
-        """Close by a formula, if all moves in a plane; whether it applies.
+        """Close by formula if all motion is in a plane; return whether it applies.
 
-        The gaps are ``k + U e1 + V e2`` with e1 and e2 = (cosine, sine) of the joints' turns, of a
-        joint that is carried by the other one: of both turns together. That ``e2`` has length 1
-        leaves one equation for e1, since V^-1 U turns and scales.
+        The gaps are ``k + U e1 + V e2`` with e1 and e2 = (cosine, sine) of the joints' turns; for a
+        joint carried by the other one, of both turns together. That ``e2`` has length 1 leaves one
+        equation for e1, since V^-1 U only rotates and scales.
         """
         unknowns, alike = self.stage.unknowns, self._axes_alike()
         if not alike or any(joint.slides for joint in unknowns) or not in_base_axes(self.stage):
@@ -348,14 +348,14 @@ class Closing:
         return True
 
     def _axes_alike(self) -> list[float]:
-        """Per lane 1 or -1 for two axes that are parallel at home; empty where there are others."""
+        """Per lane 1 or -1 for two axes parallel at home; empty if there are others."""
         cosines = [float(axes[0] @ axes[-1]) for axes in self.stage.home_axes]
         pairs = all(len(axes) == 2 for axes in self.stage.home_axes)
         parallel = pairs and all(abs(abs(x) - 1.0) < PARALLEL for x in cosines)
         return [float(np.sign(x)) for x in cosines] if parallel else []
 
     def _columns(self, joint: Joint, others: dict[int, Turn]) -> tuple[list[Any], list[Any]]:
-        """What cosine and sine of a joint's turn are multiplied with in the gaps."""
+        """Coefficients of cosine and sine of a joint's turn in the gaps."""
         found = []
         for turn, sign in (((1.0, 0.0), -1.0), ((0.0, 1.0), 1.0)):
             self._gaps_at({id(joint): turn, **others})
@@ -365,7 +365,7 @@ class Closing:
     # Limbs on a universal joint
 
     def guess_limb(self) -> None:
-        """Put the joints of a limb, which has no lanes, where its formula says, if it can reach."""
+        """Put the joints of a limb without lanes where its formula says, if it can reach."""
         unknowns = self.stage.unknowns
         before = [self.positions[id(joint)] for joint in unknowns]
         self._universal_limb()
@@ -378,7 +378,7 @@ class Closing:
         self.turns, self.conditions = {}, []
 
     def _universal_limb(self) -> None:
-        """The formula of ``engine/universal_limb.py``, with sines and cosines for angles."""
+        """The formula of ``engine/universal_limb.py``, with sines and cosines, not angles."""
         stage, formula = self.stage, self.stage.formula
         first, second, third = stage.unknowns
         rod_x, rod_y = (stacked([f[name] for f in formula]) for name in ('rod_x', 'rod_y'))
@@ -422,7 +422,7 @@ class Closing:
     def _reach_by_turn(
         self, first: Joint, m: Vector, foot: Vector, length_squared: Any, root: Any
     ) -> Vector:
-        """The rod when the first joint turns: cosine theorem."""
+        """The rod when the first joint turns: law of cosines."""
         reach = (vec.dot(m, m) + (vec.dot(foot, foot) - length_squared)) * 0.5 - m[2] * foot[2]
         a = m[0] * foot[0] + m[1] * foot[1]
         b = m[1] * foot[0] - m[0] * foot[1]

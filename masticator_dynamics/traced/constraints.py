@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Constraints as scalar equations: what is open, and the wrenches that a multiplier exerts.
+"""Constraints as scalar equations: their gaps, and the wrenches that a multiplier exerts.
 
 The power of an equation's wrenches in a motion is the rate of its gap (virtual work), so that
 rates, Jacobian, drift and constraint forces all follow from gap, wrenches and ``turning``.
@@ -26,7 +26,7 @@ Find = Callable[[int], Any]  # a body, or the position of a joint, by its index 
 
 @dataclasses.dataclass
 class Wrench:
-    """What a body feels per unit of multiplier: a force at a point of it, and a couple."""
+    """What acts on a body per unit of multiplier: a force at one of its points, and a couple."""
 
     body: Body
     point: Vector
@@ -51,7 +51,7 @@ class Wrench:
         return vec.dot(self.force, moved) + vec.dot(self.couple, turning)
 
     def centripetal(self) -> Any:
-        """Power in the acceleration that the point has from the body's turning alone."""
+        """Power in the point's centripetal acceleration, from the body's rotation alone."""
         turning = self.body.angular_velocity
         arm = vec.subtract(self.point, self.body.position)
         return vec.dot(self.force, vec.cross(turning, vec.cross(turning, arm)))
@@ -70,8 +70,8 @@ class Equation:
     wrenches : tuple of Wrench
         On the two bodies, action and reaction.
     turning : callable
-        The part of the gap's second derivative that comes of the wrenches' own change with the
-        velocities of the bodies.
+        The part of the gap's second derivative due to the wrenches' own change with the bodies'
+        velocities.
     """
 
     gap: Any
@@ -125,7 +125,7 @@ class _Ends:
         return stacked([getattr(c, name) for c in self.constraints])
 
     def velocity(self, body: Body, point: Vector) -> Vector:
-        """Of the point of a body that is at a place."""
+        """Velocity of the body's point at this position."""
         arm = vec.subtract(point, body.position)
         return vec.add(body.velocity, vec.cross(body.angular_velocity, arm))
 
@@ -153,7 +153,7 @@ def _point(ends: _Ends) -> list[Equation]:
 
 
 def _turn(ends: _Ends) -> list[Equation]:
-    """A direction of body b at an angle to one of body a."""
+    """A direction of body b at a given angle to one of body a."""
     a, b = ends.a, ends.b
     found = []
     for row, local, offset in zip(ends.rows, ends.known('partners'), ends.offsets, strict=True):
@@ -214,7 +214,7 @@ def _surface(ends: _Ends) -> list[Equation]:
 def height(numbers: FloatArray, x: Any, y: Any) -> list[Any]:
     """Height, slopes and curvatures of a surface, as ``engine.surface.Surface.height``.
 
-    The cell is found by selecting its coefficients; not a number outside.
+    The cell is found by selecting its coefficients; NaN outside the surface.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def _chosen(x: Any, ends: list[float], rows: list[list[Any]]) -> list[Any]:
 
 
 def _in_cell(x: Any, ends: list[float]) -> Any:
-    """A number from the lower end of its cell, or from zero where that has none."""
+    """A coordinate relative to the lower end of its cell, or to zero if that has none."""
     starts = [[0.0 if math.isinf(end) else end] for end in ends[:-1]]
     (start,) = _chosen(x, ends, starts)
     inside = select(x - ends[0], select(ends[-1] - x, 1.0, math.nan), math.nan)
@@ -257,7 +257,7 @@ def _in_cell(x: Any, ends: list[float]) -> Any:
 
 
 def polynomial(coefficients: Sequence[Any], x: Any) -> tuple[Any, Any, Any]:
-    """Value, first and second derivative of a polynomial, coefficients from the constant on."""
+    """Value, first and second derivative of a polynomial, constant coefficient first."""
     value = slope = bend = 0.0
     for coefficient in reversed(coefficients):
         bend = bend * x + 2.0 * slope
@@ -310,7 +310,7 @@ def equations(constraints: tuple[Constraint, ...], body: Find, position: Find) -
     Parameters
     ----------
     constraints : tuple of Constraint
-        Alike but for their numbers, one per lane.
+        The same except for their numbers, one per lane.
     body, position : callable
         Give a body's pose and a joint's position by index.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Friction, and the efforts that serve a goal best among those that drive the same motion."""
+"""Friction, and the efforts that best serve a goal among those that drive the same motion."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Distribution:
     goals : mapping of str to float
         Weights of the squares of 'torque', 'power', 'joint-force', 'contact-force'.
     friction : bool
-        Of contacts and actuated joints.
+        Include friction of contacts and actuated joints.
     to_the_end : bool
-        Follow every pattern of contact signs to its end, for rows that are handed over.
+        Iterate every pattern of contact signs to convergence, for rows that are handed over.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Distribution:
         conditions.append(LARGEST_SQUARE - total(x * x for x in sizes))
 
     def _sum(self, per_case: list[Any]) -> Any:
-        """A quantity for the best amounts of the load cases."""
+        """A quantity summed over the load cases with their best amounts."""
         return total(x * amount for x, amount in zip(per_case, self._amounts, strict=True))
 
     # Results, scalar by scalar
@@ -94,7 +94,7 @@ class Distribution:
         return largest([self._sum([c.rest[j] for c in self._all]) for j in range(count)])
 
     def joint_friction(self) -> list[Any]:
-        """Part of the efforts that the friction of the actuated joints takes."""
+        """Part of the efforts that overcomes the friction of the actuated joints."""
         return self._run.per_actuator(self._drag)
 
     def contact_friction(self) -> list[Any]:
@@ -114,7 +114,7 @@ class Distribution:
 def observed_joints(
     description: MechanismDescription, goals: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """Joints of which the goals look at the transmitted force."""
+    """Joints whose transmitted force enters the goals."""
     return tuple(description.force_joints) if goals.get('joint-force') else ()
 
 
@@ -126,7 +126,7 @@ def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) ->
     run : InverseDynamics
         The evaluation.
     goals : mapping
-        Weights of what is kept least.
+        Weights of what is minimised.
     friction : bool
         Whether joints and contacts have friction.
     """

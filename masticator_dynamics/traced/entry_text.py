@@ -30,7 +30,7 @@ def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int
     ----------
     row : str
         Function of a row: from y, y_dot, y_ddot and wrench to ``told`` numbers; the first is 1
-        where they count, and the efforts begin at ``at``.
+        if they are valid, and the efforts begin at ``at``.
     """
     asked = 3 * freedoms + 6
     writer = _Writer()
@@ -96,7 +96,7 @@ def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int
 
 
 # Keywords are a tuple of names; their values follow the other arguments. Names are compared by
-# address: Python keeps but one of each.
+# address: Python keeps only one of each.
 _NAMED = f"""named:
   %names_size_at = add i64 %keywords, {TUPLE_ITEMS - 8}
   %names_size_p = inttoptr i64 %names_size_at to {pointer('i64')}
@@ -197,13 +197,13 @@ class _Writer:
         self._lines.append(f'{then}:')
 
     def unless(self, a: str, b: str, otherwise: str, kind: str = 'i64') -> None:
-        """Go elsewhere where two numbers differ."""
+        """Branch to ``otherwise`` if two numbers differ."""
         truth = self.fresh()
         self.say(f'%{truth} = icmp eq {kind} {a}, {b}')
         self.branch(f'%{truth}', self.fresh(), otherwise)
 
     def less(self, a: str, b: str, otherwise: str) -> None:
-        """Go elsewhere unless one number is below another."""
+        """Branch to ``otherwise`` unless one number is below another."""
         truth = self.fresh()
         self.say(f'%{truth} = icmp slt i64 {a}, {b}')
         self.branch(f'%{truth}', self.fresh(), otherwise)
@@ -237,7 +237,7 @@ class _Writer:
         self.load(data, f'%argument_{i}', ARRAY_DATA)
 
     def argument(self, i: int, length: int) -> None:
-        """Address of the data of an argument; of zeros where a later one is left out or None."""
+        """Address of the data of an argument; of zeros where a later one is omitted or None."""
         absent = f'absent_{i}'
         self.less(str(i), '%count', absent if i else 'other')
         self.load(f'argument_{i}', '%arguments', 8 * i)

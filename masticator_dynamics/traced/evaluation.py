@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One evaluation of a mechanism: loops closed and rates of all joints, whatever forces follow.
+"""One evaluation of a mechanism: loop closure and rates of all joints, common to all dynamics.
 
-On floats it computes; on recording numbers it leaves the graph that becomes machine code or C.
+On floats it computes; on recording numbers it builds the graph that becomes machine code or C.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from masticator_dynamics.traced.numbers import (
 )
 from masticator_dynamics.traced.vectors import Vector
 
-LARGEST_SQUARE = 1e250  # of inputs and results together; beyond it, and for NaN, the engine looks
+LARGEST_SQUARE = 1e250  # of inputs and results together; beyond it, and for NaN, the engine decides
 
 
 class Evaluation:
-    """Loops closed, and what moves.
+    """Closed loops and the motion.
 
     Parameters
     ----------
     given : sequence
-        All that is asked; the rest is taken from it.
+        All inputs; the following sequences are parts of it.
     y, y_dot, y_ddot, wrench : sequence
-        Independent positions and their derivatives; wrench on the platform, where more follow,
-        wrenches on all bodies, base axes, about their origins. Limbs must then not share lanes.
+        Independent positions and their derivatives; wrench on the platform. Wrenches on all bodies,
+        base axes, about their origins, may follow; then limbs must not share lanes.
     driving : collection of str
         Actuated joints that are powered.
     share : bool
-        Put limbs alike into lanes.
+        Put limbs of the same kind into SIMD lanes.
     positions : sequence, optional
-        Of all joints, where loops have been closed by other means; limbs must not share lanes.
+        Of all joints, if the loops are already closed; then limbs must not share lanes.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Evaluation:
         extent = structure.extent()
         self.closings: list[Closing] = []
         self.motions: list[StageMotion] = []
-        self.comments: dict[int, str] = {}  # what begins at which node of the recording
+        self.comments: dict[int, str] = {}  # by the node of the recording at which a section begins
         for stage in self.plan.stages:
             names = [c.name for lanes in stage.constraints for c in lanes]
             self.comment(f'Positions to accelerations: {", ".join(names) or "open joints"}')
@@ -84,7 +84,7 @@ class Evaluation:
         )
 
     def comment(self, text: str) -> None:
-        """Note, for written-out code, what comes next."""
+        """Note what comes next, for generated C code."""
         if isinstance(self._given[0], Number):
             self.comments[len(self._given[0].graph.nodes)] = text
 
@@ -132,7 +132,7 @@ class Evaluation:
         return self._per_joint(lambda i, joint: self.motions[i].acceleration[id(joint)])
 
     def bodies(self) -> list[Any]:
-        """Rotation, origin, force and moment of all bodies at present, body by body."""
+        """Current rotation, origin, force and moment of all bodies, body by body."""
 
         def numbers(body: Body) -> list[Any]:
             rotation = [x for row in body.rotation for x in row]
@@ -156,7 +156,7 @@ class Evaluation:
         return joint, self.motions[self.plan.stages.index(body.stage)].velocity[id(joint)]
 
     def counts(self) -> Any:
-        """1 where the results are those of the engine, 0 where it has to look itself."""
+        """1 where the results are valid, 0 where the engine must compute them itself."""
         passed: Any = 1.0
         for condition in self._conditions():
             passed = select(lane_least(condition), passed, 0.0)
@@ -173,7 +173,7 @@ class Evaluation:
         return [c for c in [*found, *self.forces.conditions] if not is_known(c, 1.0)]
 
     def angle_conditions(self) -> list[Any]:
-        """That angles are small enough for their sines."""
+        """Conditions that angles are small enough for their sines."""
         joints = (joint for stage in self.plan.stages for joint in stage.joints)
         return [
             LARGEST_ANGLE - absolute(self._y[joint.independent])
@@ -182,7 +182,7 @@ class Evaluation:
         ]
 
     def _size_condition(self) -> Any:
-        """That everything is finite, and so small that nothing overflows."""
+        """Condition that everything is finite, and small enough that nothing overflows."""
         squares = [lane_sum(x * x, n) for x, n in self._everything()]
         return LARGEST_SQUARE - total(squares) - total(x * x for x in self._given)
 

@@ -29,14 +29,14 @@ def c_files(
     Parameters
     ----------
     goal : str
-        What redundant actuators keep least.
+        What redundant actuators minimise.
     friction : bool
-        Of contacts and actuated joints.
+        Include friction of contacts and actuated joints.
 
     Raises
     ------
     InputError
-        When the mechanism is of a kind, or size, that is not written out.
+        If the mechanism is of a kind or size that cannot be exported.
     """
     try:
         lines, results = _body(description, structure, goal, friction)
@@ -51,13 +51,13 @@ def c_files(
 
 
 def identifier(name: str) -> str:
-    """A name in C."""
+    """A name as a C identifier."""
     text = re.sub(r'\W', '_', name, flags=re.ASCII).lower()
     return f'm_{text}' if not text or text[0].isdigit() else text
 
 
 def _kind(goal: str, friction: bool) -> str:
-    """What efforts these are."""
+    """Description of the efforts."""
     least = 'Efforts of least norm' if goal == 'torque' else f'Efforts of least {goal}'
     return f'{least}, {"friction of joints and contacts included" if friction else "frictionless"},'
 
@@ -65,7 +65,7 @@ def _kind(goal: str, friction: bool) -> str:
 def _body(
     description: MechanismDescription, structure: Structure, goal: str, friction: bool
 ) -> tuple[list[str], list[str]]:
-    """Statements, then expressions of the guard and of the efforts."""
+    """Statements, then expressions of the efforts and of the guard."""
     graph, count = Graph(MOST_OPERATIONS), len(description.independent)
     given = graph.inputs(3 * count + 6)
     run = InverseDynamics(description, structure, given, description.actuated, share=False)

@@ -27,8 +27,8 @@ from masticator_dynamics.traced.numbers import (
 )
 from masticator_dynamics.traced.vectors import Matrix, Vector
 
-# Remaining square of a motor column over its own: the factorisation by Cholesky squares the
-# condition, and below this the engine's orthogonal one is better by more than a digit in 1e-11.
+# Remaining square of a motor column over its own: the Cholesky factorisation squares the condition
+# number, and below this the engine's orthogonal one is better by more than a digit in 1e-11.
 STRENGTH = 1e-5
 WEAK = 1e-11  # of the square of the usual rate; below that of WEAK_ACTUATION it is refused
 
@@ -38,7 +38,7 @@ Pair = tuple[Vector, Vector]
 
 @dataclasses.dataclass
 class Motors:
-    """The actuators of one joint of a stage (one per lane) and what they do to the freedoms."""
+    """The actuators of one joint of a stage (one per lane) and their effect on the freedoms."""
 
     joint: Joint
     lanes: int
@@ -48,14 +48,14 @@ class Motors:
 
 @dataclasses.dataclass
 class Balance:
-    """Forces that go with efforts.
+    """Forces that result from efforts.
 
     Attributes
     ----------
     freedoms : list
         Generalised force left unbalanced in each independent coordinate.
     rest : list of (number, lanes)
-        The same for all joints.
+        The same for each joint.
     multipliers : list of list
         Per stage and equation.
     """
@@ -73,7 +73,7 @@ class Forces:
     driving : collection of str
         Actuated joints that are powered.
     careful : bool
-        Factor the motors' rates by an orthogonal basis; limbs must not share lanes.
+        Factor the motors' rates with an orthogonal basis; limbs must not share lanes.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Forces:
     # What motions need
 
     def inertial(self) -> None:
-        """Force and moment that each body's own acceleration needs, less the outer wrench."""
+        """Set the force and moment that each body's acceleration needs, less external wrenches."""
         plan = self._plan
         for stage in plan.stages:
             for joint in stage.joints:
@@ -114,8 +114,8 @@ class Forces:
     def inertial_wrench(self, joint: Joint, rates: Pair, turning: Vector) -> Pair:
         """Force and moment, about the origin of a joint's body, that its acceleration needs.
 
-        The moment of inertia is summed over the principal axes of the second moments of mass: a
-        thin rod has but one, and a body needs no inertia tensor turned into base axes.
+        The inertial moment is summed over the principal axes of the second moments of mass: a thin
+        rod has only one, and no inertia tensor needs to be rotated into base axes.
 
         Parameters
         ----------
@@ -150,9 +150,9 @@ class Forces:
     # What efforts and constraints supply
 
     def balance(self, efforts: Efforts | None = None, rotors: bool = True) -> Balance:
-        """Constraint forces for efforts, and what is left over.
+        """Constraint forces for efforts, and what remains unbalanced.
 
-        Destroys the bodies' forces: :meth:`inertial` or others come before.
+        Overwrites the bodies' forces: call :meth:`inertial` or the like before.
         """
         found = Balance([0.0] * len(self._plan.independent), [], [])
         for closing, motion in zip(reversed(self._closings), reversed(self._motions), strict=True):
@@ -167,7 +167,7 @@ class Forces:
         rotors: bool,
         found: Balance,
     ) -> list[Any]:
-        """Loads of a stage's joints; its multipliers; what is left goes to bodies that carry it."""
+        """Multipliers of a stage; what its joints do not bear goes to the bodies that carry it."""
         stage = closing.stage
         loads: dict[int, Any] = {}
         handed: list[tuple[Body, Vector, Vector]] = []
@@ -203,7 +203,7 @@ class Forces:
     def _relieve(
         self, closing: Closing, loads: dict[int, Any], handed: list[tuple[Body, Vector, Vector]]
     ) -> list[Any]:
-        """Multipliers that carry the loads of the unknown joints, and all that they relieve."""
+        """Multipliers that carry the unknown joints' loads; take their effect off all loads."""
         stage = closing.stage
         multipliers = [
             total(
@@ -222,7 +222,7 @@ class Forces:
         return multipliers
 
     def _hand_inwards(self, stage, wrench, multiplier, loads, handed):  # type: ignore[no-untyped-def]
-        """Take a constraint's wrench off independent joints of the stage and off outer bodies."""
+        """Subtract a constraint's wrench from the stage's other joints and from outer bodies."""
         for body in chain(wrench.body, stage):
             joint = stage.joint_of(body)
             if joint not in stage.unknowns:
@@ -234,17 +234,17 @@ class Forces:
             handed.append((outer, force, moment))
 
     def spring(self, closing: Closing, joint: Joint) -> Any:
-        """What holds the joint's spring bent."""
+        """Effort that holds the joint's spring deflected."""
         bent, stiffness = self._bent(closing, joint)
         return bent * stiffness
 
     def spring_energy(self, closing: Closing, joint: Joint) -> Any:
-        """What is in the joint's spring, J."""
+        """Energy in the joint's spring, J."""
         bent, stiffness = self._bent(closing, joint)
         return bent * bent * stiffness * 0.5
 
     def _bent(self, closing: Closing, joint: Joint) -> tuple[Any, Any]:
-        """How far a joint is from where its spring is slack, and the spring's stiffness."""
+        """Deflection of a joint's spring, and the spring's stiffness."""
         physics = self._plan.description.joints
         names = [self._plan.tree.joints[j].name for j in joint.joints]
         springs = [physics.get(name) for name in names]
@@ -256,7 +256,7 @@ class Forces:
         return closing.unwound(joint) - reference, stiffness
 
     def rotor(self, stage: Stage, joint: Joint) -> Any:
-        """Inertia of the motor, seen from the joint."""
+        """Inertia of the motor, reflected to the joint."""
         actuators = self._plan.description.actuators
 
         def inertia(j: int) -> list[float]:
@@ -280,12 +280,12 @@ class Forces:
         return found
 
     def factor(self) -> None:
-        """Factors of the motors' rates: of their squares, by Cholesky, unless ``careful``.
+        """Factor the motors' rates: their squares, by Cholesky, unless ``careful``.
 
         Raises
         ------
         RefusedError
-            On floats, where the motors lose control.
+            On floats, if the motors lose control.
         """
         usual, size = self._usual_rates(), len(self._plan.independent)
         if self._careful or self._known:
@@ -304,7 +304,7 @@ class Forces:
             self.conditions.append(rest - WEAK * usual[j] ** 2)
 
     def _check_triangle(self, rates: Matrix, usual: FloatArray) -> None:
-        """That every freedom is driven by what the others before it leave; refused on floats."""
+        """Check that each freedom is driven independently of those before; on floats, refuse."""
         left = [self._triangle[j][j] for j in range(len(rates))]
         if self._known:
             sizes = [max(map(abs, column), default=0.0) for column in rates]
@@ -329,7 +329,7 @@ class Forces:
         return np.linalg.norm(ratios[:, None] * tangent, axis=0)
 
     def least_norm(self, freedoms: list[Any]) -> list[Any]:
-        """Efforts of the motors that supply a generalised force with the least norm."""
+        """Motor efforts of least norm that supply a generalised force."""
         if self._careful or self._known:
             along: list[Any] = []
             for j, force in enumerate(freedoms):

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forward dynamics of a mechanism: efforts to accelerations, with friction.
 
-All follows from virtual work. A virtual motion obeys the loops but for one thing: an independent
-coordinate that moves, a contact that opens, an actuated joint that shifts its body across its axis.
-The work of a load in it is the generalised force, the contact's multiplier, the bearing's force
-that goes with that load. Loads are those of the motion without independent accelerations, of each
-unit acceleration, and of each unit of friction; so accelerations and the loads that friction
-depends on are affine in the amounts of friction, and these a fixed point of a small map.
+Everything follows from virtual work. In a virtual motion the loops stay closed and one thing is
+released: an independent coordinate moves, a contact opens, or an actuated joint shifts its body
+across its axis. A load's work in that motion is its generalised force, contact multiplier or
+bearing force. Loads are those of the motion without independent accelerations, of each unit
+acceleration, and of each unit of friction; so accelerations and the loads that friction depends on
+are affine in the amounts of friction, which are a fixed point of a small map.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ from masticator_dynamics.traced.numbers import (
 from masticator_dynamics.traced.surroundings import NO_STOPS, Bolus, PackedStops, Surroundings
 from masticator_dynamics.traced.vectors import Vector
 
-TURNS = 24  # of the fixed point in machine code
-MOST_TURNS = 200  # on floats, where it ends when it stands still
-SETTLED = 1e-13  # of the largest amount of its kind
-INDEPENDENT = 1e-14  # least part of an inertia that no other freedom shares
+TURNS = 24  # of the fixed-point iteration in machine code
+MOST_TURNS = 200  # on floats, where it ends on convergence
+SETTLED = 1e-13  # relative to the largest amount of its kind
+INDEPENDENT = 1e-14  # least fraction of an inertia that no other freedom shares
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What forward dynamics is computed with, besides the mechanism.
+    """Settings of forward dynamics, apart from the mechanism.
 
     Attributes
     ----------
     friction : bool
         Of contacts and joints.
     transitions : (float, float, float)
-        Velocities over which Coulomb friction at least grows: of joints that turn, rad/s, and
-        slide, m/s, and of contacts, m/s.
+        Least velocities over which Coulomb friction builds up: of revolute joints, rad/s,
+        prismatic ones, m/s, and contacts, m/s.
     stops : PackedStops
     food : bool
     """
@@ -67,7 +67,7 @@ class Setting:
 
 
 class Given(NamedTuple):
-    """What is asked, in this order; empty where there is none."""
+    """The inputs, in this order; empty where there are none."""
 
     y: Vector
     y_dot: Vector
@@ -93,13 +93,13 @@ class Given(NamedTuple):
 
 @dataclasses.dataclass
 class Virtual:
-    """A virtual motion: rates of joints and twists of bodies, those that move.
+    """A virtual motion: rates of the joints and twists of the bodies that move.
 
     Attributes
     ----------
     stage : int or None
-        The one to which it is confined; its limbs may then move each by itself, and its work is
-        that of each.
+        The one to which it is confined; its limbs may then move independently, and its work is
+        given for each limb.
     """
 
     rates: Rates
@@ -121,11 +121,11 @@ class ForwardDynamics(Evaluation):
     Parameters
     ----------
     given : sequence
-        As :class:`Given` has it, then, where ``at_positions``, positions of all joints.
+        As in :class:`Given`; then, if ``at_positions``, positions of all joints.
     share : bool
-        Put limbs alike into lanes.
+        Put limbs of the same kind into SIMD lanes.
     at_positions : bool
-        Loops have been closed by other means.
+        Loops are already closed.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class ForwardDynamics(Evaluation):
     mass : matrix
         Of the independent coordinates.
     settled : number
-        Above zero where the amounts of friction stand still.
+        Positive where the amounts of friction have converged.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class ForwardDynamics(Evaluation):
         return total(values[joint.actuator[lane]] * own[lane] for lane in lanes)
 
     def _bodies(self) -> dict[int, Pair]:
-        """What all bodies need at present."""
+        """Force and moment that all bodies currently need."""
         return {
             id(joint.body): (joint.body.force, joint.body.moment)
             for stage in self.plan.stages
@@ -202,7 +202,7 @@ class ForwardDynamics(Evaluation):
         }
 
     def _load(self) -> Load:
-        """Of the motion without independent accelerations, less what is not friction's."""
+        """Load of the motion without independent accelerations, less what is not friction's."""
         self.forces.inertial()
         self.outside.relieve()
         for contact in self.contacts:
@@ -219,7 +219,7 @@ class ForwardDynamics(Evaluation):
         return Load(self._bodies(), joints)
 
     def _supplied(self, motor_efforts: list[Any]) -> Efforts:
-        """What motors and stops supply to joints, less what these lose."""
+        """What motors and stops supply to joints, less the joints' own losses."""
         found = {
             id(m.joint): m.ratio * effort
             for m, effort in zip(self.forces.motors, motor_efforts, strict=True)
@@ -231,7 +231,7 @@ class ForwardDynamics(Evaluation):
         return found
 
     def _unit_load(self, tangent: Virtual) -> Load:
-        """Of a unit acceleration at rest."""
+        """Load of a unit acceleration at rest."""
         bodies, joints = {}, {}
         for stage in self.plan.stages:
             for joint in stage.joints:
@@ -242,7 +242,7 @@ class ForwardDynamics(Evaluation):
         return Load(bodies, joints)
 
     def _units(self) -> list[Load]:
-        """Of a unit of friction: of each actuated joint, then of each contact."""
+        """Loads of a unit of friction: of each actuated joint, then of each contact."""
         if not self.setting.friction:
             return []
         found = []
@@ -271,8 +271,8 @@ class ForwardDynamics(Evaluation):
     def _virtual(
         self, s: int, opening: tuple[int, Any] | None = None, slide: Slide | None = None
     ) -> Virtual:
-        """The motion that a contact of a stage makes by opening, or a body by shifting."""
-        # Nothing is fixed to limbs that share lanes: what one does stays within its stage.
+        """The motion in which a contact of a stage opens, or a body shifts."""
+        # Nothing depends on limbs that share lanes: their motion stays within the stage.
         alone = self.plan.stages[s].lanes > 1
         found = Virtual({}, {}, s if alone else None)
 
@@ -290,7 +290,7 @@ class ForwardDynamics(Evaluation):
         return found
 
     def _work(self, load: Load, virtual: Virtual) -> Any:
-        """Work of a load; for each lane where limbs move by themselves."""
+        """Work of a load; for each lane where limbs move independently."""
         work: Any = 0.0
         for s, stage in enumerate(self.plan.stages):
             if virtual.stage is not None and s != virtual.stage:
@@ -320,7 +320,7 @@ class ForwardDynamics(Evaluation):
     # Friction
 
     def _respond(self, virtual: Virtual, units: list[Load]) -> list[Any]:
-        """A force, affine in the amounts of friction: constant, then slopes."""
+        """A force as an affine function of the amounts of friction: constant, then slopes."""
         works = [self._work(load, virtual) for load in (*self._loads, *units)]
         accelerated = works[1 : len(self._loads)]
         return [
@@ -331,7 +331,7 @@ class ForwardDynamics(Evaluation):
         ]
 
     def _settle(self, units: list[Load]) -> None:
-        """Amounts of friction that go with the loads that they cause: per motor, then contact."""
+        """Find the amounts of friction that fit the loads they cause: per motor, then contact."""
         motors = self.forces.motors
         bearings = []
         for m in motors:
@@ -355,7 +355,7 @@ class ForwardDynamics(Evaluation):
                 across = [_product(row, scalars) for row in (x, y)]
                 length = square_root(across[0] * across[0] + across[1] * across[1])
                 moving.append(self.drag[i] + self.per_newton[i] * length)
-                # What the loads would be without friction counts: they may all but cancel.
+                # Relative to the loads without friction: those with it may nearly cancel.
                 bare = absolute(x[0]) + absolute(y[0])
                 change = absolute(moving[i] - self.amounts[i])
                 size = greater(absolute(moving[i]), absolute(self.per_newton[i]) * bare)
@@ -405,7 +405,7 @@ class ForwardDynamics(Evaluation):
         self.balance = self.forces.balance(self._supplied(efforts))
 
     def _accelerate(self) -> None:
-        """Add the independent accelerations to what there is without."""
+        """Add the independent accelerations to the motion without them."""
         for motion in self.motions:
             for joint in motion.stage.joints:
                 body, key = joint.body, id(joint)
@@ -426,7 +426,7 @@ class ForwardDynamics(Evaluation):
         ]
 
     def report(self) -> list[Any]:
-        """What the twin tells beside positions, rates and multipliers."""
+        """What the twin reports besides positions, rates and multipliers."""
         drags = self.amounts[: len(self.forces.motors)]
         friction = self.per_actuator(drags) if drags else [0.0] * len(self.given.efforts)
         # In the order of `reported`.
@@ -474,13 +474,13 @@ def _product(a: Vector, b: Vector) -> Any:
 
 
 def _stands(changes: list[tuple[Any, Any]]) -> Any:
-    """Above zero where no amount changes any more, beside the largest."""
+    """Positive where no amount changes any more, relative to the largest."""
     change, size = (largest([pair[i] for pair in changes]) for i in range(2))
     return size * SETTLED - change + 1e-300
 
 
 def reported(freedoms: int, actuated: int, contacts: int) -> dict[str, slice]:
-    """Where each part of :meth:`ForwardDynamics.report` stands.
+    """Slice of each part of :meth:`ForwardDynamics.report`.
 
     Parameters
     ----------

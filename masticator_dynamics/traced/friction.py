@@ -29,7 +29,7 @@ from masticator_dynamics.traced.vectors import Vector
 if TYPE_CHECKING:
     from masticator_dynamics.description.data import Contact as ContactData
 
-REST = 1e-12  # of the velocities that cancel, or of the fastest joint
+REST = 1e-12  # relative to the velocities that cancel, or to the fastest joint
 
 
 class Contact:
@@ -40,7 +40,7 @@ class Contact:
     stage, lane, row : int
         Where its multiplier is.
     sliding : number
-        Above zero where there is Coulomb friction.
+        Positive where there is Coulomb friction.
     coulomb : vector
         Friction that the body has to overcome per unit of multiplier, N, base axes.
     viscous : vector
@@ -95,7 +95,7 @@ class Contact:
         return vec.add(body.velocity, vec.cross(body.angular_velocity, arm))
 
     def resist(self, force: Vector) -> None:
-        """Let a force on the body have to be overcome."""
+        """Add a force that the body has to overcome."""
         own = [[float(lane == self.lane)] for lane in range(self._stage.lanes)]
         force = vec.scale(force, stacked(own)[0])
         for body, push in ((self._b, force), (self._a, vec.scale(force, -1.0))):
@@ -105,7 +105,7 @@ class Contact:
                 body.moment = vec.add(body.moment, self._as_of(body, moment))
 
     def _as_of(self, body: Body, vector: Vector) -> Vector:
-        """A vector of the contact's stage for a body of this or another."""
+        """A vector of the contact's stage for a body of this or another stage."""
         if body.stage is self._stage:
             return vector
         return [lane_sum(x, self._stage.lanes) for x in vector]
@@ -124,7 +124,7 @@ def _place(run: Evaluation, name: str) -> tuple[int, int, int]:
 
 
 def _carriers(body: Body) -> list[Body]:
-    """A body and all that carry it, the base not among them."""
+    """A body and all that carry it, without the base."""
     found = []
     while not is_base(body):
         found.append(body)
@@ -136,12 +136,12 @@ def _carriers(body: Body) -> list[Body]:
 def friction_of_actuators(
     run: Evaluation, friction: bool, least_transition: tuple[float, float] = (0.0, 0.0)
 ) -> tuple[list[Any], list[Any]]:
-    """Efforts that friction takes, motor side: its constant part, and per newton across the axis.
+    """Efforts that friction takes, motor side: constant part, and part per newton across the axis.
 
     Parameters
     ----------
     least_transition : (float, float)
-        Of joints that turn, rad/s, and slide, m/s.
+        Of revolute joints, rad/s, and prismatic ones, m/s.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def friction_of_actuators(
 
 
 def losses(run: Evaluation) -> Efforts:
-    """What damping and dry friction of joints by themselves take, by joint."""
+    """Efforts that the joints' own damping and dry friction take, by joint."""
     physics, names = run.plan.description.joints, [j.name for j in run.plan.tree.joints]
 
     def law(j: int) -> list[float]:
@@ -197,7 +197,7 @@ def losses(run: Evaluation) -> Efforts:
 
 
 def _sense(rate: Any, fastest: Scalar, transition: Any) -> Any:
-    """Sense of the motion of a joint, 0 at rest: -1 to 1."""
+    """Direction of a joint's motion, -1 to 1; 0 at rest."""
     speed = square_root(rate * rate + transition * transition)
-    moving = absolute(rate) - REST * fastest  # rounding must not choose it
+    moving = absolute(rate) - REST * fastest  # rounding must not decide it
     return select(moving, rate * reciprocal(speed), 0.0)

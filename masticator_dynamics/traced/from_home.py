@@ -1,11 +1,12 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closing all loops from home, as many steps as it takes: for rows that ``closing.py`` leaves.
+"""Closing all loops from home in as many steps as it takes, for rows that ``closing.py`` leaves.
 
-Block by block, Newton's iteration goes on until it arrives or meets what keeps it from it. What may
+Block by block, Newton's iteration goes on until it converges or cannot continue. A result that may
 have jumped to another branch (a determinant of the other sign, a joint turned far) is not trusted:
-the pose is then approached from home in small steps, along which the branch cannot change unseen.
-It starts from home whatever was computed before. Recorded, all this becomes loops of machine code.
+the pose is then approached from home in small steps, along which the branch cannot change
+unnoticed. It starts from home whatever was computed before. Recorded, this becomes loops of machine
+code.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ from masticator_dynamics.traced.vectors import Vector
 
 ITERATIONS = 60
 NEGLIGIBLE_GAP = 1e-15  # m; rounding in coordinates of a metre is 1e-16
-LARGEST_GAP = 1e300  # m; beyond it, and for what is not a number, no step leads back
+LARGEST_GAP = 1e300  # m; beyond it, and for NaN, no step leads back
 TRIALS, FINER = 3, 8.0  # 1 step, 8 and 64 from home
 MOST_STEPS = 64
-LARGEST_JUMP = 2.0  # of the largest Newton step, in one step from home
+LARGEST_JUMP = 2.0  # in units of the largest Newton step, per step from home
 
 
 class FromHome:
@@ -60,11 +61,11 @@ class FromHome:
         ``CLOSED``, or of the direct trial: ``OUT_OF_REACH``, or ``OTHER_BRANCH`` where every path
         from home meets a singularity.
     block : number
-        That failed, from 1 on.
+        The one that failed, counted from 1.
     amount : number
         Its smallest gap, m.
     positions : list
-        Of all joints (n_q,); they count where the loops are closed.
+        Of all joints (n_q,); valid where the loops are closed.
     """
 
     def __init__(self, description: MechanismDescription, structure: Structure, y: Vector):
@@ -91,7 +92,7 @@ class FromHome:
         return [float(CLOSED), -1.0, 0.0]
 
     def _trial(self, state: list[Any]) -> tuple[Any, list[Any]]:
-        """From home, in as many steps as the state begins with; of the first, what failed stays."""
+        """Go from home in as many steps as the state says; keep what failed in the first trial."""
         steps, _, *first = state
         start = [0.0, 1.0, *self._nothing_failed(), *self._unknown_home]
 
@@ -139,7 +140,7 @@ class FromHome:
         return largest
 
     def _dependent_jump(self, after: Vector, before: Vector) -> Any:
-        """Likewise of the others."""
+        """Likewise for the dependent joints."""
         largest: Any = 0.0
         for joint, new, old in zip(self._unknowns, after, before, strict=True):
             far = absolute(new - old) * (1.0 / self._largest_step[joint.joints[0]])
@@ -147,7 +148,7 @@ class FromHome:
         return largest
 
     def _close(self, closing: Closing, start: Vector, so_far: Any, steps: Any) -> list[Any]:
-        """Status and amount of a block, which is left at its positions; so far all are closed."""
+        """Close a block, if all are closed so far; return its status and amount."""
         closing.put(start)
         by_formula = all(closing.stage.formula)
         if by_formula:
@@ -187,7 +188,7 @@ class FromHome:
 
 
 class ClosedFromHome(Evaluation):
-    """Loops closed from home, and what moves; no forces.
+    """Loops closed from home, and the motion; no forces.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ class ClosedFromHome(Evaluation):
     Raises
     ------
     RefusedError
-        On floats, where loops do not close or are singular.
+        On floats, if loops do not close or are singular.
     """
 
     def __init__(self, description: MechanismDescription, structure: Structure, given: Vector):
@@ -224,14 +225,14 @@ class ClosedFromHome(Evaluation):
                 self._refuse_singular(b, closing.regularity())
 
     def _refuse_singular(self, block: int, sine: Any) -> None:
-        """Report a block that is the first with fewer than about ten digits."""
+        """Report a block if it is the first with fewer than about ten correct digits."""
         fine = select(self.report[0], 1.0, select(sine - SMALLEST_SINE, 1.0, 0.0))
         singular = [float(SINGULAR), float(block), sine]
         found = zip(self.report, singular, strict=True)
         self.report = [select(fine, x, new) for x, new in found]
 
     def counts(self) -> Any:
-        """1 where this is the answer, or the loops do not close; 0 where floats have to tell."""
+        """1 where this is the answer or the loops do not close; 0 where floats must decide."""
         known = select(self.report[0], 1.0, select(self._size_condition(), 1.0, 0.0))
         for condition in self.angle_conditions():
             known = select(condition, known, 0.0)

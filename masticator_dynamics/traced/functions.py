@@ -44,7 +44,7 @@ _TANGENT = (  # of the series of the hyperbolic tangent, from x^3 on
     -443861162.0 / 1856156927625.0, 18888466084.0 / 194896477400625.0,
 )  # fmt: skip
 _DOUBLED = 6  # times
-_ONE = 20.0  # where the tangent is one but for rounding
+_ONE = 20.0  # where the tangent is one up to rounding
 _PI_HIGH, _PI_LOW = 3.141592653589793116, 1.2246467991473532e-16
 
 
@@ -52,7 +52,7 @@ def sine_cosine(angle: Scalar) -> tuple[Any, Any]:
     """Sine and cosine of an angle, rad."""
     if not isinstance(angle, Number | Lanes):
         return math.sin(angle), math.cos(angle)
-    # The half of what whole half turns leave lies within a quarter of pi, where the series hold.
+    # Half the remainder after whole half turns lies within a quarter of pi, where the series hold.
     half_turns = nearest_integer(angle * (1.0 / math.pi))
     rest = ((angle - half_turns * _PI_HIGH) - half_turns * _PI_LOW) * 0.5
     square = rest * rest
@@ -78,7 +78,7 @@ def nearest_turn(angle: Scalar, home: Scalar) -> Any:
 
 
 def hyperbolic_tangent(x: Scalar) -> Any:
-    """To some units in the last place: its series, and the tangent of the double, six times."""
+    """Accurate to a few units in the last place: the series, then the double-angle formula."""
     part = lesser(greater(x, -_ONE), _ONE) * 0.5**_DOUBLED
     square = part * part
     value: Any = part + part * square * _polynomial(_TANGENT, square)
@@ -88,7 +88,7 @@ def hyperbolic_tangent(x: Scalar) -> Any:
 
 
 def exponential(x: Scalar) -> Any:
-    """Of numbers within some units of zero, or digits are lost."""
+    """For numbers within a few units of zero; beyond, digits are lost."""
     half = hyperbolic_tangent(0.5 * x)
     return (1.0 + half) / (1.0 - half)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics of a mechanism: a motion, efforts of least norm for it, and what they cause."""
+"""Inverse dynamics of a mechanism: efforts of least norm for a motion, and their forces."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from masticator_dynamics.traced.vectors import Vector
 
 
 class InverseDynamics(Evaluation):
-    """One evaluation, of which the motors' rates are factored.
+    """One evaluation, with the motors' rates factored.
 
     Parameters
     ----------
     given : sequence, length 3 n_y + 6 or more
-        y, y_dot, y_ddot, wrench on the platform; where more follow, wrenches on all bodies, as of
+        y, y_dot, y_ddot, wrench on the platform; wrenches on all bodies may follow, as in
         :class:`Evaluation`. Limbs must then not share lanes.
     driving : collection of str
         Actuated joints that are powered.
     share : bool
-        Put limbs alike into lanes.
+        Put limbs of the same kind into SIMD lanes.
     positions : sequence, optional
-        As of :class:`Evaluation`.
+        As in :class:`Evaluation`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class InverseDynamics(Evaluation):
 
 
 class LeastNorm:
-    """The efforts of least norm without friction, and the forces that go with them."""
+    """The efforts of least norm without friction, and the resulting forces."""
 
     def __init__(self, run: InverseDynamics):
         self._run, forces = run, run.forces

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code of one mechanism, made when first asked for, and the rows that go through it."""
+"""Machine code of one mechanism, made when first needed, and the rows that go through it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from masticator_dynamics.traced.machine_code import (
 from masticator_dynamics.traced.numbers import TooLargeError
 
 Outputs = Callable[[Any], list[Any]]  # of an evaluation, see `outputs.py`
-COUNTS, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of what is told
+COUNTS, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of the outputs
 
 
 class Kernels:
     """What is computed for a mechanism by machine code of its own.
 
-    Asked are y, y_dot, y_ddot and wrench, and with ``loads`` wrenches on all bodies, base axes,
-    about their origins; rows that are longer than asked go to code of that kind. Told is 1 where it
-    counts and 0 where the reference has to look, then closure residual, balance residual, efforts
-    and multipliers.
+    Inputs are y, y_dot, y_ddot and wrench, and with ``loads`` wrenches on all bodies, base axes,
+    about their origins; rows longer than ``asked`` go to code of that kind. Outputs are 1 where
+    they are valid and 0 where the reference must be used, then closure residual, balance residual,
+    efforts and multipliers.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Kernels:
     loads : bool
         Wrenches on all bodies.
     at_positions : bool
-        Positions of all joints follow what is asked: loops have been closed by other means.
+        Positions of all joints follow the inputs: loops are already closed.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Kernels:
 
     @functools.cached_property
     def available(self) -> bool:
-        """Whether there is machine code for this mechanism; else the reference serves it alone."""
+        """Whether there is machine code for this mechanism; else only the reference serves it."""
         if not self.moved:
             self.reason = 'it has no freedoms, or no actuators'
             return False
@@ -92,7 +92,7 @@ class Kernels:
         result : type
             Class of the results.
         mechanism : object
-            What they are results of.
+            The mechanism that they are results of.
         otherwise : callable
             Called with arguments that machine code does not serve.
         """
@@ -108,32 +108,32 @@ class Kernels:
 
     @functools.cached_property
     def at_positions(self) -> Kernels:
-        """The same for loops that have been closed by other means."""
+        """The same for loops that are already closed."""
         return Kernels(self._description, self._structure, self._driving, self._loads, True)
 
     @functools.cached_property
     def evaluate(self) -> Code:
-        """What is told (..., told) of what is asked, one row or many (..., asked)."""
+        """Outputs (..., told) for inputs (..., asked), one row or many."""
         return Code(self, 'row', lambda run: _outputs().told(run), self.told, self._entry_text)
 
     @functools.cached_property
     def from_home(self) -> Code:
-        """A whole row without forces, loops closed however many steps it takes."""
+        """A row of the engine without forces, loops closed in as many steps as it takes."""
         return FromHome(self._description, self._structure, ()).closed
 
     @functools.cached_property
     def everything(self) -> Code:
-        """Whether it counts, then a row of the engine (``Model.slices``)."""
+        """Whether it is valid, then a row of the engine (``Model.slices``)."""
         return Code(self, 'whole row', lambda run: _outputs().whole(run), 1 + self.width)
 
     @functools.cached_property
     def motion(self) -> Code:
-        """Motions of rows that are known to count: rows of the engine without report and forces."""
+        """Motions of rows known to be valid: rows of the engine without report and forces."""
         told = self.tree * (3 + self.freedoms) + 3 * self.actuators
         return Code(self, 'motion', lambda run: _outputs().motion(run), told, streamed=True)
 
     def best(self, goals: Mapping[str, float], friction: bool) -> Code:
-        """What :attr:`evaluate` tells, with the best efforts for a goal."""
+        """Outputs of :attr:`evaluate`, with the best efforts for a goal."""
         kind = f'row, {sorted(goals.items())}, friction {friction}'
         return Code(
             self, kind, lambda run: _outputs().told_best(goals, friction, run), self.told,
@@ -142,13 +142,13 @@ class Kernels:
 
     @functools.cached_property
     def gap(self) -> Code:
-        """The largest gap, m, of what is asked and positions of all joints."""
+        """The largest gap, m, for inputs followed by positions of all joints."""
         return Code(self.at_positions, 'gap', lambda run: [run.closure_residual()], 1)
 
     def distribution(
         self, goals: Mapping[str, float], friction: bool, to_the_end: bool = False
     ) -> Code:
-        """Likewise with the best efforts for a goal, and the numbers that ``Effort`` has of it."""
+        """As :attr:`everything`, with the best efforts for a goal and what ``Effort`` adds."""
         kind = f'{sorted(goals.items())}, friction {friction}, to the end {to_the_end}'
         width = 1 + 4 * self.actuators + 3 * len(self._description.contacts) + self.freedoms
         return Code(
@@ -166,30 +166,30 @@ class Kernels:
         return entry_function('entry', 'row', self.freedoms, self.actuators, self.told, EFFORT)
 
     def library(self, kind: str, text: Callable[[], str]) -> Library:
-        """Machine code for a text, made where it is not in its file."""
+        """Machine code for a text, compiled if it is not in its file."""
         return library(kind, text, self._identity)
 
     @functools.cached_property
     def _identity(self) -> list[Any]:
-        """All that the machine code depends on."""
+        """Everything that the machine code depends on."""
         of_mechanism = identity(self._description, self._structure)
         return [*of_mechanism, self._driving, self._loads, self._at_positions]
 
     def text(self, outputs: Outputs, told: int, rows: int = 0, streamed: bool = False) -> str:
-        """Functions in LLVM's language, of one row or of as many side by side.
+        """Functions in LLVM's language, for one row or for several side by side.
 
         Parameters
         ----------
         outputs : callable
-            Numbers wanted of an evaluation.
+            Gives the numbers wanted of an evaluation.
         told : int
             How many they are.
         rows : int
             Rows side by side; 0: one row at a time.
         streamed : bool
-            As of :class:`Code`.
+            As in :class:`Code`.
         """
-        # Only here: most find everything compiled, and this takes a tenth of a second.
+        # Imported only here: it takes a tenth of a second, and usually everything is compiled.
         from masticator_dynamics.traced.llvm_ir import row_function
         from masticator_dynamics.traced.outputs import record
         from masticator_dynamics.traced.rows_ir import rows_function
@@ -204,12 +204,12 @@ class Kernels:
         return row_function(graph, found, 'row')
 
     def on_floats(self, given: FloatArray, outputs: Outputs) -> FloatArray:
-        """What is wanted of one row, computed on floats, limb by limb.
+        """Outputs of one row, computed on floats, limb by limb.
 
         Raises
         ------
         RefusedError
-            Where there is no answer.
+            If there is no answer.
         """
         return np.array(outputs(self._run(given.tolist(), False)), dtype=float)
 
@@ -224,9 +224,9 @@ class Kernels:
 
 
 class FromHome(Kernels):
-    """What is computed where the loops are closed from home, see `from_home.py`.
+    """Machine code that closes the loops from home, see `from_home.py`.
 
-    Asked is what `Kernels` are asked, without loads; the wrench does not matter.
+    Inputs are those of `Kernels`, without loads; the wrench does not matter.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class FromHome(Kernels):
 
     @functools.cached_property
     def closed(self) -> Code:
-        """Whether floats need not look, then a row of the engine, efforts and multipliers zero."""
+        """Whether floats are not needed, then a row of the engine with zero forces."""
         return Code(self, 'closed from home', lambda run: _outputs().closed(run), 1 + self.width)
 
     def _run(self, given: Sequence[Any], share: bool) -> Any:
@@ -253,7 +253,7 @@ def _outputs() -> Any:
 
 
 def identity(description: MechanismDescription, structure: Structure) -> list[Any]:
-    """All of a mechanism that machine code depends on."""
+    """Everything in a mechanism that machine code depends on."""
     d, s = description, structure
     return [
         kept.sources('traced', 'engine'), s.tree, s.constraints, s.blocks, s.stages, s.home,
@@ -263,16 +263,16 @@ def identity(description: MechanismDescription, structure: Structure) -> list[An
 
 
 def library(kind: str, text: Callable[[], str], depends_on: list[Any]) -> Library:
-    """Machine code for a text, made where it is not in its file.
+    """Machine code for a text, compiled if it is not in its file.
 
     Parameters
     ----------
     kind : str
         What the code computes; part of its key.
     text : callable
-        Gives the text in LLVM's language where it must be compiled.
+        Gives the text in LLVM's language if it must be compiled.
     depends_on : list
-        What decides over the text; the other part.
+        What determines the text; the other part of the key.
     """
     processor = this_processor()
     key = kept.key_of(kind, generator_version(), processor, depends_on)
@@ -285,13 +285,13 @@ class Code:
     Parameters
     ----------
     kind : str
-        Tells it apart from others of the mechanism.
+        Distinguishes it from others of the mechanism.
     outputs : callable
-        What is wanted of an evaluation: ``told`` numbers.
+        Gives the ``told`` outputs of an evaluation.
     further : callable, optional
-        Functions that go with that of one row, in LLVM's language.
+        Further functions to go with that of one row, in LLVM's language.
     streamed : bool
-        Put many rows past the caches: more of them than these hold are read later.
+        Write many rows past the caches: more of them than the caches hold are read later.
     """
 
     def __init__(
@@ -308,7 +308,7 @@ class Code:
 
     @functools.cached_property
     def row(self) -> Library:
-        """For one row, limbs alike in lanes."""
+        """For one row, with limbs of the same kind in lanes."""
 
         def text() -> str:
             return self._kernels.text(self.outputs, self.told) + self._further()
@@ -317,7 +317,7 @@ class Code:
 
     @functools.cached_property
     def rows(self) -> Library | None:
-        """For many, rows in lanes; None where they are too large without limbs in lanes."""
+        """For many rows, in lanes; None if the code is too large without limbs in lanes."""
 
         def text() -> str:
             rows = this_processor().rows
@@ -334,7 +334,7 @@ class Code:
         return self.loaded.covers(given) if longer else self.available
 
     def on_floats(self, given: FloatArray) -> FloatArray:
-        """What is wanted of one row, computed on floats; raises RefusedError."""
+        """Outputs of one row, computed on floats; raises RefusedError."""
         longer = given.shape[-1] > self._kernels.asked
         kernels = self._kernels.loaded if longer else self._kernels
         return kernels.on_floats(given, self.outputs)
@@ -353,7 +353,7 @@ class Code:
         return Code(self._kernels.loaded, self.kind, self.outputs, self.told)
 
     def one_by_one(self, given: FloatArray) -> FloatArray:
-        """What is told (N, told) of rows (N, asked), each by itself."""
+        """Outputs (N, told) for rows (N, asked), each by itself."""
         if given.shape[-1] > self._kernels.asked:
             return self.loaded.one_by_one(given)
         given, out = np.ascontiguousarray(given), np.empty((len(given), self.told))
@@ -363,7 +363,7 @@ class Code:
         return out
 
     def __call__(self, given: FloatArray) -> FloatArray:
-        """One row by itself; many side by side, a last group filled up with its last row."""
+        """One row by itself; many side by side, the last group padded with its last row."""
         if given.shape[-1] > self._kernels.asked:
             return self.loaded(given)
         given = np.ascontiguousarray(given)
@@ -387,12 +387,12 @@ class Code:
 
 
 def padded(told: int, width: int) -> int:
-    """Numbers from one row that is told to the next: registers of so many fill them."""
+    """Length of an output row, padded to whole registers of this width."""
     return told + -told % width
 
 
 def _aligned(count: int, length: int, width: int) -> FloatArray:
-    """Rows of which none begins within a register: across cache lines stores take twice as long.
+    """Rows aligned to registers: stores across cache lines take twice as long.
 
     Parameters
     ----------
@@ -407,7 +407,7 @@ def _aligned(count: int, length: int, width: int) -> FloatArray:
 
 
 def address(array: FloatArray) -> int:
-    """Of an array's data; ``array.ctypes.data`` takes longer than a row does."""
+    """Address of an array's data; ``array.ctypes.data`` takes longer than a row does."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
     except (TypeError, ValueError):  # read-only, or no rows

@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Object files of generated code into memory, without a linker and without LLVM.
+"""Object files of generated code loaded into memory, without a linker and without LLVM.
 
 LLVM takes longer to load than the code that it made, and seventy megabytes. Generated code calls
-nothing but itself and reads nothing but its own constants, at distances from where it stands; so
-all that is left to do is to write these distances. Everything else is left to LLVM.
+only itself and reads only its own constants, at relative addresses; so only these distances have to
+be filled in. Everything else is left to LLVM.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SYMBOL = np.dtype(
     ]
 )
 _RELOCATION = np.dtype([('place', '<i8'), ('kind', '<u4'), ('symbol', '<u4'), ('addend', '<i8')])
-_SECTIONS_AT, _SECTIONS_COUNT = 40, 60  # bytes before what tells of the sections
+_SECTIONS_AT, _SECTIONS_COUNT = 40, 60  # bytes before the fields that describe the sections
 _SYMBOLS, _RELOCATIONS, _ZEROS = 2, 4, 8  # types of sections
 _WRITABLE, _LOADED = 1, 2  # flags of sections
 _GLOBAL = 1  # binding of symbols
@@ -52,12 +52,12 @@ _READ_EXECUTE = 5  # of mprotect(2)
 
 
 def supported() -> bool:
-    """Whether this computer's object files are of the kind that is understood here."""
+    """Whether this computer's object files are of the kind supported here."""
     return sys.platform == 'linux' and platform.machine() == 'x86_64' and sys.maxsize > 2**32
 
 
 class Image:
-    """Machine code in memory, which can be run and not be written.
+    """Machine code in memory that is executable and not writable.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class Image:
     Raises
     ------
     ValueError
-        For what is not understood here.
+        For an object file that is not supported here.
     OSError
-        Where the system does not let such memory be.
+        If the system does not allow such memory.
     """
 
     def __init__(self, code: bytes):
@@ -90,7 +90,7 @@ class Image:
 
 
 def linked(code: bytes) -> tuple[bytes, dict[str, int]]:
-    """The bytes that an object file stands for, wherever they are, and where its functions begin.
+    """The bytes to load from an object file, at any address, and where its functions begin.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def linked(code: bytes) -> tuple[bytes, dict[str, int]]:
     start = int.from_bytes(code[_SECTIONS_AT : _SECTIONS_AT + 8], 'little')
     sections = table(_SECTION, start, count * _SECTION.itemsize)
     image = bytearray()
-    begins = np.full(2**16, -1)  # of sections in the image, also of what is none
+    begins = np.full(2**16, -1)  # of sections in the image; -1 for what is not in it
     for k, section in enumerate(sections):
         if section['flags'] & _LOADED and section['size']:
             if section['flags'] & _WRITABLE or section['type'] == _ZEROS:

@@ -26,14 +26,14 @@ _OPAQUE = llvm.llvm_version_info[0] >= 15
 
 
 def pointer(to: str) -> str:
-    """Pointer type; up to LLVM 14 it tells to what."""
+    """Pointer type; up to LLVM 14 it names the type pointed to."""
     return 'ptr' if _OPAQUE else f'{to}*'
 
 
 def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
     """``void name(double *given, double *out)``: one row.
 
-    ``out`` gets one number after the other; it must not overlap what is given.
+    ``out`` gets one number after the other; it must not overlap ``given``.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
 
 
 def declarations(text: str) -> str:
-    """Of the intrinsic functions that a text calls, and of what it refers to."""
+    """Declarations of the intrinsic functions and metadata that a text uses."""
     found = ['!0 = !{i32 1}\n'] if PAST_CACHES in text else []
     for name, count in (('sqrt', 1), ('fabs', 1), ('copysign', 2)):
         for width in (0, 2, 4, 8, 16, 32, 64):
@@ -82,7 +82,7 @@ def _literal(x: float) -> str:
 
 
 def type_of(width: int) -> str:
-    """Of so many numbers; 0: of one by itself."""
+    """Type of a vector of this width; 0: of a single number."""
     return f'<{width} x double>' if width else 'double'
 
 
@@ -127,7 +127,7 @@ class Writer:
     def function(self, outputs: Sequence[Scalar]) -> str:
         """The text of the function that writes these numbers."""
         indices = [self._graph.lift(x) for x in outputs]
-        # Numbers are written as soon as they are there, so that none is kept for long.
+        # Numbers are written as soon as they are available, so that none is kept for long.
         ready: dict[int, list[int]] = collections.defaultdict(list)
         for first in range(0, len(indices), self._together):
             ready[max(indices[first : first + self._together])].append(first)
@@ -154,7 +154,7 @@ class Writer:
             getattr(self, f'_{node[0]}', self._arithmetic)(index, node)
 
     def _repeat(self, index: int, node: tuple[Any, ...]) -> None:
-        """A loop with its condition at the end, so that what it computes last is there after it."""
+        """A loop with its condition at the end, so that its last values are available after it."""
         _, loop, most, go_on, start, following = node
         before, block = self._block, f'loop{loop}'
         values = [self._value(i, 0) for i in start]
@@ -271,7 +271,7 @@ class Writer:
         self._say(self._called(index, name, told, arguments))
 
     def _turns(self, index: int, node: tuple[Any, ...]) -> None:
-        """Likewise as long as the first number told is above zero; told is given again."""
+        """Likewise, repeated while the first output is positive; outputs become inputs."""
         _, name, told, most, *arguments = node
         double = pointer('double')
         call = self._called(index, f'{self._name}_{name}', told, arguments)
@@ -292,7 +292,7 @@ class Writer:
         self._lines.append(f'after_{index}:')
 
     def _called(self, index: int, name: str, told: int, arguments: Sequence[int]) -> str:
-        """The call of a function, with memory for what it is given and what it tells."""
+        """The call of a function, with memory for its inputs and outputs."""
         double = pointer('double')
         for memory, count in (('given', len(arguments)), ('told', told)):
             self._say(f'%{memory}_{index} = alloca double, i64 {count}')
@@ -314,7 +314,7 @@ class Writer:
         self._say(f'%t{index} = extractelement {vector}, i32 {lane}')
 
     def _sum(self, index: int, node: tuple[Any, ...]) -> None:
-        """Of halves, or of parts as long as go into all lanes, always in the same order."""
+        """Sum of halves, or of the longest parts of equal length, always in the same order."""
 
         def added(name: str, kind: str, a: str, b: str) -> None:
             self._say(f'{name} = fadd {FLAGS} {kind} {a}, {b}')
@@ -330,7 +330,7 @@ class Writer:
         self._folded(index, node[1], lesser)
 
     def _folded(self, index: int, number: int, join: Callable[[str, str, str, str], None]) -> None:
-        """One number of all lanes of another: their parts joined until one lane is left."""
+        """Reduce all lanes of a number to one, by joining parts until one lane is left."""
         count, width = self._graph.lanes[number], self._wide(number)
         value, step = self._value(number, width), 0
         while count > 1:

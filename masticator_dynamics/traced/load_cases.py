@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Efforts and forces of a motion as sums over load cases.
 
-All is affine in a few load cases: the load of the motion itself; the free efforts, which cancel in
-the motion; and the Coulomb friction of each contact, per unit of its multiplier.
+Everything is affine in a few load cases: the load of the motion itself; the free efforts, which
+cancel in the motion; and the Coulomb friction of each contact, per unit of its multiplier.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from masticator_dynamics.traced.numbers import (
 )
 from masticator_dynamics.traced.vectors import Vector
 
-CERTAIN = 1e-4  # least square of what a unit effort, chosen at home, has of a free effort
+CERTAIN = 1e-4  # least square of the free part of a unit effort chosen at home
 
 
 @dataclasses.dataclass
@@ -46,7 +46,7 @@ class LoadCase:
     bearing : list of vector
         Force on the child of each actuated joint, the joint's own axes.
     observed : list of vector
-        The same of the goal's joints, base axes.
+        The same for the goal's joints, base axes.
     contacts : list
         Multiplier of each contact.
     """
@@ -65,7 +65,7 @@ class LoadCases:
     Parameters
     ----------
     observed : sequence of str
-        Joints of which the transmitted force is needed.
+        Joints whose transmitted force is needed.
     """
 
     def __init__(self, run: InverseDynamics, friction: bool, observed: tuple[str, ...]):
@@ -86,7 +86,7 @@ class LoadCases:
         return self._case(self._forces.least_norm(needed), inertial, friction)
 
     def _supplied(self, efforts: list[Any], inertial: bool) -> Efforts:
-        """What motors supply to joints, less what these lose by themselves in the motion."""
+        """What motors supply to joints, less the joints' own losses in the motion."""
         found = self._forces.on_joints(efforts) if efforts else {}
         for key, loss in (self._losses if inertial else {}).items():
             found[key] = found.get(key, 0.0) - loss
@@ -168,7 +168,7 @@ class LoadCases:
         return [e - d for e, d in zip(efforts, driving, strict=True)]
 
     def _chosen(self) -> list[int]:
-        """Actuators of which unit efforts have most of a free effort at home."""
+        """Actuators whose unit efforts have the largest free part at home."""
         plan = self._run.plan
         names = plan.description.actuated
         powered = np.array([float(name in self._forces.driving) for name in names])

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM's intermediate language to machine code of this processor, by llvmlite: no compiler."""
+"""LLVM's intermediate language to this processor's machine code by llvmlite, no compiler needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from masticator_dynamics.files import kept
 from masticator_dynamics.traced import linking
 
 OPTIMISATION = 2
-# With the small model code and constants lie together, which `linking` needs.
+# In the small code model, code and constants lie together, which `linking` needs.
 MODEL = 'small' if linking.supported() else 'jitdefault'
 _PROCESSORS = pathlib.Path('/proc/cpuinfo')
 _DESCRIBED = ('vendor_id', 'cpu family', 'model', 'model name', 'stepping', 'flags')
@@ -35,7 +35,7 @@ class Processor:
 
     @property
     def rows(self) -> int:
-        """Doubles in a register: as many rows go side by side."""
+        """Doubles in a register: so many rows go side by side."""
         return self.vector_bits // 64
 
 
@@ -43,7 +43,7 @@ class Processor:
 def this_processor() -> Processor:
     """The one that this process runs on.
 
-    What LLVM says of it is kept, with what the system says: to ask LLVM is to load it.
+    LLVM's description is cached by the system's own, since asking LLVM means loading it.
     """
     described = _described() if linking.supported() else []
     if not described:
@@ -57,7 +57,7 @@ def this_processor() -> Processor:
 
 
 def _described() -> list[str]:
-    """What the system says of the first processor; nothing where it does not."""
+    """The system's description of the first processor; empty if there is none."""
     try:
         with _PROCESSORS.open(encoding='utf-8') as lines:
             first = [line.strip() for line in itertools.takewhile(str.strip, lines)]
@@ -74,7 +74,7 @@ def _as_llvm_has_it() -> Processor:
 
 
 def generator_version() -> str:
-    """Of what decides about the machine code."""
+    """Version of what determines the machine code."""
     return f'llvmlite {llvmlite.__version__}, {MODEL} code model'
 
 
@@ -126,7 +126,7 @@ class Library:
         return int(self._engine.get_function_address(function))
 
     def of_row(self, function: str) -> Callable[[int, int], None]:
-        """A function of what is given and told, addresses."""
+        """A function of the addresses of inputs and outputs."""
         found = self._of_row.get(function)
         if found is None:
             found = self._of_row[function] = _ROW(self.address(function))
@@ -139,7 +139,7 @@ class Library:
 
     @functools.cached_property
     def rows(self) -> Callable[[int, int, int], None]:
-        """``rows(count, given, out)``, a multiple of the processor's rows."""
+        """``rows(count, given, out)``, addresses; count is a multiple of the processor's rows."""
         return _ROWS(self.address('rows'))
 
 
@@ -149,7 +149,7 @@ _ROWS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 @functools.cache
 def _llvm() -> Any:
-    """LLVM, loaded when something is compiled: a process that only calls does without."""
+    """LLVM, loaded only when something is compiled, not in a process that only calls."""
     import llvmlite.binding as llvm
 
     # Newer versions of llvmlite initialise LLVM themselves, and say so when asked to.

@@ -50,7 +50,7 @@ def _inverse_3(m: Matrix) -> tuple[Matrix, Any]:
 
 
 def _eliminated(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
-    """By Gauss and Jordan, with the pivots that are largest at home."""
+    """By Gauss-Jordan elimination, with the pivots that are largest at home."""
     size = len(matrix)
     work = [[*row, *(1.0 if i == j else 0.0 for j in range(size))] for i, row in enumerate(matrix)]
     known = all(isinstance(x, float) for row in matrix for x in row)
@@ -73,7 +73,7 @@ def _eliminated(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
 
 
 def cholesky(matrix: Matrix) -> tuple[list[list[Any]], list[Any]]:
-    """Factor of a symmetric matrix, of which the lower triangle is looked at.
+    """Cholesky factor of a symmetric matrix, of which only the lower triangle is read.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def cholesky(matrix: Matrix) -> tuple[list[list[Any]], list[Any]]:
 
 
 def solve_factored(lower: Matrix, right: Vector) -> list[Any]:
-    """Solve a system of which :func:`cholesky` has the factor."""
+    """Solve a system with its factor from :func:`cholesky`."""
     size, x = len(right), list(right)
     for i in range(size):
         x[i] = (x[i] - total(lower[i][j] * x[j] for j in range(i))) * lower[i][i]
@@ -107,10 +107,10 @@ def solve_factored(lower: Matrix, right: Vector) -> list[Any]:
 
 
 def orthogonal(columns: Matrix) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Orthonormal columns and an upper triangle of which the product is a matrix of columns.
+    """Orthonormal columns and an upper triangle whose product is the matrix of given columns.
 
-    By Gram and Schmidt, twice for each column, which keeps all digits that the columns have. The
-    condition is not squared, as it is by :func:`cholesky`.
+    By Gram-Schmidt, twice for each column, which keeps all digits that the columns have. The
+    condition number is not squared, as it is by :func:`cholesky`.
     """
     basis: list[list[Any]] = []
     triangle: list[list[Any]] = [[0.0] * len(columns) for _ in columns]

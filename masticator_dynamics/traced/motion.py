@@ -140,7 +140,7 @@ class StageMotion:
         return rates
 
     def _accelerations(self, rates: Rates, outside: Lookup) -> list[Twist]:
-        """Accelerations of origins and turning; joints without a second rate have none."""
+        """Linear and angular accelerations of the bodies; joints without a rate add none."""
         found: list[Twist] = []
         for joint in self.stage.joints:
             body, parent = joint.body, joint.body.parent
@@ -166,7 +166,7 @@ def _unit_twist(k: int) -> Lookup:
 
 
 def _with_rate(joint: Joint, twist: Twist, rate: Any) -> Twist:
-    """What a joint adds by its own rate."""
+    """A twist plus what a joint adds by its own rate."""
     linear, angular = twist
     if rate_is_zero(rate):
         return twist

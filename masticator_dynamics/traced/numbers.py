@@ -5,9 +5,9 @@
 
 An algorithm in plain Python runs on floats and computes, or runs on :class:`Number` and leaves a
 graph of operations behind: straight-line code without loops, indices or branches. What is known
-when a mechanism is loaded is a float and folds; equal operations are one node; what nobody asks
-for is never written out. :class:`Lanes` are floats of which every limb of a kind has its own, so
-that limbs alike, or sign patterns, share one sequence of operations and one SIMD register.
+when a mechanism is loaded is a float and is folded; equal operations are one node; what no output
+needs is never emitted. :class:`Lanes` are floats with one value per limb, so that limbs of the same
+kind, or sign patterns, share one sequence of operations and one SIMD register.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEGLIGIBLE = 1e-15  # of geometry in m or of unit vectors; rounding of the files
 
 # Operations of a node that act on single numbers or on all lanes alike.
 LANEWISE = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'round', 'abs', 'copysign', 'select')
-# Operations that make one number of a node with lanes.
+# Operations that reduce a node with lanes to one number.
 REDUCING = ('sum', 'least', 'pick')
 # A function with a recording of its own is a node 'call' of its name, number of results and
 # arguments, or 'turns' with the most turns before these; its results are nodes 'result'.
@@ -34,11 +34,11 @@ REDUCING = ('sum', 'least', 'pick')
 
 
 class TooLargeError(Exception):
-    """A recording has more operations than machine code is made of."""
+    """A recording has more operations than machine code is generated for."""
 
 
 class Graph:
-    """Operations in the order in which they were recorded, each but once.
+    """Operations in the order in which they were recorded, each only once.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ def lanes(values: FloatArray) -> Lanes | float:
 def stacked(arrays: Sequence[Any]) -> Any:
     """Known arrays of one shape, one per lane, as nested lists of floats and lanes.
 
-    Geometry that is zero or one but for the rounding of its file becomes so, and then folds.
+    Geometry that is zero or one up to the rounding of its file becomes exactly so, and then folds.
     """
     table = np.array(arrays, dtype=float)
     for value in (0.0, 1.0, -1.0):
@@ -283,7 +283,7 @@ absolute = _function('abs', np.abs)
 
 
 def reciprocal(x: Scalar) -> Any:
-    """One over a number; not a number for a known zero, so that conditions on it fail."""
+    """One over a number; NaN for a known zero, so that conditions on it fail."""
     if isinstance(x, Number):
         return 1.0 / x
     if isinstance(x, Lanes):
@@ -301,7 +301,7 @@ def sign_of(x: Scalar) -> Any:
 
 
 def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Any:
-    """``positive`` where a condition is above zero, else, and where it is NaN, the other.
+    """``positive`` where a condition is above zero; ``otherwise`` elsewhere and for NaN.
 
     Parameters
     ----------
@@ -370,9 +370,9 @@ def repeat(
 
 
 def lane_sum(x: Scalar, count: int) -> Any:
-    """Sum over so many lanes; a number without lanes counts once per lane.
+    """Sum over this many lanes; a number without lanes counts once per lane.
 
-    Of one lane it is the number, also where that has lanes of another kind.
+    For one lane it is the number itself, even if that has lanes of another kind.
     """
     if count == 1:
         return x
@@ -389,7 +389,7 @@ def lane_least(x: Scalar) -> Any:
 
 
 def largest(numbers: Iterable[Scalar]) -> Any:
-    """Largest amount over numbers and their lanes, which may be as many for each as they like."""
+    """Largest absolute value over numbers and their lanes, whose count may differ."""
     wide: dict[int, Any] = {}
     for x in numbers:
         count = len(x.values) if isinstance(x, Lanes) else 0
@@ -404,7 +404,7 @@ def largest(numbers: Iterable[Scalar]) -> Any:
 def lane_pick(x: Scalar, lane: int) -> Any:
     """The number of one lane."""
     if isinstance(x, Number):
-        # The lane is no node, which the sign of the argument keeps apart.
+        # The lane is not a node, which the sign of the argument indicates.
         return x.graph.record('pick', x.index, -1 - lane) if x.graph.lanes[x.index] else x
     return float(x.values[lane]) if isinstance(x, Lanes) else x
 
@@ -416,20 +416,20 @@ def take_turns(
     given: Sequence[Scalar],
     most: int,
 ) -> list[Any]:
-    """Take turns with a state as long as its first number is above zero.
+    """Iterate a state while its first number is above zero.
 
     Recorded, it is a loop around a function that is recorded once. There are no lanes in it.
 
     Parameters
     ----------
     name : str
-        Of the function, one for all loops with it.
+        Of the function, shared by all loops with it.
     turn : callable
-        The next state, for a state and what is given.
+        Gives the next state, from a state and ``given``.
     state, given : sequence of number
-        At the start; what does not change.
+        The state at the start; what does not change.
     most : int
-        Turns; the first is always taken.
+        Turns at most; the first is always taken.
     """
     numbers = [x for x in (*state, *given) if isinstance(x, Number)]
     if not numbers:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What machine code tells of a row, recorded: lists of numbers that ``kernels.py`` hands on."""
+"""Outputs of machine code for a row, recorded: lists of numbers for ``kernels.py``."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
 
 
 def record(asked: int, outputs: Callable[[list[Any]], list[Scalar]]) -> tuple[Graph, list[Scalar]]:
-    """A recording of a function of as many numbers as are asked, and what comes out.
+    """A recording of a function of ``asked`` numbers, and its outputs.
 
     Raises
     ------
     TooLargeError
-        When it takes more than ``MOST_OPERATIONS``.
+        If it takes more than ``MOST_OPERATIONS``.
     """
     graph = Graph(MOST_OPERATIONS)
     return graph, outputs(graph.inputs(asked))
 
 
 def told(run: InverseDynamics, forces: Any = None) -> list[Scalar]:
-    """What :attr:`Kernels.evaluate` tells of a row."""
+    """Outputs of :attr:`Kernels.evaluate` for a row."""
     forces = forces or LeastNorm(run)
     return [
         run.counts(), run.closure_residual(), forces.balance_residual(),
@@ -43,7 +43,7 @@ def told_best(goals: Mapping[str, float], friction: bool, run: InverseDynamics) 
     Parameters
     ----------
     goals : mapping
-        Weights of what is kept least.
+        Weights of what is minimised.
     friction : bool
         Whether joints and contacts have friction.
     run : InverseDynamics
@@ -53,14 +53,14 @@ def told_best(goals: Mapping[str, float], friction: bool, run: InverseDynamics) 
 
 
 def whole(run: Any, forces: Any = None) -> list[Scalar]:
-    """What :attr:`Kernels.everything` tells: whether it counts, then a row of the engine.
+    """Outputs of :attr:`Kernels.everything`: whether it is valid, then a row of the engine.
 
     Parameters
     ----------
     run : Evaluation
         Of the motion.
     forces : LeastNorm, Distribution or ForwardDynamics, optional
-        What has the efforts; those of least norm unless told.
+        Gives the efforts; by default those of least norm.
     """
     forces = forces or LeastNorm(run)
     report = [0.0, -1.0, 0.0, run.closure_residual(), forces.balance_residual()]
@@ -71,7 +71,7 @@ def whole(run: Any, forces: Any = None) -> list[Scalar]:
 
 
 def closed(run: ClosedFromHome) -> list[Scalar]:
-    """What :attr:`Kernels.from_home` tells: a whole row without forces."""
+    """Outputs of :attr:`Kernels.from_home`: a whole row without forces."""
     nothing = [0.0] * (len(run.plan.actuated) + run.rows)
     return [
         run.counts(), *run.report, run.closure_residual(), 0.0, *_rates(run), *nothing,
@@ -80,7 +80,7 @@ def closed(run: ClosedFromHome) -> list[Scalar]:
 
 
 def motion(run: Evaluation) -> list[Scalar]:
-    """What :attr:`Kernels.motion` tells; whether it counts is told with the efforts."""
+    """Outputs of :attr:`Kernels.motion`; whether they are valid is known with the efforts."""
     return [*_rates(run), *run.tangent()]
 
 
@@ -94,16 +94,16 @@ def _rates(run: Evaluation) -> list[Scalar]:
 def distributed(
     goals: Mapping[str, float], friction: bool, to_the_end: bool, run: InverseDynamics
 ) -> list[Scalar]:
-    """What :meth:`Kernels.distribution` tells, see ``actuation/distribution.py``.
+    """Outputs of :meth:`Kernels.distribution`, see ``actuation/distribution.py``.
 
     Parameters
     ----------
     goals : mapping
-        Weights of what is kept least.
+        Weights of what is minimised.
     friction : bool
         Whether joints and contacts have friction.
     to_the_end : bool
-        As of :class:`Distribution`.
+        As in :class:`Distribution`.
     run : InverseDynamics
         The evaluation.
     """
@@ -115,7 +115,7 @@ def distributed(
 
 
 def needed(run: InverseDynamics) -> list[Scalar]:
-    """Whether it counts, what a failure says, and the bodies: poses, and what each needs by itself.
+    """Whether it is valid, failure report, and the bodies: poses, and what each needs by itself.
 
     Rotation, origin (m), force (N) and moment (N m) about the origin, base axes, for the body's own
     acceleration, less what the environment supplies.

@@ -1,17 +1,17 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A function for Python, generated beside the arithmetic that it calls.
+"""A function for Python, generated along with the arithmetic that it calls.
 
-Taking arrays apart and making results would cost several times the arithmetic in Python, and a
+Unpacking arrays and making results in Python would cost several times the arithmetic, and a
 compiled extension would need a compiler at every install. So the few lines of C that such an
-extension consists of are generated, too, as LLVM's language: a function of the vectorcall protocol
+extension consists of are generated, too, in LLVM's language: a function of the vectorcall protocol
 that reads up to four arrays, lets the row function write into a fresh ``bytes`` object and returns
-a result object whose slots it fills in. It only knows arrays of doubles of the right length, or
-None, and goals and friction that it was told of (:meth:`Entry.add`), for which it calls other such
-functions; with all else, and where the row does not count, it calls a function in Python.
+a result object whose slots it fills in. It only handles arrays of doubles of the right length, or
+None, and goals and friction registered by :meth:`Entry.add`, for which it calls other such
+functions; for everything else, and where the row is not valid, it calls a function in Python.
 
-What it knows about objects in memory is numpy's published struct of an array and CPython's of
-``bytes`` and tuples; :func:`supported` looks whether they are so here.
+The memory layouts that it relies on are numpy's published struct of an array and CPython's of
+``bytes`` and tuples; :func:`supported` checks that they hold here.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _MethodDefinition(ctypes.Structure):
 
 @functools.cache
 def supported() -> bool:
-    """Whether arrays and bytes lie in memory as the generated function takes them to."""
+    """Whether arrays and bytes lie in memory as the generated function assumes."""
     probe = np.zeros(3, dtype=np.float64)
     at = id(probe)
 
@@ -151,8 +151,8 @@ class Entry:
         definition = _MethodDefinition(
             b'feedforward', code.address('entry'), _FASTCALL_KEYWORDS, None
         )
-        # The tuple owns all that addresses are given of. A function reads its definition until it
-        # is gone itself: while Python ends, a list in this module would be gone before.
+        # The tuple owns everything whose address is passed. A function reads its definition until
+        # it is gone itself: when Python exits, a list in this module would be gone before.
         self._held: dict[tuple[str, bool], Callable[..., Any]] = {}
         held = (
             self._context, code, zeros, length, result, mechanism, otherwise, definition,
@@ -164,7 +164,7 @@ class Entry:
         self.call: Callable[..., Any] = make(ctypes.addressof(definition), held, None)
 
     def add(self, goal: str, friction: bool, function: Callable[..., Any]) -> None:
-        """Have another entry called with this very goal and friction as keywords.
+        """Have another entry called for exactly this goal and friction as keywords.
 
         Parameters
         ----------

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows that machine code hands over: the same source again, however long it takes.
 
-First machine code of another kind: loops closed from home in as many steps as it takes, or at the
-positions found, where it need not doubt the branch. Then, for what that leaves, floats: slower,
-with other factors. What fails there is refused.
+First other machine code: loops closed from home in as many steps as it takes, or at the positions
+found, where the branch is certain. Then, for what remains, floats: slower, with other
+factorisations. What fails there is refused.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from masticator_dynamics.traced.kernels import Code, Kernels, Outputs
 
 
 class Careful:
-    """Whatever is wanted of an evaluation, row by row.
+    """Any outputs of an evaluation, row by row.
 
     Parameters
     ----------
     code : Code
-        Tells whether it counts, then status, block and amount of a failure
-        (``engine/status.py``), then others.
+        Gives whether the row is valid, then status, block and amount of a failure
+        (``engine/status.py``), then other outputs.
     asked : int, optional
-        How many numbers of a row matter; all unless told.
+        How many numbers of a row matter; by default all.
     """
 
     def __init__(self, code: Code, asked: int | None = None):
         self._code, self._asked, self.told = code, asked, code.told
 
     def __call__(self, rows: FloatArray) -> FloatArray:
-        """Rows (N, told - 1) for what is asked (N, asked), all of which must be finite."""
+        """Rows (N, told - 1) for inputs (N, asked), all of which must be finite."""
         asked, finite = rows[:, : self._asked], np.isfinite(rows)
         covered = self._code.covers(asked)
         told = self._code.one_by_one(asked) if covered else np.zeros((len(rows), self.told))
@@ -52,23 +52,23 @@ class Careful:
             failed = RefusedError(OVERFLOW)
         except RefusedError as error:
             failed = error
-        except (OverflowError, ValueError):  # as of the sine of what is not finite
+        except (OverflowError, ValueError):  # e.g. from the sine of infinity
             failed = RefusedError(OVERFLOW)
         told[1:4] = failed.status, failed.block, failed.amount
 
 
 class Reference(Careful):
-    """The same for loops that have been closed.
+    """The same for loops that are already closed.
 
     Parameters
     ----------
     outputs : callable
-        What is wanted, ``told`` numbers, as of :class:`Careful`.
+        Gives the ``told`` outputs, as in :class:`Careful`.
     """
 
     def __init__(self, kernels: Kernels, kind: str, outputs: Outputs, told: int):
         super().__init__(Code(kernels.at_positions, kind, outputs, told))
 
     def at(self, given: FloatArray, q: FloatArray) -> FloatArray:
-        """Rows (N, told - 1) for what is asked (N, asked) at tree positions (N, n_q)."""
+        """Rows (N, told - 1) for inputs (N, asked) at tree positions (N, n_q)."""
         return self(np.hstack([given, q]))

@@ -3,7 +3,7 @@
 """A recorded graph as LLVM's intermediate language for several rows side by side.
 
 Each row has a lane of its own and no operation mixes them, so a row's results do not depend on its
-neighbours. Rows are read and written as squares of numbers, turned over in registers.
+neighbours. Rows are read and written as square blocks of numbers, transposed in registers.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def rows_function(
 ) -> str:
     """``void name(i64 n, double *given, double *out)``: n rows, a multiple of ``width``.
 
-    Rows given have ``asked`` numbers, rows put out as many as there are outputs. The graph must
-    have no lanes.
+    Input rows have ``asked`` numbers, output rows as many as there are outputs. The graph must have
+    no lanes.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def rows_function(
     asked : int
         Numbers in a row of input.
     streamed : bool
-        Put rows past the caches, where registers are as long as a cache line; they must begin at
-        one, and have no part of one left.
+        Write rows past the caches, if registers are as long as a cache line; rows must begin at
+        one, and fill whole ones.
     """
     streamed = streamed and width == LINE
     writer = _RowsWriter(graph, f'{name}_group', width, (asked, len(outputs)), streamed)
@@ -80,7 +80,7 @@ class _RowsWriter(Writer):
     Parameters
     ----------
     strides : (int, int)
-        Numbers in a row that is given and in one that is put out.
+        Numbers in an input row and in an output row.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class _RowsWriter(Writer):
         self._width = self._together = width
         self._strides = strides
         self._how = f'align {8 * LINE}, {PAST_CACHES}' if streamed else 'align 8'
-        self._columns: dict[int, str] = {}  # of what is given
+        self._columns: dict[int, str] = {}  # of the inputs
         self._names = 0
 
     def _wide(self, index: int) -> int:
@@ -125,7 +125,7 @@ class _RowsWriter(Writer):
             self._say(f'store {kind} {vector}, {pointer(kind)} {place}, {self._how}')
 
     def _turned_over(self, rows: list[str]) -> list[str]:
-        """Columns of a square of vectors."""
+        """Columns of a square of vectors, i.e. its transpose."""
         pairs, halves = list(zip(rows[::2], rows[1::2], strict=True)), []
         for side in (0, 1):
             lanes = [lane for i in range(side, self._width, 2) for lane in (i, self._width + i)]

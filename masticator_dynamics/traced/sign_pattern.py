@@ -3,9 +3,9 @@
 """The goal within a pattern of contact signs, and Newton's steps on it.
 
 With friction the forces depend on the sign of each contact's multiplier. Within a pattern of signs
-all is affine in the free efforts, but for the friction of the actuated joints, which goes with the
-length of an affine vector: the objective is smooth. A multiplier may also be zero at the optimum:
-such a face is a pattern of its own, with the zero as a side condition.
+all is affine in the free efforts, except for the friction of the actuated joints, which depends on
+the length of an affine vector: the objective is smooth. A multiplier may also be zero at the
+optimum: such a face is a pattern of its own, with the zero as a constraint.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from masticator_dynamics.traced.numbers import (
     total,
 )
 
-SIGN_SLACK = 1e-9  # of the largest multiplier
-SIGN_ROUNDING = 1e-12  # of those without free efforts
+SIGN_SLACK = 1e-9  # relative to the largest multiplier
+SIGN_ROUNDING = 1e-12  # relative to those without free efforts
 HUGE = 1e300
 
 Row = list[Any]  # affine in the free efforts: constant, then slopes
@@ -42,7 +42,7 @@ Row = list[Any]  # affine in the free efforts: constant, then slopes
 
 @dataclasses.dataclass
 class Goal:
-    """What is kept least, per entry of ``Forces.motors`` or as a weight.
+    """What is minimised, per entry of ``Forces.motors`` or as a weight.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Goal:
 
     @property
     def curved(self) -> bool:
-        """Whether the objective is more than a quadratic one."""
+        """Whether the objective is not just quadratic."""
         return bool(self.efforts) and not all(is_known(x, 0.0) for x in self.per_newton)
 
 
@@ -83,7 +83,7 @@ class Terms:
     observed, contacts : list of row
         Components of the goal's forces; multipliers of the contacts.
     sliding : list
-        Above zero for each contact with Coulomb friction.
+        Positive for each contact with Coulomb friction.
     """
 
     goal: Goal
@@ -96,7 +96,7 @@ class Terms:
 
     @classmethod
     def of(cls, cases: LoadCases, goal: Goal) -> Terms:
-        """Those of an evaluation."""
+        """Terms of an evaluation."""
         columns = [cases.load, *cases.free, *cases.coulomb]
         count, motors = len(cases.contacts), range(len(goal.lanes))
         seen = range(len(cases.load.observed) if goal.forces else 0)
@@ -112,7 +112,7 @@ class Terms:
 
     @functools.cached_property
     def start(self) -> Row:
-        """Free efforts that were best without friction."""
+        """Free efforts that would be best without friction."""
         goal, free = self.goal, self.free
 
         def plain(rows: list[Row]) -> list[Row]:
@@ -131,7 +131,7 @@ class Terms:
 
     @functools.cached_property
     def limb_by_limb(self) -> Terms:
-        """The same without lanes: limbs that share them are entries of their own."""
+        """The same without lanes: limbs that share them become separate entries."""
         goal, lanes = self.goal, self.goal.lanes
 
         def apart(part: Any, lane: int) -> Any:
@@ -168,13 +168,13 @@ class Terms:
         return total(lane_sum(row[0] * row[0], lanes) for row, lanes in rows)
 
     def numbers(self) -> list[Number]:
-        """All that is not known, in the order in which :meth:`with_numbers` takes it."""
+        """All recorded numbers, in the order in which :meth:`with_numbers` takes them."""
         found: list[Number] = []
         self._changed(found.append)
         return found
 
     def with_numbers(self, numbers: Sequence[Any]) -> Terms:
-        """The same with others in place of what is not known."""
+        """The same with other numbers in place of the recorded ones."""
         left = iter(numbers)
         return self._changed(lambda _: next(left))
 
@@ -202,7 +202,7 @@ class SignPattern:
     terms : Terms
         By load cases.
     signs : sequence of number
-        1, -1, or 0 where a multiplier is held at zero. With lanes these are as many patterns, and
+        1, -1, or 0 where a multiplier is held at zero. With lanes, each lane is a pattern, and
         nothing else may have lanes.
     """
 
@@ -234,7 +234,7 @@ class SignPattern:
         ]
 
     def _row(self, row: Row) -> Row:
-        """A quantity as a function of the free efforts; friction goes with what contacts carry."""
+        """A quantity as a function of the free efforts; friction depends on contact loads."""
         free = self._terms.free
         return [
             row[m]
@@ -250,12 +250,12 @@ class SignPattern:
     # Signs
 
     def contacts(self, x: Row) -> Row:
-        """What the friction of each contact goes with, sign included."""
+        """The load that sets each contact's friction, sign included."""
         pairs = zip(self._signs, self.multipliers, strict=True)
         return [sign * at(row, x) for sign, row in pairs]
 
     def margin(self, x: Row) -> Any:
-        """Above zero where the signs are those assumed."""
+        """Positive where the signs are those assumed."""
         largest: Any = 1e-300
         lowest: Any = 0.0
         rounding = SIGN_ROUNDING * total(absolute(row[0]) for row in self.multipliers)
@@ -269,7 +269,7 @@ class SignPattern:
         return 1.0 if is_known(lowest, 0.0) else lowest + SIGN_SLACK * largest + rounding
 
     def change(self, step: Row) -> Any:
-        """How much a step changes the multipliers at most."""
+        """Largest change of a multiplier by a step."""
         largest: Any = 0.0
         for row in self.multipliers:
             largest = greater(absolute(_dot(row[1:], step)), largest)
@@ -292,15 +292,15 @@ class SignPattern:
     def newton(self, x: Row, convex: bool = False) -> tuple[Row, Any]:
         """Newton's step, to be subtracted, and by how much the value falls with it.
 
-        Less than zero where it does not lead to a minimum. It keeps the multipliers at zero that
-        are held there.
+        The fall is negative where the step does not lead to a minimum. The step keeps multipliers
+        at zero that are held there.
 
         Parameters
         ----------
         x : list of number
             Free efforts.
         convex : bool
-            Leave out second derivatives that may make the step lead upwards.
+            Omit second derivatives that may make the step lead upwards.
         """
         gradient, hessian = self._derivatives(x, convex)
         step = self._step(x, gradient, hessian)
@@ -330,7 +330,7 @@ class SignPattern:
 
     @functools.cached_property
     def _bent(self) -> list[int]:
-        """Motors of whose efforts friction takes a part."""
+        """Motors whose efforts include friction that depends on the load."""
         goal = self._goal
         return [i for i in range(len(goal.efforts)) if not is_known(goal.per_newton[i], 0.0)]
 
@@ -404,7 +404,7 @@ def at(row: Row, x: Row) -> Any:
 
 
 def direction(x: Any, y: Any) -> tuple[Any, Any, tuple[Any, Any]]:
-    """Length of a vector, one over it, and its direction; zeros for none."""
+    """Length of a vector, one over it, and its direction; zeros for a zero vector."""
     length = square_root(x * x + y * y)
     per_length = select(length, reciprocal(length), 0.0)
     return length, per_length, (x * per_length, y * per_length)

@@ -18,32 +18,32 @@ from masticator_dynamics.traced.numbers import Graph, Scalar, TooLargeError, les
 from masticator_dynamics.traced.outputs import MOST_OPERATIONS, whole
 from masticator_dynamics.traced.vectors import Vector
 
-# What rates (y_ddot, then the food's state) go with what is given, and whether they count.
+# Gives, for the inputs, whether they are valid, then the rates: y_ddot and the food's state.
 Rates = Callable[[list[Any]], list[Any]]
 
 
 def told_rates(run: ForwardDynamics) -> list[Scalar]:
-    """Whether it counts, independent accelerations, state of the food."""
+    """Whether it is valid, independent accelerations, state of the food."""
     return [run.counts(), *run.y_ddot, *run.outside.bolus]
 
 
 def told_report(run: ForwardDynamics) -> list[Scalar]:
-    """Whether it counts, state of the food, a row of the engine, `reported`."""
+    """Whether it is valid, state of the food, a row of the engine, `reported`."""
     run.solve_forces()
     counted, *row = whole(run, run)
     return [counted, *run.outside.bolus, *row, *run.report()]
 
 
 def step(rates: Rates, given: Vector, sizes: list[int], length: Any) -> list[Any]:
-    """One step of the classical Runge-Kutta method: whether it counts, state, food's state.
+    """One step of the classical Runge-Kutta method: whether it is valid, state, food's state.
 
     Parameters
     ----------
     given : sequence
-        As ``forward_dynamics.Given``, but for efforts at the step's start, middle and end, one
+        As ``forward_dynamics.Given``, except for efforts at the step's start, middle and end, one
         after the other. Food yields and breaks for good at the start.
     length : number
-        s.
+        Of the step, s.
     """
     freedoms, state, actuated = sizes[0], sizes[2], sizes[3]
     start = list(given[: 2 * freedoms])
@@ -73,7 +73,7 @@ class Simulation:
     Attributes
     ----------
     sizes : list of int
-        Of what is asked, see ``forward_dynamics.Given``.
+        Of the inputs, see ``forward_dynamics.Given``.
     reason : str
         Why there is no machine code; empty where there is.
     """
@@ -90,11 +90,11 @@ class Simulation:
 
     @functools.cached_property
     def code_at_positions(self) -> Library | None:
-        """Functions ``rates`` and ``report`` where tree positions follow what is asked."""
+        """Functions ``rates`` and ``report`` where tree positions follow the inputs."""
         return self._library(True)
 
     def evaluated(self, given: Vector) -> ForwardDynamics:
-        """The same on floats; tree positions follow what is asked."""
+        """The same on floats; tree positions follow the inputs."""
         numbers = [float(x) for x in given]
         return ForwardDynamics(
             self._description, self._structure, numbers, self._setting, False, True

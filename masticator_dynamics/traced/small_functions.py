@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code of functions that are no evaluation: poses of bodies, steps that fit actuators."""
+"""Machine code of functions other than evaluations: poses of bodies, steps that fit actuators."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class SmallFunction:
     Parameters
     ----------
     name : str
-        Tells it apart from others.
+        Distinguishes it from others.
     asked, told : int
-        Numbers in a row given and in a row told.
+        Numbers in an input row and in an output row.
     function : callable
         From a list of numbers to a list of numbers, on recording ones.
     depends_on : list
-        What else decides about its code.
+        What else determines its code.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class SmallFunction:
         return library(f'{self._name}, many', lambda: self._text(width), self._depends_on)
 
     def _text(self, width: int) -> str:
-        # Only here: most find everything compiled.
+        # Imported only here: usually everything is compiled.
         from masticator_dynamics.traced.llvm_ir import row_function
         from masticator_dynamics.traced.numbers import Graph
         from masticator_dynamics.traced.rows_ir import rows_function
@@ -84,7 +84,7 @@ class SmallFunction:
 
 
 def poses(tree: SpanningTree) -> SmallFunction:
-    """Of tree positions: rotation, row by row, and origin of each body, base axes, m."""
+    """From tree positions: rotation, row by row, and origin of each body, base axes, m."""
 
     def function(q: Sequence[Any]) -> list[Any]:
         from masticator_dynamics.traced.bodies import Body, Joint, fixed_base
@@ -106,10 +106,10 @@ def poses(tree: SpanningTree) -> SmallFunction:
 def least_squares(rows: int, columns: int) -> SmallFunction:
     """The step (columns,) that fits errors best.
 
-    Asked are a matrix (rows, columns), row by row, the errors (rows,), the units of the rows, and
-    the yardstick: norms of the columns, in these units, where all is well. Told is first the
-    largest change of a row of the matrix times the step, in its unit; -1 where the matrix does not
-    determine the step, which then means nothing.
+    Inputs are a matrix (rows, columns), row by row, the errors (rows,), the units of the rows, and
+    the reference: norms of the columns, in these units, in a regular case. The first output is the
+    largest element of the matrix times the step, in its row's unit; -1 where the matrix does not
+    determine the step, which is then meaningless.
     """
 
     def function(given: Sequence[Any]) -> list[Any]:
@@ -140,7 +140,7 @@ def _fitted(
     triangle: list[list[Any]] = [[0.0] * count for _ in known]
     determined: Any = 1.0
     for c in known:
-        for d in [*range(c), *range(c)]:  # Gram and Schmidt, twice is enough
+        for d in [*range(c), *range(c)]:  # Gram-Schmidt, twice is enough
             shared = dot(basis[d], basis[c])
             triangle[d][c] = triangle[d][c] + shared
             basis[c] = [x - shared * y for x, y in zip(basis[c], basis[d], strict=True)]

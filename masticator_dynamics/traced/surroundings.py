@@ -25,7 +25,7 @@ from masticator_dynamics.traced.numbers import (
 )
 from masticator_dynamics.traced.vectors import Vector
 
-# Columns of the stops of points: a point of a body may not leave a range along an axis of the base.
+# Columns of the stops of points: a point of a body must not leave a range along a base axis.
 BODY, POINT, AXIS, LOWER, UPPER, LAW, POINT_WIDTH = 0, 1, 4, 5, 6, 7, 10
 # Of the stops of joints: tree index, range, law.
 JOINT, JOINT_LOWER, JOINT_UPPER, JOINT_LAW, JOINT_WIDTH = 0, 1, 2, 3, 6
@@ -54,15 +54,15 @@ class Bolus:
     Attributes
     ----------
     set : number
-        m, by which it has been flattened for good.
+        Permanent flattening, m.
     broken : number
-        1 when it has.
+        1 when it has broken.
     bite, weaker : number
-        How often it was renewed, and what is left of its strength by that.
+        How often it was renewed, and the fraction of its strength left after that.
     point : vector
         Where it acts, m, in the frame of the platform's body.
     height : number
-        m, base z of the point where the teeth meet.
+        Base z of the point where the teeth meet, m.
     """
 
     set: Any
@@ -117,7 +117,7 @@ class Bolus:
         force = push(elastic, depth, rate, [0.0, self.weaker * self.damping, self.ramp])
         left = select(select(settle, breaks, self.broken), self.rest, 1.0)
         force = select(depth, force * left, 0.0)
-        # A bite that nothing happened to is not used up.
+        # A bite that was neither flattened nor broken is not used up.
         renewed = select(gap - self.wide, greater(flattened, breaks), 0.0)
         last = self.bite + 1.5 - self.bites
         state = [
@@ -160,7 +160,7 @@ class Surroundings:
     Attributes
     ----------
     joints : dict of Joint
-        Efforts that stops supply.
+        Efforts that stops supply to joints.
     food : number
         Force of the food along -z of the base.
     arm : vector
@@ -185,7 +185,7 @@ class Surroundings:
             self._feed(bolus, settle)
 
     def relieve(self) -> None:
-        """Take what stops of points and food supply off what the bodies' joints have to."""
+        """Subtract what stops of points and food supply from what the bodies' joints must."""
         for body, force, moment in self._relieved:
             body.force = vec.subtract(body.force, force)
             body.moment = vec.subtract(body.moment, moment)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The load cases of a motion as tables of numbers, for those who iterate by themselves."""
+"""The load cases of a motion as tables of numbers, for callers that iterate themselves."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class Tables:
         self._reference = Reference(kernels, kind, self._told, told)
 
     def __call__(self, given: FloatArray, q: FloatArray) -> dict[str, FloatArray]:
-        """Of one row asked, at tree positions (n_q,).
+        """Tables of one input row, at tree positions (n_q,).
 
         Raises
         ------
         RefusedError
-            Where there is no answer.
+            If there is no answer.
         """
         (numbers,) = self._reference.at(given[None], q[None])
         if numbers[0]:
