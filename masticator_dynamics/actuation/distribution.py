@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Distribution(RowKind):
-    """The best efforts for a goal; its rows begin as those without a goal do.
+    """The best efforts for a goal; its rows begin like those without a goal.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which of the efforts for a motion a call asks for."""
+"""Which of the efforts for a motion a call requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EffortOptions(NamedTuple):
-    """Keywords of `Mechanism.inverse_dynamics`, which says what they mean, and of its kin."""
+    """Keywords of `Mechanism.inverse_dynamics`, which documents them, and of related methods."""
 
     goal: Goal = 'torque'
     friction: bool = False
@@ -27,5 +27,5 @@ class EffortOptions(NamedTuple):
 
     @property
     def unlimited(self) -> bool:
-        """Whether no limits are to be kept."""
+        """Whether no limits need to be kept."""
         return self.limits is False and not self.nearest

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Goals of the choice among efforts, and which a mechanism can be asked for."""
+"""Goals for choosing among efforts, and which of them suit a mechanism."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ Goal = str | Mapping[str, float]  # a name, or weights of the squares of several
 
 
 def goal_weights(goal: Goal) -> tuple[str, dict[str, float]]:
-    """What tells a goal from others, and the weights of the squares that it keeps least."""
+    """A goal's unique name, and the weights of the squares that it minimises."""
     if isinstance(goal, str):
         return goal, {goal: 1.0}
     if isinstance(goal, Mapping):
@@ -26,7 +26,7 @@ def goal_weights(goal: Goal) -> tuple[str, dict[str, float]]:
 def check_goals(
     description: MechanismDescription, goals: Mapping[str, float], driving: int, friction: bool
 ) -> None:
-    """Refuse what cannot be asked for.
+    """Refuse goals that a mechanism cannot serve.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def check_goals(
     Raises
     ------
     InputError
-        For an unknown goal or a weight that is no weight.
+        For an unknown goal or an invalid weight.
     ActuationError
-        When a goal does not determine the efforts of this mechanism.
+        If a goal does not determine the efforts of this mechanism.
     """
     _check_weights(goals)
     if friction and driving < len(description.actuated):
@@ -71,7 +71,7 @@ def _check_weights(goals: Mapping[str, float]) -> None:
 
 
 def _check_terms(description: MechanismDescription, goals: Mapping[str, float], free: int) -> None:
-    """Refuse goals that leave efforts open."""
+    """Refuse goals that leave efforts undetermined."""
     if free <= 0 or goals.get('torque') or goals.get('power'):
         return
     terms = 3 * len(description.force_joints) * bool(goals.get('joint-force'))

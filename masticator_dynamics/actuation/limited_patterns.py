@@ -1,12 +1,12 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The best free efforts within limits, for a row that was computed without.
+"""The best free efforts within limits, for a row that was computed without them.
 
 As in ``traced/sign_pattern.py`` there is one smooth problem per pattern of contact signs, now with
-the signs and the limits as side conditions: a few quadratic programs (sequential quadratic
+the signs and the limits as constraints: a few quadratic programs (sequential quadratic
 programming on the Lagrangian's second derivatives) end at its minimum. The lowest over all
 patterns is the answer. Where no pattern can meet the limits, the same problems with one more
-unknown, the part by which all limits are exceeded, say by how much at least.
+unknown, the fraction by which all limits are exceeded, give the least such fraction.
 """
 
 import math
@@ -26,11 +26,11 @@ ITERATIONS = 40
 SMALL_STEP = 1e-10  # relative
 SLACK = 1e-12  # of a limit
 MET = 1e-9  # likewise, at the end
-STEP_WEIGHT = 1e-4  # of the length of steps beside the excess
+STEP_WEIGHT = 1e-4  # of the length of steps relative to the excess
 
 
 class Problem(NamedTuple):
-    """Everything affine in the load cases of ``traced/tables.py``, and what is asked of it.
+    """Everything affine in the load cases of ``traced/tables.py``, with limits and goal.
 
     Rows of ``cases``: efforts (n_u), forces of the actuated joints in their own axes (3 n_u),
     joint forces of the goal, multipliers of the contacts (n_c).
@@ -76,7 +76,7 @@ def scratch(problem: Problem) -> Scratch:
 
 @entry_point
 def limit_efforts(problem: Any, work: Any, relaxed: float, amounts: FloatArray) -> Any:
-    """Best amounts of the load cases within limits that are widened by a part ``relaxed``.
+    """Best amounts of the load cases within limits widened by a fraction ``relaxed``.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def limit_efforts(problem: Any, work: Any, relaxed: float, amounts: FloatArray) 
 
 @entry_point
 def least_excess(problem: Any, work: Any, amounts: FloatArray) -> float:
-    """Least part by which all limits must be widened; infinite where that does not help."""
+    """Least fraction by which all limits must be widened; infinite if that does not help."""
     best = math.inf
     for pattern in range(1 << problem.sizes[2]):
         if not _combine(problem, work, pattern):
@@ -118,7 +118,7 @@ def _sign(pattern, contact):
 
 @leaf
 def _combine(problem, work, pattern):
-    """Load cases as affine functions of the free efforts, which friction of contacts follows."""
+    """Load cases as affine functions of the free efforts, contact friction included."""
     free, contacts = problem.sizes[1], problem.sizes[2]
     rows, cases = len(problem.cases), problem.cases
     matrix, right = work.hessian, work.right
@@ -146,8 +146,8 @@ def _combine(problem, work, pattern):
 def _best_of(problem, work, pattern, relaxed):
     """Minimum of a pattern: value and slope.
 
-    Friction bends the limits: seen from afar, straight, they may seem to contradict one another.
-    Then the search starts anew from where they are exceeded least.
+    Friction bends the limits: linearised far away, they may seem to contradict one another.
+    Then the search restarts from where they are exceeded least.
     """
     free = problem.sizes[1]
     point, start = work.vectors[1], work.vectors[4]
@@ -164,7 +164,7 @@ def _best_of(problem, work, pattern, relaxed):
     value, slope = _minimise(problem, work, pattern, relaxed, False)
     if value < math.inf:
         return value, slope
-    # Nothing but this one point keeps the limits.
+    # Only this one point keeps the limits.
     for m in range(free):
         point[m] = start[m]
     return _derivatives(problem, work, free), math.nan
@@ -172,7 +172,7 @@ def _best_of(problem, work, pattern, relaxed):
 
 @leaf
 def _minimise(problem, work, pattern, relaxed, widening):
-    """Minimum from the point there is: value and slope.
+    """Minimum from the current point: value and slope.
 
     ``widening`` makes the excess the last unknown, and its least value the minimum.
     """
@@ -235,7 +235,7 @@ def _affine(terms, row, point, free):
 
 @leaf
 def _constraints(problem, work, pattern, relaxed, widening):
-    """Values and gradients at the point, each a part of its limit; how many there are."""
+    """Values and gradients at the point, relative to their limits; return how many there are."""
     actuators, free, contacts = problem.sizes[0], problem.sizes[1], problem.sizes[2]
     terms, count, size = work.terms, 0, free
     excess = relaxed
@@ -277,7 +277,7 @@ def _constraints(problem, work, pattern, relaxed, widening):
 
 @leaf
 def _limit(work, count, limit, unit, sign, row, constant, across, bend, free, excess):
-    """Add ``sign * (terms[row] + constant + bend * length) <= limit``; how many there are then.
+    """Add ``sign * (terms[row] + constant + bend * length) <= limit``; return the new count.
 
     The length is that of the force across an actuated joint's axis; ``row`` may be -1 for none. An
     excess is a part of ``unit``.
@@ -304,7 +304,7 @@ def _limit(work, count, limit, unit, sign, row, constant, across, bend, free, ex
 
 @leaf
 def _linear(work, count, row, factor, value, free):
-    """Add a constraint without curvature; how many there are then."""
+    """Add a constraint without curvature; return the new count."""
     work.values[count] = value
     work.curved[count, 2] = 0.0
     for m in range(free):
@@ -353,7 +353,7 @@ def _derivatives(problem, work, size):
 
 @leaf
 def _bend_limits(work, free, count):
-    """Add what the limits that bind have of the Lagrangian's Hessian."""
+    """Add the active limits' part of the Lagrangian's Hessian."""
     terms, point = work.terms, work.vectors[1]
     for k in range(count):
         factor = work.curved[k, 0] * work.curved[k, 2]
@@ -377,8 +377,8 @@ def _slope_of(terms, row, actuators, m, x, y, length, per_newton):
 def _bend(work, row, x, y, length, factor, free):
     """Add second derivatives of a length: it bends only across its own direction.
 
-    Left out where they would make the Hessian indefinite: friction bends so little that the
-    programs then still close in on the optimum fast.
+    Omitted where they would make the Hessian indefinite: friction bends so little that the
+    programs still converge fast.
     """
     if length == 0.0 or factor <= 0.0:
         return
@@ -391,9 +391,9 @@ def _bend(work, row, x, y, length, factor, free):
 
 @leaf
 def _seek_excess(work, free, count):
-    """Half the square of the excess instead of the goal, and a little for the length of steps.
+    """Minimise half the square of the excess instead of the goal, with a small cost on steps.
 
-    A step costs by how much it changes the limits, so that units do not matter.
+    A step's cost is how much it changes the limits, so that units do not matter.
     """
     gradient, hessian = work.vectors[0], work.hessian
     gradient[: free + 1] = 0.0
@@ -417,7 +417,7 @@ def _invert(matrix, inverse, size):
 
 @leaf
 def _slope(work, size, count, value):
-    """What is left of the optimality conditions, in the measure of ``traced/sign_pattern.py``."""
+    """Residual of the optimality conditions, in the measure of ``traced/sign_pattern.py``."""
     if not value > 0.0:
         return 0.0
     left, square = work.vectors[3], 0.0
@@ -433,7 +433,7 @@ def _slope(work, size, count, value):
 
 @leaf
 def _keep(problem, work, pattern, amounts):
-    """Write down the amounts of the load cases at the point."""
+    """Store the amounts of the load cases at the point."""
     free, contacts = problem.sizes[1], problem.sizes[2]
     rows = len(work.terms)
     amounts[0] = 1.0

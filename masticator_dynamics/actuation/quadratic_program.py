@@ -32,7 +32,7 @@ def solve_quadratic_program(inverse, gradient, normals, values, count, slack, po
     count : int
         Number of constraints.
     slack : float
-        Violations up to it are none.
+        Violations up to this are ignored.
     point : array, shape (d,)
         Filled with p.
     active : array, shape (2, d + 1)
@@ -72,7 +72,7 @@ def solve_quadratic_program(inverse, gradient, normals, values, count, slack, po
 
 @leaf
 def _holds(active, held, k):
-    """Whether a constraint is active: then it is met but for rounding."""
+    """Whether a constraint is active: then it is met up to rounding."""
     for a in range(held):
         if active[0, a] == k:
             return True
@@ -81,7 +81,7 @@ def _holds(active, held, k):
 
 @leaf
 def _add(inverse, normals, new, excess, point, active, held, work):
-    """Make a violated constraint active; how many are then, -1 where it cannot be met."""
+    """Make a violated constraint active; return how many are, -1 if it cannot be met."""
     size = len(point)
     direction, step = work[0], work[1]
     multiplier = 0.0
@@ -123,7 +123,7 @@ def _add(inverse, normals, new, excess, point, active, held, work):
 
 @leaf
 def _polish(inverse, normals, values, point, active, held, work):
-    """Take back what rounding left of the active constraints, the shortest way."""
+    """Remove the rounding residual of the active constraints by the shortest step."""
     size = len(point)
     square, right = work[2 : 2 + size], work[2 + size : 2 + 2 * size]
     for a in range(held):
@@ -153,7 +153,7 @@ def _products(inverse, normals, own, active, held, out):
 
 @leaf
 def _project(inverse, normals, new, active, held, direction, square, right):
-    """What a normal has beyond the active ones, and its coordinates along those (``right``)."""
+    """Part of a normal outside the active ones, and its coordinates along those (``right``)."""
     size = len(normals[0])
     for a in range(held):
         own = int(active[0, a])
@@ -171,7 +171,7 @@ def _project(inverse, normals, new, active, held, direction, square, right):
 
 @leaf
 def solve_small(matrix, right, size, columns):
-    """Solve ``matrix @ x = right`` into ``right`` by elimination; False where singular."""
+    """Solve ``matrix @ x = right`` into ``right`` by elimination; False if singular."""
     if size == 2:
         return _solve_2(matrix, right, columns)
     largest = 0.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A kind of row: which code computes it, and where its numbers stand."""
+"""A kind of row: which code computes it, and where its numbers are."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class RowKind:
     kernels : Kernels
         Of the mechanism.
     code : Code
-        Machine code, which is asked first.
+        Machine code, which is tried first.
     slices : mapping of str to slice
-        Where each quantity stands in a row.
+        Where each quantity is in a row.
     careful : Code, optional
-        Tells the same of rows that the first hands over.
+        Computes the same for rows that the first hands over.
 
     Attributes
     ----------
     reference : Reference
-        Computes the same of rows that machine code hands over.
+        Computes the same for rows that machine code hands over.
     width : int
         Numbers in a row.
     """

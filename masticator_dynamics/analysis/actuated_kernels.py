@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled parts of what nodes ask for with every joint state, on the flat arrays they read.
+"""Compiled parts of what nodes need with every joint state, on the flat arrays they read.
 
-All in one file: numba notices edits in the file of a function that it has kept, and in no other.
+All in one file: numba notices edits only in the file of a function that it has cached.
 """
 
 import math
@@ -62,7 +62,7 @@ def actuated_inertia(links, rods, actuated, motors, usual, scratch, q, tangent, 
     Returns
     -------
     int
-        -1, or the rod whose mass is beside its line.
+        -1, or the rod whose centre of mass is off its line.
     """
     n, u, k = len(links), len(actuated), tangent.shape[2]
     poses, twists, rates = scratch[:n], scratch[n : 2 * n], scratch[2 * n : 3 * n]
@@ -113,7 +113,7 @@ def scratch_shape(joints: int, actuated: int, independent: int) -> tuple[int, in
 
 @kernel
 def _orthonormalise(basis, triangle, usual, count, columns):
-    """Turn a matrix into orthonormal columns and a triangle; False when it has not full rank."""
+    """Factor a matrix into orthonormal columns and a triangle; False if rank-deficient."""
     for c in range(columns):
         for d in range(c):
             triangle[d, c] = 0.0
@@ -215,7 +215,7 @@ def _point_of(pose, point):
 
 @kernel
 def _velocity(vx, vy, vz, wx, wy, wz, x, y, z):
-    """Of the point x, y, z of a body with a twist."""
+    """Velocity of the point x, y, z of a body with a twist."""
     return vx + wy * z - wz * y, vy + wz * x - wx * z, vz + wx * y - wy * x
 
 
@@ -283,7 +283,7 @@ def _add_driven_link(link, pose, inertia):
 
 @kernel
 def _add_rod(rod, actuator, poses, twists, part, inertia, count):
-    """Add the inertia of a rod that follows its ends; False when its mass is beside the line.
+    """Add the inertia of a rod that follows its ends; False if its mass is off the line.
 
     Foot and tip with the velocities V_f and V_t: m/2 |(1 - s) V_f + s V_t|^2 and
     I/(2 L^2) |V_t - V_f|^2, the centre being at the part s of the length L.

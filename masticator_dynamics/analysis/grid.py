@@ -86,7 +86,7 @@ class Grid:
     def slices(self, steps: int = SLICE_STEPS) -> list[Grid]:
         """Grids over pairs of coordinates through ``base``; of more than two, finer ones.
 
-        Of more than six pairs those over two coordinates of like range come first.
+        Of more than six pairs, those over two coordinates of similar range come first.
         """
         if len(self.columns) <= 2:
             return [self]
@@ -109,7 +109,7 @@ def make_grid(
 ) -> Grid:
     """A grid over the coordinates of ``axes``; without any, over all that are not fixed.
 
-    Coordinates that are neither on the grid nor fixed stand at home.
+    Coordinates that are neither on the grid nor fixed remain at home.
 
     Parameters
     ----------

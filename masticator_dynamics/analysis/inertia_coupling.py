@@ -29,7 +29,7 @@ class ActuatedInertia:
     Parameters
     ----------
     mechanism : Mechanism
-        Holds scratch memory, as this does: for one thread alone.
+        Holds scratch memory, as this does: for one thread only.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class ActuatedInertia:
 
 
 def _links(mechanism: Evaluator, limbs: list[Block]) -> np.ndarray:
-    """Records of all bodies; those of limbs count by themselves or as rods."""
+    """Records of all bodies; those of limbs count separately or as rods."""
     tree = mechanism.structure.tree
     in_limbs = {j for block in limbs for j in block.joints}
     driven = {block.joints[0]: k for k, block in enumerate(limbs)}

@@ -3,7 +3,7 @@
 """Load inertia of the actuators over many poses (S4 Sec. 3, Fig. 5).
 
 What a motor feels when it alone accelerates and the others stand still: the diagonal of the
-inertia matrix in actuated space. Motors to spare cannot move alone; for them it is what
+inertia matrix in actuated space. Redundant motors cannot move alone; for them it is what
 :mod:`masticator_dynamics.analysis.inertia_coupling` extends it to (S0).
 """
 
@@ -44,7 +44,7 @@ def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
 
 
 def load_inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
-    """:func:`load_inertia`, NaN where the mechanism cannot be."""
+    """:func:`load_inertia`, NaN at poses that the mechanism cannot reach."""
     rows = np.full((len(poses), len(mechanism.actuated)), np.nan)
     for row, y in enumerate(poses):
         try:
@@ -72,7 +72,7 @@ class PoseNet:
     shape : tuple of int
         Rows and columns.
     round : bool
-        Whether the last column is beside the first: rings of a disc.
+        Whether the last column is next to the first: rings of a disc.
     """
 
     grid: Grid
@@ -111,7 +111,7 @@ class PoseNet:
         return cls(grid, poses, (rings, spokes), round=True)
 
     def table(self, values: FloatArray) -> FloatArray:
-        """Values (N,) as rows and columns to draw; of a disc the first column is there twice."""
+        """Values (N,) as rows and columns to draw; for a disc the first column is repeated."""
         rows = values.reshape(self.shape)
         return np.hstack([rows, rows[:, :1]]) if self.round else rows
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PANEL = (4.8, 3.7)  # inches
 _LEVELS = 16
-_FAR_ABOVE = 3.0  # times what 19 of 20 poses have: near a singularity
+_FAR_ABOVE = 3.0  # times the 95th percentile: near a singularity
 
 
 class LoadInertiaPlot:
@@ -113,7 +113,7 @@ class LoadInertiaPlot:
 
 
 def _levels(values: FloatArray) -> FloatArray:
-    """Round levels of contours; what a singularity makes far larger than the rest is above them."""
+    """Round levels of contours, below values that a singularity makes far larger than the rest."""
     from matplotlib.ticker import MaxNLocator
 
     most, usual = float(np.nanmax(values)), float(np.nanquantile(values, 0.95))

@@ -55,11 +55,11 @@ class ShownCoordinates:
         return value * 1e3 if self._units[column] == 'm' else np.degrees(value)
 
     def unit(self, column: int) -> str:
-        """What :meth:`value` is in."""
+        """Unit of :meth:`value`."""
         return 'mm' if self._units[column] == 'm' else '°'
 
     def label(self, column: int) -> str:
-        """For an axis."""
+        """Label of an axis."""
         return f'{self._names[column]} ({self.unit(column)})'
 
     def along(self, grid: Grid) -> list[FloatArray]:
@@ -68,7 +68,7 @@ class ShownCoordinates:
         return [np.asarray(self.value(column, values)) for column, values in pairs]
 
     def elsewhere(self, grid: Grid) -> str:
-        """Where the coordinates are that a grid is not over."""
+        """Where the coordinates are that a grid does not cover."""
         others = [
             f'{name} = {self.value(column, grid.base[column]):.4g} {self.unit(column)}'
             for column, name in enumerate(self._names)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How pictures look: colours and matplotlib settings that all of them share."""
+"""Colours and matplotlib settings shared by all pictures."""
 
 from typing import Any
 

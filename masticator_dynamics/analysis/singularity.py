@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How far poses are from singularities of type I and type II, free of units, many at a time.
+"""How far poses are from singularities of type I and type II, dimensionless, many at a time.
 
 Gosselin and Angeles (1990): with J_x y_dot = J_q u_dot a mechanism is singular of type I (serial)
 where J_q is: an actuated joint's velocity does not follow from the platform's, e.g. a limb is
@@ -10,14 +10,14 @@ limb, read "independent coordinates" for "platform".
 
 Determinants have units that mix rad and m and grow with the size of the machine. Sines do not:
 
-*type 1* is the smallest sine, over the actuated joints, of the angle between what the joint does
-to its limb's closure and what the limb's other joints can do to it.
+*type 1* is the smallest sine, over the actuated joints, of the angle between the joint's effect on
+its limb's closure and the effects that the limb's other joints can have.
 
 *type 2* looks at the directions in which single actuators push the independent coordinates: rows
 of the actuated Jacobian, cut to unit length; shorter where the actuator feels them less than at
-home, down to nothing at a dead centre. Their smallest singular value over that of equally spread
-directions is 1 when isotropic and 0 when a motion is left without push. It holds for any number of
-actuators, redundant ones included, and does not notice singularities of type I.
+home, down to zero at a dead centre. Their smallest singular value over that of equally spread
+directions is 1 when isotropic and 0 when some motion is not driven. It works for any number of
+actuators, redundant ones included, and ignores singularities of type I.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class LoopConditioning:
 
 @dataclasses.dataclass(frozen=True)
 class ActuationConditioning:
-    """How the powered actuators and the independent coordinates hang together, for rows.
+    """How well the powered actuators control the independent coordinates, for rows of motions.
 
     Singular values and condition number are those of actuated velocities per independent
     velocities, with turning in rad/s and sliding in characteristic lengths per second.
@@ -66,16 +66,16 @@ class ActuationConditioning:
     Attributes
     ----------
     type_2 : array, shape (N,)
-        See the head of this module.
+        See the module's docstring.
     smallest, largest : array, shape (N,)
         Singular values: least and largest length of actuated velocities per unit velocity of the
         independent coordinates. The former vanishes at type II, the latter grows at type I.
     condition : array, shape (N,)
         Their ratio.
     side : array of int, shape (N,)
-        Where actuators are as many as freedoms: sign of the determinant over that at home. -1 is
-        beyond a singularity of type II: every way from home, on home's branch, leads through it.
-        0 where the determinant is no guide.
+        With as many actuators as freedoms: sign of the determinant over that at home. -1 is beyond
+        a singularity of type II: every path from home, on home's branch, leads through it. 0 where
+        the determinant says nothing.
     weakest : array of int, shape (N,)
         The independent coordinate that has the largest part in the motion which the actuators
         control least.
@@ -156,8 +156,8 @@ class SingularityMeasures:
 def balanced_length(mechanism: Mechanism) -> float:
     """M of sliding that at home move the actuators as much as 1 rad of turning, root mean square.
 
-    The size of the mechanism (m) where that says nothing: where the independent coordinates are
-    all of one kind, or the actuators are not.
+    The size of the mechanism (m) where that says nothing: if the independent coordinates are all
+    of one kind, or the actuators are not.
     """
     joints = mechanism.structure.tree.joints
     independent, driven = (

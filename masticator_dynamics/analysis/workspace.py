@@ -31,11 +31,11 @@ class PoseClass(enum.IntEnum):
 
     USABLE = 0
     OUT_OF_REACH = 1  # a loop cannot close
-    OTHER_BRANCH = 2  # it can, but home's branch is lost on the straight way there
+    OTHER_BRANCH = 2  # it can, but home's branch is lost on the straight path there
     SINGULAR = 3  # the loops do not determine the velocities
     OUT_OF_RANGE = 4  # a joint or socket leaves its range
     NEAR_TYPE_2 = 5  # the actuators are about to lose control
-    ACROSS_TYPE_2 = 6  # every way from home leads through a singularity of type II
+    ACROSS_TYPE_2 = 6  # every path from home leads through a singularity of type II
     NEAR_TYPE_1 = 7  # a limb is nearly stretched or folded
 
     @property
@@ -53,7 +53,7 @@ _FAILURES = {
 
 @dataclasses.dataclass(frozen=True)
 class Workspace:
-    """Poses of a mechanism and what they are good for; NaN where the loops do not close.
+    """Poses of a mechanism and their classification; NaN where the loops do not close.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Workspace:
         By how much: gap of the loop (m; the smallest that was found), distance outside the range
         (m or rad), or the measure that is too small; NaN when usable.
     room : array, shape (N,)
-        Distance to the nearest end of a range as a part of its half width, negative outside.
+        Distance to the nearest end of a range over its half width, negative outside.
     nearest_range : array of str, shape (N,)
         That range: a joint, or a contact and its axis.
     type_1, type_2 : array, shape (N,)
@@ -137,7 +137,7 @@ class WorkspaceSurveyor:
     ----------
     mechanism : Mechanism
     characteristic_length : float, optional
-        m; default: what balances turning and sliding at home
+        m; default: the one that balances turning and sliding at home
         (:func:`masticator_dynamics.analysis.singularity.balanced_length`).
     clearance : float
         Least ``type_1`` and ``type_2`` of a usable pose.
@@ -180,7 +180,7 @@ class WorkspaceSurveyor:
         loops, actuation = self._measures.loops(motions), self._measures.actuation(motions)
         type_1, type_1_joint = self._type_1(loops)
         closed = _Judgement.of(len(type_1))
-        # What is worse is said last.
+        # What is worse is marked last.
         closed.mark(type_1 < self._clearance, PoseClass.NEAR_TYPE_1, type_1_joint, type_1)
         weakest = np.array(mechanism.independent)[actuation.weakest]
         across, near = actuation.side < 0, actuation.type_2 < self._clearance
@@ -262,7 +262,7 @@ class _Judgement:
         cause: npt.NDArray[Any],
         amount: FloatArray,
     ) -> None:
-        """Judge some rows (N,), whatever was said of them before."""
+        """Judge some rows (N,), overriding earlier judgements."""
         self.pose_class[rows] = pose_class
         self.cause[rows], self.amount[rows] = cause[rows], amount[rows]
 

@@ -4,7 +4,7 @@
 
 The constraint equations are brought to block-triangular form (a perfect matching of equations
 and dependent joints, then strongly connected components): every block is a small square system
-for its own joints, given the blocks before it. A platform on limbs falls apart into its limbs.
+for its own joints, given the blocks before it. A platform on limbs decomposes into its limbs.
 """
 
 import numpy as np
@@ -31,8 +31,8 @@ from masticator_dynamics.engine.tree import SpanningTree, spanning_tree
 from masticator_dynamics.errors import DescriptionError
 
 HOME_TOLERANCE = 1e-6  # m or rad; a larger gap at home means wrong data, a smaller is rounding
-_EXACT = 1e-9  # m or rad; what stays open up to here is not worth a word
-ROUNDED_HOME = 2e-5  # of equations that follow from others but for rounding
+_EXACT = 1e-9  # m or rad; gaps up to this are not reported
+ROUNDED_HOME = 2e-5  # of equations that follow from others up to rounding
 
 
 def analyse(description: MechanismDescription) -> Structure:
@@ -41,7 +41,7 @@ def analyse(description: MechanismDescription) -> Structure:
     Raises
     ------
     DescriptionError
-        When equations and dependent joints do not match, a loop is open at home or home is
+        If equations and dependent joints do not match, a loop is open at home or home is
         singular; the message names closure or joint and the amount.
     """
     tree = spanning_tree(description.tree)
@@ -80,7 +80,7 @@ def analyse(description: MechanismDescription) -> Structure:
 def _independent(
     description: MechanismDescription, tree: SpanningTree, home: FloatArray
 ) -> Independent:
-    """Equations of which none follows from others, closed at home."""
+    """Equations that are independent of one another, closed at home."""
     described = all_constraints(description, tree)
     check_home(description, tree, described, home, ROUNDED_HOME)
     size = extent(tree, described, home)
@@ -177,7 +177,7 @@ def _refined_home(
     dependent: list[int],
     home: FloatArray,
 ) -> FloatArray:
-    """Home with the rounding of its file removed; refused where it is singular."""
+    """Home with the rounding of its file removed; refused if it is singular."""
     q = home.copy()
     if not dependent:
         return q

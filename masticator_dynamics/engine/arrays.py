@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Array types and the conversion of what users hand in."""
+"""Array types and the conversion of user input."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,12 @@ IntArray = npt.NDArray[np.int64]
 
 
 def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
-    """Floating-point array of what a user handed in.
+    """Floating-point array from user input.
 
     Raises
     ------
     InputError
-        When it is no array of numbers.
+        If it is not an array of numbers.
     """
     try:
         return np.asarray(values, dtype=np.float64)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scalar equations that close loops, in numpy: gaps, Jacobian rows and the wrenches they exert.
 
-One scalar equation is the unit. It is about what body b does as body a sees it or, for couplings,
-about joint coordinates. A :class:`Constraint` is a few equations of one kind between the same two
-bodies; the type of a closure says which constraints it consists of (``equations.py``).
+The unit is one scalar equation. It is about the motion of body b relative to body a or, for
+couplings, about joint coordinates. A :class:`Constraint` is a few equations of one kind between the
+same two bodies; the type of a closure says which constraints it consists of (``equations.py``).
 
 With p_a, p_b the two points and d = p_b - p_a in base axes:
 
@@ -42,7 +42,7 @@ _NONE: FloatArray = np.zeros((0, 3))
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Constraint:
-    """Equations of one kind between two bodies of the tree; see the head of this module."""
+    """Equations of one kind between two bodies of the tree; see the module's docstring."""
 
     name: str  # of the closure or contact that it belongs to, which may have several
     body_a: int
@@ -65,7 +65,7 @@ class Constraint:
         return len(self.rows)
 
     def unit(self, tree: SpanningTree, extent: float) -> float:
-        """What counts as a gap of 1: ``extent`` (m), or 1 rad."""
+        """The unit of a gap: ``extent`` (m), or 1 rad."""
         if self.kind == 'coupling':
             return extent if tree.joints[self.terms[0][0]].type == 'prismatic' else 1.0
         return 1.0 if self.kind == 'turn' else extent
@@ -79,7 +79,7 @@ class Constraint:
 
 
 def moving_joints(tree: SpanningTree, constraint: Constraint) -> dict[int, float]:
-    """Joints whose motion changes a gap: +1 with body b, -1 with body a; of couplings all +1."""
+    """Joints whose motion changes a gap: +1 with body b, -1 with body a; for couplings all +1."""
     if constraint.kind == 'coupling':
         return {joint: 1.0 for joint, _ in constraint.terms}
     side_a, side_b = tree.supports(constraint.body_a), tree.supports(constraint.body_b)
@@ -123,7 +123,7 @@ def residual(poses: TreePoses, constraint: Constraint) -> FloatArray:
 
 
 def rows_in_base(poses: TreePoses, constraint: Constraint) -> FloatArray:
-    """Directions (size, 3) of the rows at present, base axes."""
+    """Current directions (size, 3) of the rows, base axes."""
     if not constraint.carried:
         return constraint.rows
     return _turned(poses, constraint.body_a, constraint.rows)

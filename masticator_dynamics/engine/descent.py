@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closing all loops at once by moving every joint of the tree: slow, and content with any start.
+"""Closing all loops at once by moving every joint of the tree: slow, but from any start.
 
-It serves while a mechanism is built: to look at its neighbourhood, and to find a home.
+It is used while a mechanism is built: to explore its neighbourhood, and to find a home.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ _DAMPING = 0.1  # of the gap: little where a loop is nearly closed, more far fro
 
 @dataclasses.dataclass(frozen=True)
 class Loops:
-    """Constraints of a tree, free of units: gaps and steps of sliding joints per ``extent`` m."""
+    """Constraints of a tree, dimensionless: gaps and steps of sliding joints per ``extent`` m."""
 
     tree: SpanningTree
     constraints: tuple[Constraint, ...]
@@ -27,7 +27,7 @@ class Loops:
 
     @property
     def joint_units(self) -> FloatArray:
-        """What counts as 1 (n,): 1 rad for turning joints, the extent (m) for sliding ones."""
+        """Units of the joints (n,): 1 rad for turning ones, the extent (m) for sliding ones."""
         slides = [joint.type == 'prismatic' for joint in self.tree.joints]
         return np.where(slides, self.extent, 1.0)
 
@@ -37,11 +37,11 @@ class Loops:
         return _stacked([residual(poses, c) for c in self.constraints])
 
     def units(self) -> FloatArray:
-        """What counts as a gap of 1, per equation: the extent (m), or 1 rad."""
+        """Units of the gaps, per equation: the extent (m), or 1 rad."""
         return _stacked([np.full(c.size, c.unit(self.tree, self.extent)) for c in self.constraints])
 
     def jacobian(self, q: FloatArray) -> FloatArray:
-        """Rates (rows, n) of the gaps per joint velocity, both free of units."""
+        """Rates (rows, n) of the gaps per joint velocity, both dimensionless."""
         poses = self.tree.poses(q)
         rates = [np.zeros((0, len(q))), *(jacobian(poses, c) for c in self.constraints)]
         return np.vstack(rates) * self.joint_units / self.units()[:, None]
@@ -55,8 +55,8 @@ def descend(loops: Loops, q: FloatArray, iterations: int, rank: float = 1e-6) ->
     q : array, shape (n,)
         Where to start, rad or m.
     rank : float
-        Directions are left alone in which gaps change less than this, relative to the largest:
-        equations that follow from others but for rounding must not move joints far.
+        Directions in which gaps change less than this, relative to the largest, are left alone:
+        equations that follow from others up to rounding must not move joints far.
     """
     q, units, joint_units = q.copy(), loops.units(), loops.joint_units
     gap = loops.gaps(q) / units

@@ -116,7 +116,7 @@ def without_sideways(
 ) -> list[Constraint]:
     """Point closures without directions, fixed in the base, in which they never move.
 
-    A planar loop that stands in the base cannot open sideways, exactly so.
+    A planar loop fixed in the base cannot open sideways at all.
     """
     rng = np.random.default_rng(0)
     nearby = [tree.poses(home + rng.uniform(-0.3, 0.3, len(home))) for _ in range(4)]
@@ -202,7 +202,7 @@ def _open(closure: Closure, constraint: Constraint, amount: float) -> str:
 
 
 def _remedy(description: MechanismDescription, tree: SpanningTree, constraint: Constraint) -> str:
-    """What to do about an open loop whose home was never said."""
+    """What to do about an open loop whose home was never given."""
     moving = [tree.joints[j].name for j in moving_joints(tree, constraint)]
     if any(name in description.home for name in moving):
         return ''
@@ -213,7 +213,7 @@ def _remedy(description: MechanismDescription, tree: SpanningTree, constraint: C
 
 
 def opposed_axis(closure: Closure, tree: SpanningTree, poses: TreePoses) -> str:
-    """An axis that a closure wants parallel, but which points the other way; empty if none."""
+    """An axis that should be parallel in a closure but points the other way; empty if none."""
     for axis in _FACING.get(closure.type, ()):
         one, two = (
             poses.rotations[frame.body] @ frame.rotation[:, axis]

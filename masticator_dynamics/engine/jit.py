@@ -3,10 +3,10 @@
 """How kernels are compiled, when they are first called, and where compiled code is kept.
 
 Importing numba takes longer than most processes compute, and those that only call machine code of
-their own mechanism never need it; so kernels are :class:`Kernel` until one is called.
+their own mechanism never need it; so kernels remain :class:`Kernel` objects until called.
 
 numba's file cache looks only at the file of the cached function, so an edit of a callee in another
-file would go unnoticed, and it wants to write beside the sources, which a robot's read-only
+file would go unnoticed, and it writes next to the sources, which a robot's read-only
 install forbids. The cache therefore lives in the user's cache directory, in a private folder named
 by a hash of all engine sources (and by numba itself per processor type).
 """
@@ -25,7 +25,7 @@ from masticator_dynamics.code_cache import CompiledOnce, code_folder, tell_of_co
 Function = TypeVar('Function', bound=Callable[..., Any])
 
 # Contraction to fused multiply-add and reciprocals only: NaN and infinity keep their meaning.
-# Nothing is allocated inside, so nothing needs reference counts (_nrt).
+# Kernels allocate nothing, so nothing needs reference counts (_nrt).
 OPTIONS: dict[str, Any] = {
     '_nrt': False,
     'error_model': 'numpy',
@@ -55,12 +55,12 @@ class Kernel:
         self._function, self._folder, self._options = function, folder, options
 
     def __call__(self, *arguments: Any) -> Any:
-        """Compile if need be, and run."""
+        """Compile if necessary, and run."""
         return self.compiled(*arguments)
 
     @functools.cached_property
     def compiled(self) -> Callable[..., Any]:
-        """The function as numba has it."""
+        """The function as compiled by numba."""
         import numba
 
         tell_of_compiling()
@@ -79,7 +79,7 @@ class Kernel:
         return cast(Callable[..., Any], made)
 
     def _replace_callees(self) -> None:
-        """Put compiled functions in the place of kernels, where numba looks for what it calls."""
+        """Replace kernels by compiled functions where numba looks up callees."""
         known, names = self._function.__globals__, _names(self._function.__code__)
         modules = [known[n] for n in names if isinstance(known.get(n), types.ModuleType)]
         for place in (known, *(module.__dict__ for module in modules)):
@@ -89,7 +89,7 @@ class Kernel:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """Of globals and attributes in a function and those within it."""
+    """Names of globals and attributes in a function and those nested in it."""
     inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
     return set(code.co_names).union(*map(_names, inner))
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Structures kept between processes: to find one takes some tenths of a second, or seconds."""
+"""Structures cached between processes: finding one takes tenths of a second, or seconds."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _CLASSES = (
 
 
 def structure_of(description: MechanismDescription) -> Structure:
-    """Blocks and their order, from what was kept of them or found now, and kept.
+    """Blocks and their order, from the cache, or found now and cached.
 
     Raises
     ------
     DescriptionError
-        As :func:`masticator_dynamics.engine.analysis.analyse`.
+        As for :func:`masticator_dynamics.engine.analysis.analyse`.
     """
 
     def make() -> bytes:

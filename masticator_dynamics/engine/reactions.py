@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forces in the joints of the tree, for whoever sizes bearings; off the hot path."""
+"""Forces in the joints of the tree, e.g. for sizing bearings; off the hot path."""
 
 from collections.abc import Mapping
 
@@ -60,7 +60,7 @@ def joint_reactions(
     borne[:, 3:] += np.cross(origins, borne[:, :3])
     if at:
         np.subtract.at(borne, at, applied)
-    # What a body bears its parent bears, too; parents stand before children.
+    # A parent also bears what its child bears; parents come before children.
     for j in range(len(borne) - 1, -1, -1):
         parent = structure.tree.placements[j].body
         if parent >= 0:

@@ -1,12 +1,12 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Equations that follow from others: found over neighbouring closed configurations, left out.
+"""Finds equations that follow from others, over nearby closed configurations, and omits them.
 
 A planar loop cannot open sideways, a second rod of a parallelogram repeats the first, a weld in a
-planar loop says thrice what the hinges say. Such equations must go before equations and joints
-can be counted. At home alone a rank is no proof: a singular home loses rank as well. And data of a
-drawing program are rounded, so that no rank is exact: an equation counts as following from others
-where all of its neighbourhood agrees to within :data:`ROUNDING`.
+planar loop repeats three constraints of the hinges. Such equations must go before equations and
+joints can be counted. The rank at home alone proves nothing: a singular home loses rank as well.
+And CAD data are rounded, so that no rank is exact: an equation counts as following from others if
+the whole neighbourhood agrees to within :data:`ROUNDING`.
 """
 
 import dataclasses
@@ -20,14 +20,14 @@ from masticator_dynamics.engine.structure import Redundancy
 from masticator_dynamics.engine.tree import TreePoses
 
 ROUNDING = 3e-4  # of the closure's own rates: 1e-5 rad and 1e-5 m in 0.1 m, with levers
-NEGLIGIBLE_GAP = 1e-4  # rad, or of the size: neighbours that close worse are no neighbours
-_CANCELS = 1e-2  # part of a closure in forces that cancel, above which it is no rounding
+NEGLIGIBLE_GAP = 1e-4  # rad, or of the size: neighbours with larger gaps are rejected
+_CANCELS = 1e-2  # part of a closure in forces that cancel, above which it is not rounding
 _NEIGHBOURS, _AWAY = 6, 0.15  # rad, or of the size
 
 
 @dataclasses.dataclass(frozen=True)
 class Independent:
-    """Equations of which none follows from others, and what was left out."""
+    """Equations that are independent of one another, and what was left out."""
 
     constraints: tuple[Constraint, ...]
     described: tuple[Constraint, ...]  # all equations
@@ -44,9 +44,9 @@ def without_redundancy(described: Loops, reduced: Loops, home: FloatArray) -> In
     described : Loops
         All equations, in the order in which they are kept.
     reduced : Loops
-        The same, less what plainly follows: where the rest is independent, that is the answer.
+        The same, less what obviously follows: if the rest is independent, that is the answer.
     home : array, shape (n,)
-        A configuration closed but for rounding.
+        A configuration closed up to rounding.
     """
     if _regular(reduced, home):
         pairs = zip(described.constraints, reduced.constraints, strict=True)
@@ -114,7 +114,7 @@ def neighbours(loops: Loops, home: FloatArray) -> list[FloatArray]:
 
 
 def _regular(loops: Loops, home: FloatArray) -> bool:
-    """Whether all equations are independent at home already, and plainly so."""
+    """Whether all equations are clearly independent at home already."""
     rates = loops.jacobian(home)
     if len(rates) > rates.shape[1]:
         return False
@@ -131,7 +131,7 @@ def _parts(loops: Loops, rates: FloatArray) -> list[FloatArray]:
 
 
 def _strength(rates: FloatArray) -> float:
-    """How fast the gaps of a closure grow at most: its own yardstick."""
+    """Largest rate of a closure's gaps, to which others are compared."""
     return float(np.linalg.norm(rates, axis=1).max()) or 1.0
 
 
@@ -141,11 +141,11 @@ def _independent_rows(
     bases: list[FloatArray],
     poses: list[TreePoses],
 ) -> Constraint | None:
-    """What a constraint demands beyond those kept before it; None where it is nothing.
+    """What a constraint demands beyond those kept before it; None if nothing.
 
     The combinations of its rows that are independent are sought in base axes, in those of body a
     and in those of body b: for a planar loop and for a parallelogram they are constant in one of
-    them. Where they are in none, single rows are picked.
+    them. If they are in none, single rows are picked.
     """
     scale = max(_strength(rate) for rate in rates)
     beyond = [
@@ -165,7 +165,7 @@ def _independent_rows(
 def _turned_rows(
     constraint: Constraint, beyond: list[FloatArray], poses: list[TreePoses], rank: int
 ) -> Constraint:
-    """As many rows as are independent, in axes in which they are so everywhere nearby."""
+    """As many rows as are independent, in axes in which they remain so everywhere nearby."""
     now = [pose.rotations[constraint.body_a] if constraint.carried else np.eye(3) for pose in poses]
     # Rates of the three components in base axes.
     in_base = [turn @ constraint.rows.T @ part for turn, part in zip(now, beyond, strict=True)]

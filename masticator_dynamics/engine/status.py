@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What became of an evaluation, as a number; ``failures.py`` puts it into words."""
+"""Outcome of an evaluation, as a number; ``failures.py`` puts it into words."""
 
 CLOSED, OUT_OF_REACH, SINGULAR, OTHER_BRANCH = 0, 1, 2, 3
 NOT_FINITE, NOT_ACTUATED, OVERFLOW = 4, 5, 6

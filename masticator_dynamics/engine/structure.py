@@ -33,8 +33,8 @@ class Structure:
     described: tuple[Constraint, ...] = ()  # all equations, those that follow from others included
     redundant: tuple[Redundancy, ...] = ()  # closures of which some equations were left out
     shared: frozenset[str] = frozenset()  # closures whose forces are not unique
-    least_norm: bool = True  # what is kept of these bears forces of least norm
-    doubts: tuple[str, ...] = ()  # what its files are warned of
+    least_norm: bool = True  # what is kept of these carries forces of least norm
+    doubts: tuple[str, ...] = ()  # warnings about its files
 
     def index(self, joint: str) -> int:
         """Tree index of a joint."""
@@ -79,7 +79,7 @@ class Structure:
         return tangent
 
     def extent(self) -> float:
-        """Size of the mechanism at home, m: the yardstick for steps of sliding joints."""
+        """Size of the mechanism at home, m: the scale for steps of sliding joints."""
         from masticator_dynamics.engine.equations import extent
 
         return extent(self.tree, list(self.constraints), self.home)

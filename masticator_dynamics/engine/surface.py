@@ -18,10 +18,10 @@ class Surface:
     Attributes
     ----------
     numbers : array
-        Piecewise polynomials: how many cells and coefficients along x and y, the lower ends of the
-        cells, of which the last is followed by an upper end, along x, then y, and the coefficients
-        of each cell, powers of y the fastest, in coordinates from its lower ends (from 0 where
-        there is no end).
+        Piecewise polynomials: numbers of cells and of coefficients along x and y; the lower ends of
+        the cells, followed by the last one's upper end, along x, then y; and the coefficients of
+        each cell, powers of y fastest, in coordinates from its lower ends (from 0 where there is
+        none).
     """
 
     numbers: FloatArray
@@ -41,7 +41,7 @@ class Surface:
     @classmethod
     def spline(cls, x: npt.ArrayLike, y: npt.ArrayLike, heights: npt.ArrayLike) -> 'Surface':
         """The bicubic spline through ``heights[i][j]`` at ``x[i]``, ``y[j]``."""
-        from scipy.interpolate import CubicSpline  # a third of a second, for few mechanisms
+        from scipy.interpolate import CubicSpline  # takes a third of a second, rarely needed
 
         x, y = np.array(x, dtype=float), np.array(y, dtype=float)
         along_y = CubicSpline(y, np.array(heights, dtype=float), axis=1)

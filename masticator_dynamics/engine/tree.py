@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The spanning tree in engine frames: one body per moving joint, Z along the joint axis.
 
-Written for clarity, in numpy: it serves while a mechanism is built, not while it is evaluated.
+Written for clarity, in numpy: it is used while a mechanism is built, not while it is evaluated.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ class Placement:
 
 @dataclasses.dataclass(frozen=True)
 class SpanningTree:
-    """Moving joints, where they and all links sit, and the inertia of the bodies they carry."""
+    """Moving joints, where they and all links are, and the inertia of the bodies they carry."""
 
     joints: tuple[Joint, ...]
     placements: tuple[Placement, ...]  # of each joint at zero, in its parent body

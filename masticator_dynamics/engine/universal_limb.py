@@ -1,11 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Limbs that close by a formula: an actuated joint, then a rod on a universal joint.
+"""Limbs that close by formula: an actuated joint, then a rod on a universal joint.
 
 RSS, PSS, RUS and PUS limbs all look like this to the tree: a turning or sliding joint, two
 crossing perpendicular axes, and a rod that ends on a point of the rest of the mechanism. The rod's
 length gives one equation for the first joint, with two roots, and its direction the other two
-joints, again with two roots; home says which. What the formula (``traced/closing.py``) needs is
+joints, again with two roots; home decides which. What the formula (``traced/closing.py``) needs is
 found here, once.
 """
 
@@ -21,7 +21,7 @@ _ALIGNED = 1e-12  # of the rod's length, or of 1 for unit vectors
 def limb_of(
     structure: Structure, block: Block, at_home: TreePoses
 ) -> dict[str, FloatArray | float]:
-    """Numbers of a block when the formula serves it; empty when it does not.
+    """Numbers of a block if the formula applies to it; empty otherwise.
 
     Returns
     -------
