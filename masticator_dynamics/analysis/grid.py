@@ -30,7 +30,7 @@ MOST_SLICES, SLICE_STEPS = 6, 61
 class Axis:
     """An independent coordinate and its values: ``steps`` from ``lower`` to ``upper``.
 
-    None stands for the URDF's limit, and for as many steps as make a grid of usual size.
+    None means the URDF's limit, or as many steps as make a grid of usual size.
     """
 
     coordinate: str

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inertia that actuators feel, and how strongly they feel one another's (S0 Sec. 6).
+"""Inertia felt by actuators, and how strongly they are coupled by it (S0 Sec. 6).
 
 Where actuators outnumber freedoms, their velocities cannot all be chosen, and "the" inertia in
 actuated space needs an extension of the kinetic energy to velocities that the loops forbid. S0
@@ -8,7 +8,7 @@ takes the velocities of cranks and platform as independent of one another and le
 follow its two ends, stretching if it must; that is done here for every limb made of a driven link
 and a rod. On velocities that the loops allow it is the true kinetic energy.
 
-What is added up for each body is in :mod:`masticator_dynamics.analysis.actuated_kernels`.
+Each body's contribution is in :mod:`masticator_dynamics.analysis.actuated_kernels`.
 """
 
 from __future__ import annotations

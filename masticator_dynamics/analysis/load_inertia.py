@@ -44,7 +44,7 @@ def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
 
 
 def load_inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
-    """:func:`load_inertia`, NaN at poses that the mechanism cannot reach."""
+    """:func:`load_inertia`, NaN at poses out of reach or singular."""
     rows = np.full((len(poses), len(mechanism.actuated)), np.nan)
     for row, y in enumerate(poses):
         try:

@@ -27,7 +27,7 @@ CLEARANCE = 0.05  # of type 1 and type 2; as an angle 3 degrees
 
 
 class PoseClass(enum.IntEnum):
-    """What a pose is to a planner; where several hold, the first of these but `USABLE` counts."""
+    """A pose's class for a planner; if several apply, the first of these except `USABLE`."""
 
     USABLE = 0
     OUT_OF_REACH = 1  # a loop cannot close

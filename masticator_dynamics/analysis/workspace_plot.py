@@ -135,7 +135,7 @@ class _Map:
         self._part, self._across, self._shape = part, across, shape
 
     def classes(self, panel: Axes, survey: Workspace) -> None:
-        """Colours for the classes that are there, named on the scale."""
+        """Colours for the classes that occur, named on the scale."""
         from matplotlib.colors import BoundaryNorm, ListedColormap
 
         present = _present(survey)
@@ -156,7 +156,7 @@ class _Map:
         return self._part.colorbar(mesh, ax=panel)
 
     def logarithmic(self, panel: Axes, values: FloatArray, **style: Any) -> None:
-        """Colours for numbers above 1, the largest hundredth of them alike."""
+        """Colours for numbers above 1, the same one for the largest hundredth."""
         from matplotlib.colors import LogNorm
 
         finite = values[np.isfinite(values)]
@@ -168,7 +168,7 @@ class _Map:
         bar.set_ticks(ticks, labels=[f'{tick:g}' for tick in ticks])
 
     def contour(self, panel: Axes, values: FloatArray, level: float, colour: str) -> None:
-        """Draw one level, if it is there."""
+        """Draw one level, if it occurs."""
         found = values[np.isfinite(values)]
         if found.size and found.min() < level < found.max():
             panel.contour(*self._across, values.reshape(self._shape).T, [level], colors=colour)

@@ -33,7 +33,7 @@ class Independent:
     described: tuple[Constraint, ...]  # all equations
     redundant: tuple[Redundancy, ...]
     shared: frozenset[str]  # closures whose forces the motion does not determine
-    least_norm: bool  # what is kept bears forces of least norm
+    least_norm: bool  # what is kept carries forces of least norm
 
 
 def without_redundancy(described: Loops, reduced: Loops, home: FloatArray) -> Independent:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The function for Python in LLVM's language; ``python_entry.py`` says what it is for."""
+"""The function for Python in LLVM's language; ``python_entry.py`` explains its purpose."""
 
 from __future__ import annotations
 

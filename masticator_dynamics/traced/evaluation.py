@@ -116,7 +116,7 @@ class Evaluation:
         ]
 
     def closure_residual(self) -> Any:
-        """Largest gap, m."""
+        """Largest loop gap, m."""
         return largest([e.gap for closing in self.closings for e in closing.equations])
 
     def positions(self) -> list[Any]:
@@ -142,7 +142,7 @@ class Evaluation:
         return [x for row in zip(*columns, strict=True) for x in row]
 
     def tangent(self) -> list[Any]:
-        """Velocities of all joints per independent velocity, row by row."""
+        """Velocities of all joints per unit independent velocity, row by row."""
         columns = [
             self._per_joint(lambda i, joint, k=k: self.motions[i].tangent[id(joint)][k])
             for k in range(len(self.plan.independent))

@@ -116,7 +116,7 @@ class Load:
 
 
 class ForwardDynamics(Evaluation):
-    """One evaluation.
+    """One evaluation of forward dynamics.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def nearest_turn(angle: Scalar, home: Scalar) -> Any:
 
 
 def hyperbolic_tangent(x: Scalar) -> Any:
-    """Accurate to a few units in the last place: the series, then the double-angle formula."""
+    """To a few units in the last place: its series, then the double-angle formula six times."""
     part = lesser(greater(x, -_ONE), _ONE) * 0.5**_DOUBLED
     square = part * part
     value: Any = part + part * square * _polynomial(_TANGENT, square)

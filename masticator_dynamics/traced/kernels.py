@@ -237,7 +237,7 @@ class FromHome(Kernels):
 
     @functools.cached_property
     def closed(self) -> Code:
-        """Whether floats are not needed, then a row of the engine with zero forces."""
+        """Whether floats are not needed, then an engine row, efforts and multipliers zero."""
         return Code(self, 'closed from home', lambda run: _outputs().closed(run), 1 + self.width)
 
     def _run(self, given: Sequence[Any], share: bool) -> Any:

@@ -1,16 +1,16 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a commanded motion to the motion that simulated drives make of it, in virtual time.
+"""From a commanded motion to the motion that simulated drives produce, in virtual time.
 
 The delays are those of the real chain, in cycles of the drives (SYNC k at ``k / rate``):
 
-- At SYNC k the drives measure; the master sends what the motion asks at that instant.
+- At SYNC k the drives measure; the master sends what the motion requires at that instant.
 - Drives take it at SYNC k + 1: efforts are held from there to SYNC k + 2, positions are approached
-  linearly and reached at SYNC k + 2. Both are therefore led, positions with their velocity by two
-  cycles, efforts with their rate by one and a half.
+  linearly and reached at SYNC k + 2. Both are therefore extrapolated, positions with their velocity
+  by two cycles, efforts with their rate by one and a half.
 - The force of the food in those efforts was measured ``bite_age`` before SYNC k: the twin, or a
-  sensor, publishes it; the dynamics node takes it in its next cycle and is heard at SYNC k. By so
-  much it stays late.
+  sensor, publishes it; the dynamics node uses it in its next cycle and is received at SYNC k. This
+  delay is not compensated.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.twin.plant import MechanismPlant
 
-# Efforts (n_u,) at the joints, N m, for a cycle and the food's force (3,), N; None: none are sent.
+# Efforts (n_u,) at the joints, N m, for a cycle and the food's force (3,), N; None: send none.
 Feedforward = Callable[[int, FloatArray], FloatArray | None]
-# Is told the plant and the drives' efforts in every cycle; the run ends where it says so.
+# Called with the plant and the drives' efforts in every cycle; ends the run by returning True.
 Watch = Callable[[MechanismPlant, FloatArray], bool]
 
 DYNAMICS_PERIOD = 0.002  # s, of the dynamics node
@@ -47,14 +47,14 @@ DYNAMICS_PERIOD = 0.002  # s, of the dynamics node
 
 @dataclasses.dataclass(frozen=True)
 class Delays:
-    """What is late in the chain.
+    """Delays in the chain.
 
     Attributes
     ----------
     command : int
         Cycles until a command is taken by the drives.
     bite : float
-        s, age of the food's force when it is used.
+        Age of the food's force when it is used, s.
     """
 
     command: int = 1
@@ -111,7 +111,7 @@ class CommandedMotion:
 
 @dataclasses.dataclass(frozen=True)
 class ChainRecord:
-    """What a run did, at every cycle.
+    """What happened in a run, at every cycle.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class ChainRecord:
     position : array, shape (N, n_u)
         Of the joints, rad.
     measured : array, shape (N, n_u)
-        The same by the encoders.
+        The same as measured by the encoders.
     effort : array, shape (N, n_u)
         N m at the joints, of the motors before their friction and the gears' losses.
     bite : array, shape (N,)
@@ -138,14 +138,14 @@ class ChainRecord:
 
 
 class Master:
-    """The drive layer, one cycle at a time: commands followed as on the robot, in drives' units.
+    """The drive layer, one cycle at a time: follows commands as on the robot, in drives' units.
 
     Parameters
     ----------
     drives : Drives
     mechanism : Mechanism
     position : array, shape (n_u,)
-        Of the joints, which are held until the first command, rad.
+        Of the joints, held until the first command, rad.
     """
 
     def __init__(self, drives: Drives, mechanism: Mechanism, position: FloatArray):
@@ -155,7 +155,7 @@ class Master:
         self._period = 1.0 / drives.cycle_rate
 
     def measure(self, counts: FloatArray) -> FloatArray:
-        """Joint positions of encoder counts."""
+        """Joint positions from encoder counts."""
         return self._scaling.position_from_counts(counts)
 
     def command(self, command: Command, measured: FloatArray) -> None:
@@ -164,7 +164,7 @@ class Master:
         Raises
         ------
         InputError
-            When the drive layer refuses it.
+            If the drive layer refuses it.
         """
         self._following.consider(command, _feedback(command.time, measured))
         if self._following.refused:
@@ -205,11 +205,11 @@ def follow(
     reference : CommandedMotion
         What is commanded, cycle by cycle.
     feedforward : callable
-        Efforts beside it, of a cycle and the food's force.
+        Efforts sent with it, from a cycle and the food's force.
     plant : MechanismPlant
         At the start of the reference; its step is that of the simulation.
     drives : Drives
-        The drives file: what the drive layer checks and how drives and motors behave.
+        The drives file: what the drive layer checks, and how drives and motors behave.
     simulation : Simulation
         Of the drives, with its step.
     gains : Gains
@@ -217,15 +217,15 @@ def follow(
     delays : Delays
         Of commands and of the food's force.
     watch : callable, optional
-        Looks on in every cycle; the run ends when it returns True.
+        Called in every cycle; the run ends when it returns True.
 
     Raises
     ------
     InputError
-        When a cycle is no whole number of the simulation's steps, or the drive layer refuses a
+        If a cycle is not a whole number of simulation steps, or the drive layer refuses a
         command.
     SimulationError
-        When the mechanism gets where it cannot be.
+        If the mechanism gets where it cannot be evaluated.
     """
     axes, servos = _servos(drives, simulation, plant, gains)
     steps = _steps_per_cycle(drives.cycle_rate, simulation)
@@ -287,7 +287,7 @@ def _steps_per_cycle(rate: float, simulation: Simulation) -> int:
 
 
 def _efforts(servos: list[Servo], drives: Drives) -> FloatArray:
-    """N m at the joints, of the motors' torques."""
+    """Efforts at the joints, N m, from the motors' torques."""
     return np.array(
         [
             servo.motor_torque * drive.motor.direction * drive.motor.gear_ratio

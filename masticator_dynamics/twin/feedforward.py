@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which efforts are sent beside a commanded motion."""
+"""Which efforts are sent along with a commanded motion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masticator_dynamics.twin.control_chain import CommandedMotion, Feedforward
 
 
 class Kind(enum.Enum):
-    """From none to all that is known; values are words for tables."""
+    """From none to everything known; values are labels for tables."""
 
     NONE = 'PD alone'
     GRAVITY = 'PD + gravity'
@@ -29,10 +29,10 @@ def feedforward(
 ) -> Feedforward:
     """Efforts (n_u,) at the joints, N m, for a cycle and the food's force (3,), N, base axes.
 
-    Gravity is that of the commanded pose at rest. Full are the efforts of the dynamics node:
+    Gravity is that of the commanded pose at rest. Full efforts are those of the dynamics node:
     inverse dynamics of the commanded motion with the force, which acts where the bitten tooth is
-    commanded to be. With friction is with that of the mechanism. That of motors and gears is no
-    effort at the joints: the drive layer sees to it, in all runs with efforts but one.
+    commanded to be. "With friction" means that of the mechanism. Friction of motors and gears is
+    not an effort at the joints: the drive layer adds it, in all runs with efforts but one.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def feedforward(
     mechanism : Mechanism
         What is commanded to move.
     reference : CommandedMotion
-        How it is commanded to.
+        The commanded motion.
     bitten : str
         URDF link at whose origin the force acts.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What holds the mechanism at home until its drives do."""
+"""A fixture that holds the mechanism at home until its drives do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from masticator_dynamics.twin.plant import MechanismPlant
 
 
 class Fixture:
-    """A plant that stands still until the first effort, as a robot in its homing fixture does.
+    """A plant that stands still until the first effort, like a robot in its homing fixture.
 
     Without it the jaw would hang open before the drives are enabled.
 
@@ -40,7 +40,7 @@ class Fixture:
         return self._plant.velocity
 
     def advance(self, efforts: FloatArray) -> None:
-        """Go on by one step, or stay."""
+        """Advance by one step, or stay."""
         if self._holds and not np.any(efforts):
             return
         self._holds = False

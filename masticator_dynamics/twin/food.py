@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Food between the molars: it resists, yields, breaks, and is replaced.
 
-A bolus lies on one side and touches the tooth of the mandible when that is closer to occlusion
-than the bolus is thick. It pushes the tooth along -z of the base, without friction. Squeezed, it is
+A bolus lies on one side and touches the mandible's tooth when that is closer to occlusion than the
+bolus is thick. It pushes the tooth along -z of the base, without friction. Squeezed, it is
 a spring up to the yield force and then flows at that force, keeping its new thickness; squeezed
 farther it breaks, and what is left pushes with a fraction of the force. When the mouth opens wide a
 new bolus takes its place: the next bite of the same mouthful, weaker by a factor, or after some
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 else:
     Part = pydantic.confloat(ge=0.0, le=1.0, allow_inf_nan=False)
 
-# Packed: the numbers of `Bolus`, then what it did last.
+# Packed: the numbers of `Bolus`, then its last results.
 BROKEN, BITE, HEIGHT, GAP, FORCE, WIDTH = 1, 2, 7, Bolus.WIDTH, Bolus.WIDTH + 1, Bolus.WIDTH + 2
 _POINT = slice(4, 7)
 
@@ -100,12 +100,12 @@ def load_food(name_or_path: str | pathlib.Path) -> Food:
 
 
 def pack_food(food: Food | None, mechanism: Mechanism) -> FloatArray:
-    """A food as a row of numbers; none where there is none.
+    """A food as a row of numbers; empty if there is none.
 
     Raises
     ------
     InputError
-        When the mechanism has no such molar, or the food's data contradict one another.
+        If the mechanism has no such molar, or the food's data contradict one another.
     """
     if food is None:
         return np.zeros(0)
@@ -121,12 +121,12 @@ def pack_food(food: Food | None, mechanism: Mechanism) -> FloatArray:
 
 
 def pack_bolus(food: Food) -> FloatArray:
-    """The data of a food, and a mouth that is empty until it opens; where it acts is left open.
+    """The data of a food, and a mouth that is empty until it opens; where it acts is not set.
 
     Raises
     ------
     InputError
-        When the next bite would appear between the teeth.
+        If the next bite would appear between the teeth.
     """
     problem = _problem(food)
     if problem:
@@ -155,13 +155,13 @@ def crush(food: FloatArray, gap: float, rate: float, settle: bool) -> float:
     Parameters
     ----------
     food : array
-        As packed; its state changes only when it is to settle.
+        As packed; its state changes only if ``settle``.
     gap : float
         Between the teeth, m.
     rate : float
         At which the gap closes, m/s.
     settle : bool
-        Keep what this gap does for good: flow, break, be renewed.
+        Make what this gap does permanent: flow, break, be renewed.
     """
     bolus = Bolus.of(food[: Bolus.WIDTH].tolist())
     force, state = bolus.crush(gap, rate, float(settle))

@@ -33,11 +33,11 @@ _NO_FOOD = np.zeros(0)
 
 @dataclasses.dataclass(frozen=True)
 class Regularisation:
-    """Velocities v_t over which Coulomb friction grows, so that what rests is held by a force.
+    """Velocities v_t over which Coulomb friction builds up, so that friction can hold a load.
 
-    It grows as v / sqrt(v^2 + v_t^2). The inverse dynamics has no part in this: see docs/twin.md.
-    Where the description has a larger transition velocity, that counts. What is held creeps at
-    most at this velocity; 0 leaves the jump.
+    It grows as v / sqrt(v^2 + v_t^2). The inverse dynamics does not use this: see docs/twin.md. A
+    larger transition velocity in the description takes precedence. What is held creeps at most at
+    this velocity; 0 leaves the jump.
 
     Attributes
     ----------
@@ -54,14 +54,14 @@ class Regularisation:
 
 @dataclasses.dataclass(frozen=True)
 class Acceleration:
-    """What efforts do at a state.
+    """What efforts cause at a state.
 
     Attributes
     ----------
     y_ddot : array, shape (n_y,)
         Independent accelerations, m/s^2 or rad/s^2.
     motion : Motion
-        Of the whole tree with them.
+        Of the whole tree with these accelerations.
     contact : array, shape (n_c,)
         Multipliers of the contacts, N, as :attr:`Effort.contact`.
     friction : array, shape (n_u,)
@@ -146,7 +146,7 @@ class ForwardDynamics:
         ReachError, SingularityError
             As :meth:`Mechanism.solve`.
         ActuationError
-            When friction of the contacts jams the mechanism.
+            If friction of the contacts jams the mechanism.
         """
         count = len(self.mechanism.independent)
         state = np.concatenate([vector(y, 'y', count), vector(y_dot, 'y_dot', count)])
@@ -174,14 +174,14 @@ class ForwardDynamics:
         return np.array(self._code.evaluated([*asked, *self.mechanism.solve(y).q]).mass)
 
     def field(self, name: str) -> FloatArray:
-        """A view of what the last run found, see ``traced.forward_dynamics.reported``.
+        """A view of results of the last run, see ``traced.forward_dynamics.reported``.
 
-        The next one overwrites it.
+        The next run overwrites it.
         """
         return self._report[self._fields[name]]
 
     def tree(self, name: str) -> FloatArray:
-        """A view of the engine's numbers of the last run; the next one overwrites them."""
+        """A view of the engine's numbers of the last run; the next run overwrites them."""
         return self._row[self.mechanism.slices[name]]
 
     def run(
@@ -193,28 +193,28 @@ class ForwardDynamics:
         steps: int = 0,
         length: float = 0.0,
     ) -> None:
-        """Move ``state`` (y, then y_dot) on by steps of ``length`` s and tell where it arrives.
+        """Advance ``state`` (y, then y_dot) by steps of ``length`` s and evaluate it there.
 
         Parameters
         ----------
         state : array, shape (2 n_y,)
-            Positions and velocities, m and rad; is written to.
+            Positions and velocities, m and rad; overwritten.
         efforts : array, shape (1, n_u) or (2 * steps + 1, n_u)
-            Held, or at every step's start and middle and at the end.
+            Held, or at every step's start and middle, and at the end.
         wrench : array, shape (6,)
-            On the platform beside the food's, N and N m, base axes, about its origin.
+            On the platform besides the food's, N and N m, base axes, about its origin.
         food : array
             As packed; it yields and breaks.
         steps : int
-            0: what there is at the state is told, and no more.
+            0: only evaluate the state.
         length : float
             Of a step, s.
 
         Raises
         ------
         ReachError, SingularityError, InputError, ActuationError
-            When the state, or one on the way, cannot be evaluated; ``state`` and ``food`` are then
-            what they were.
+            If the state, or one on the way, cannot be evaluated; ``state`` and ``food`` are then
+            unchanged.
         """
         now, eaten = state, food.copy()
         if steps:
@@ -231,7 +231,7 @@ class ForwardDynamics:
         steps: int,
         length: float,
     ) -> FloatArray:
-        """The state after so many steps; ``food`` yields."""
+        """The state after that many steps; ``food`` yields."""
         held, changing = len(efforts) == 1, len(state) + self._state
         three = np.concatenate((efforts[0],) * 3) if held else efforts[:3].ravel()
         asked = self._asked(state, three, wrench, food, length)
@@ -257,12 +257,12 @@ class ForwardDynamics:
         food: FloatArray,
         last: float = 1.0,
     ) -> FloatArray:
-        """What the code is asked, see ``traced.forward_dynamics.Given``."""
+        """Inputs of the code, see ``traced.forward_dynamics.Given``."""
         yields, rest = food[: self._state], food[self._state : self._eaten]
         return np.concatenate((state, yields, efforts, rest, wrench, (last,)))
 
     def _rates(self, asked: list[float]) -> list[float]:
-        """Rates that go with a stage of a step."""
+        """Rates at a stage of a step."""
         told = np.empty(1 + len(self.mechanism.independent) + self._state)
         return self._evaluate('rates', np.array(asked), told, simulation.told_rates).tolist()
 
@@ -286,7 +286,7 @@ class ForwardDynamics:
         at_positions = np.concatenate([asked, motion.q])
         if self._ran(self._code.code_at_positions, name, at_positions, told):
             return told
-        # On floats friction may take its time to settle; what fails then is told.
+        # On floats friction may take long to settle; what fails then is reported.
         evaluated = self._code.evaluated(at_positions.tolist())
         numbers = np.array(tell(evaluated))
         if numbers[0] != 1.0:
@@ -296,7 +296,7 @@ class ForwardDynamics:
 
     @staticmethod
     def _ran(code: Library | None, name: str, asked: FloatArray, told: FloatArray) -> bool:
-        """Whether there is a function, and what it fills in counts."""
+        """Whether there is a function, and its outputs are valid."""
         if code is None:
             return False
         code.of_row(name)(address(asked), address(told))

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far the servo loops of simulated drives are from instability.
 
-With equal gains the loops of all joints fall apart into one for each mode of the mechanism: the
+With equal gains the loops of all joints decouple into one for each mode of the mechanism, with
 inertias J that solve det(M - J A^T A) = 0, where M is the mass matrix of the independent
 coordinates and A the actuated velocities per independent velocity. Each is the double integrator
-1 / (J s^2) held over the servo's step, behind the current loop's lag; the velocity is the filtered
-difference of positions. Friction, which only damps, is left out.
+1 / (J s^2) with a hold over the servo's step, after the current loop's lag; the velocity is the
+filtered difference of positions. Friction, which only damps, is left out.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _LOWEST = 1.0  # Hz
 
 @dataclasses.dataclass(frozen=True)
 class Margins:
-    """Of a loop, or the least of several.
+    """Margins of a loop, or the least of several.
 
     Attributes
     ----------
     gain : float
-        Factor that all gains can be raised by; below 1 the loop is unstable.
+        Factor by which all gains can be raised; below 1 the loop is unstable.
     phase : float
         rad.
     """
@@ -44,7 +44,7 @@ class Margins:
 
 
 def modal_inertias(mechanism: Mechanism, poses: FloatArray) -> tuple[float, float]:
-    """Least and largest inertia, kg m^2, that a mode turns at the joints, over poses (N, n_y)."""
+    """Least and largest modal inertia at the joints, kg m^2, over poses (N, n_y)."""
     dynamics = ForwardDynamics(mechanism)
     found = []
     for y in poses:
@@ -82,7 +82,7 @@ def margins(gains: Gains, inertia: float, drive: SimulatedDrive, step: float) ->
 def least_margins(
     gains: Gains, inertias: tuple[float, float], drives: list[SimulatedDrive], step: float
 ) -> Margins:
-    """The least over inertias between two and over drives.
+    """The least margins over a range of inertias and over drives.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The mechanism as a thing in time: efforts in, motion out, in steps of fixed length."""
+"""The mechanism simulated in time: efforts in, motion out, in steps of fixed length."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 MOST_REBOUNDS = 4  # in one Runge-Kutta step
-_TURNS = 30  # of a search for when a contact is met
+_TURNS = 30  # of the search for when a contact is met
 _TOUCH = 1e-11  # m, of its end
 _LEAST = 1e-9  # part of a step
-_REST = 1e-3  # m/s; what comes back more slowly stays
+_REST = 1e-3  # m/s; what rebounds more slowly stays
 LONGEST_SUBSTEP = 2.5e-4  # s; stops and regularised friction are stiff
 
 
@@ -41,7 +41,7 @@ class MechanismPlant:
     mechanism : Mechanism
         Its scratch memory is used: one thread for both.
     step : float
-        s that :meth:`advance` goes on by, in one or more Runge-Kutta steps of equal length.
+        Length of :meth:`advance`, s, in one or more Runge-Kutta steps of equal length.
     friction : bool or Regularisation
         Of contacts and actuated joints, by the description.
     food : Food, optional
@@ -49,11 +49,11 @@ class MechanismPlant:
     stops : bool or Stops
         At the ends of joint and socket ranges, before dead points of limbs, and teeth on teeth.
     start : array_like, shape (n_y,) or (2, n_y), optional
-        Independent positions, and velocities; home at rest unless told.
+        Independent positions, and velocities; default: home at rest.
     longest_substep : float
-        s, of a Runge-Kutta step.
+        Of a Runge-Kutta step, s.
     restitution : float
-        Of contacts that only push, when they are landed on: part of the speed that comes back.
+        Of contacts that only push, when landed on: fraction of the speed that is returned.
 
     Attributes
     ----------
@@ -69,9 +69,9 @@ class MechanismPlant:
     Raises
     ------
     InputError
-        For numbers that make no sense, a start inside a stop, or food where there are no molars.
+        For invalid numbers, a start inside a stop, or food where there are no molars.
     SimulationError
-        When the start cannot be evaluated.
+        If the start cannot be evaluated.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class MechanismPlant:
             check_start(packed, chosen, mechanism, self.tree_positions)
 
     def advance(self, efforts: npt.ArrayLike) -> None:
-        """Go on by one step.
+        """Advance by one step.
 
         Parameters
         ----------
@@ -123,8 +123,8 @@ class MechanismPlant:
         InputError
             For efforts that are not finite numbers, or too many or too few.
         SimulationError
-            When the mechanism gets where its equations cannot be evaluated; the plant then stays
-            at the last state where they could.
+            If the mechanism gets where its equations cannot be evaluated; the plant then stays at
+            the last state where they could.
         """
         rows = np.array(np.atleast_2d(as_floats(efforts, 'efforts')), order='C')
         if rows.shape not in ((1, len(self.joints)), (2 * self.substeps + 1, len(self.joints))):
@@ -143,7 +143,7 @@ class MechanismPlant:
         self._steps_done += 1
 
     def _go_on(self, efforts: FloatArray, since: float, length: float) -> None:
-        """One Runge-Kutta step, in parts where contacts are landed on; ``since`` the step began."""
+        """One Runge-Kutta step, split where contacts are landed on; ``since`` the step began."""
         done, sockets = 0.0, self._sockets
         for landings in itertools.count():
             before, food = self._state.copy(), self._food.copy()
@@ -182,7 +182,7 @@ class MechanismPlant:
             self._run(efforts[-1:], 0)
 
     def _land(self, contact: str, time: float, rebounds: bool) -> None:
-        """The impact on a contact; where little speed would come back, none does."""
+        """The impact on a contact; if little speed would be returned, none is."""
         sockets = self._sockets
         back = self._restitution if rebounds else 0.0
         if back * sockets.speed(contact, self._state) < _REST:
@@ -251,7 +251,7 @@ class MechanismPlant:
 
     @property
     def bite_wrench(self) -> FloatArray:
-        """What food does to the platform (6,): force and torque, base axes, about its origin."""
+        """The food's wrench on the platform (6,): force and torque, base axes, about its origin."""
         return self._dynamics.field('wrench').copy()
 
     @property

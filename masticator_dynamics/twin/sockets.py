@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contacts that only push: they are left when they would have to pull, and landed on again.
 
-A contact whose ``force_range`` ends at zero on one side is one. While it is left, the mechanism has
-a freedom more: it is the same mechanism without the contact, with another coordinate. Landing is an
-impact without friction by Newton's law of restitution, which changes velocities at once and takes
-an energy that is told.
+These are contacts whose ``force_range`` ends at zero on one side. While one is left, the mechanism
+has one more freedom: it is the same mechanism without the contact, with an additional coordinate.
+Landing is a frictionless impact by Newton's law of restitution, which changes velocities instantly
+and dissipates an energy that is reported.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class SocketEvent:
     contact : str
     landed : bool
     speed : float
-        m/s along the normal at which it was met; 0 when it is left.
+        Along the normal, at which it was met, m/s; 0 when it is left.
     energy : float
-        J that the impact took.
+        Dissipated by the impact, J.
     """
 
     time: float
@@ -65,7 +65,7 @@ class Sockets:
     pushing : dict of Contact
         Contacts that can be left, by name: planes of the base.
     left : frozenset of str
-        Those that are.
+        Contacts currently left.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Sockets:
 
     @property
     def dynamics(self) -> ForwardDynamics:
-        """Of the mechanism as it is now."""
+        """Dynamics of the mechanism as it is now."""
         if self.left not in self._modes:
             model = _without(self._whole, self.left) if self.left else self._whole
             joints = enumerate(self._whole.tree_joints)
@@ -98,7 +98,7 @@ class Sockets:
         return self._modes[self.left]
 
     def change(self, left: frozenset[str]) -> FloatArray:
-        """Leave these contacts and no others; returns the state in the coordinates of then."""
+        """Leave these contacts and no others; returns the state in the new coordinates."""
         now = self.dynamics
         q, v = now.tree('q').copy(), now.tree('v').copy()
         self.left = left
@@ -115,7 +115,7 @@ class Sockets:
         return _side(given) * height
 
     def pulled(self) -> frozenset[str]:
-        """Contacts that hold the mechanism, and would have to pull, in the last run."""
+        """Contacts that are closed but would have to pull, in the last run."""
         dynamics = self.dynamics
         forces = dynamics.tree('multipliers')[dynamics.mechanism.contact_rows]
         told = dict(zip(dynamics.mechanism.contacts, forces.tolist(), strict=True))
@@ -138,7 +138,7 @@ class Sockets:
         return max(0.0, -float(self._row(contact, state) @ state[len(state) // 2 :]))
 
     def impact(self, contact: str, state: FloatArray, restitution: float) -> tuple[float, float]:
-        """Change the velocities of ``state``, that of the last run, as an impact does.
+        """Change the velocities of ``state`` (that of the last run) as an impact does.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Sockets:
         Returns
         -------
         speed, energy : float
-            m/s at which it was met, and J that are lost.
+            Speed at which it was met, m/s, and energy lost, J.
         """
         speed, row = self.speed(contact, state), self._row(contact, state)
         moved = np.linalg.solve(self.dynamics.field('mass').reshape(len(row), -1), row)
@@ -177,7 +177,7 @@ def _side(contact: Contact) -> float:
 
 
 def _without(mechanism: Mechanism, left: frozenset[str]) -> Mechanism:
-    """The mechanism without some contacts, with joints that carry them as coordinates more."""
+    """The mechanism without some contacts, with joints carrying them as extra coordinates."""
     description = mechanism.description
     kept = tuple(c for c in description.contacts if c.name not in left)
     independent = description.independent

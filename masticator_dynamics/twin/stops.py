@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the mechanism stops: ends of ranges, dead points of limbs, and teeth on teeth.
 
-Stops are stiff, one-sided springs with dampers. Their stiffness follows from a frequency: that at
-which the mechanism, at home, would swing on the stop. It is then right for any mechanism, and a
-frequency is what the step of the integration must resolve.
+Stops are stiff, one-sided springs with dampers. Their stiffness follows from the frequency at which
+the mechanism, at home, would oscillate on the stop. It thus suits any mechanism, and a frequency is
+what the integration step must resolve.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 TEETH = ('incisor', 'molar_left', 'molar_right')
-_SPREAD = 100.0  # inertias of a kind, largest over least: some joints hardly move at home
+_SPREAD = 100.0  # of inertias of one kind, largest over least: some joints hardly move at home
 
 
 @dataclasses.dataclass(frozen=True)
 class Stops:
-    """What the stops are made of.
+    """Properties of the stops.
 
     Attributes
     ----------
     frequency : float
-        Hz, of the mechanism at home swinging on one stop.
+        Of the mechanism at home oscillating on one stop, Hz.
     damping : float
-        Part of the critical damping.
+        Fraction of the critical damping.
     lever : float
         Sine of the angle between a driven link and the rod on it at which the limb stops, short of
         its dead point; one that has less at home stops there.
     ramp : float
-        m, rad or sine of depth over which damping grows to its full value.
+        Depth over which damping grows to its full value, m, rad or sine.
     teeth : tuple of str
         URDF links whose origins do not rise above their height at home (base z); those that the
         mechanism does not have are left out.
@@ -53,7 +53,7 @@ class Stops:
     teeth: tuple[str, ...] = TEETH
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are none of a spring (`InputError`)."""
+        """Refuse numbers that no spring can have (`InputError`)."""
         for name in ('frequency', 'damping', 'lever', 'ramp'):
             value = getattr(self, name)
             if not (
@@ -64,7 +64,7 @@ class Stops:
 
 
 def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> PackedStops:
-    """Stops of a mechanism; none where there are none.
+    """Stops of a mechanism, packed; empty if there are none.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> P
 
 
 def check_start(packed: PackedStops, stops: Stops, mechanism: Mechanism, q: FloatArray) -> None:
-    """Refuse tree positions (n_q,) inside a stop: it would throw the mechanism out.
+    """Refuse tree positions (n_q,) inside a stop: it would eject the mechanism.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def check_start(packed: PackedStops, stops: Stops, mechanism: Mechanism, q: Floa
 def _limbs(stops: Stops, mechanism: Mechanism) -> FloatArray:
     """Limbs that are a driven link and a rod pivoting on its end, and where they must not fold.
 
-    At a dead point the link turns while the platform stands, so that its own inertia, with the
+    At a dead point the link turns while the platform is at rest, so that its own inertia, with the
     rod's mass at the foot, is what the stop holds.
     """
     structure, rows, inertias = mechanism.structure, [], []
@@ -192,7 +192,7 @@ def _ranges_of_points(stops: Stops, mechanism: Mechanism) -> list[tuple[str, int
 
 
 def _laws(stops: Stops, inertias: FloatArray) -> FloatArray:
-    """Stiffness, damping and ramp (N, 3) where the mechanism's inertias are these, kg or kg m^2."""
+    """Stiffness, damping and ramp (N, 3) for the mechanism's inertias, kg or kg m^2."""
     rate = 2.0 * math.pi * stops.frequency
     stiffness, damping = inertias * rate**2, 2.0 * stops.damping * inertias * rate
     return np.stack([stiffness, damping, np.full(len(inertias), stops.ramp)], axis=1)
@@ -210,7 +210,7 @@ def _inertias(jacobians: FloatArray, mass: FloatArray) -> FloatArray:
 
 
 def renumbered(packed: PackedStops, new: dict[int, int]) -> PackedStops:
-    """The same stops of a mechanism whose joints, and bodies, are numbered otherwise."""
+    """The same stops for a mechanism whose joints and bodies are numbered differently."""
     points, joints, limbs = (table.copy() for table in packed)
     for table, columns in ((points, 1), (joints, 1), (limbs, 2)):
         for row in table:

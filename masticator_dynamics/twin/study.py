@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Does feedforward pay? The same motion, food, drives and gains with ever more of it."""
+"""Does feedforward pay? The same motion, food, drives and gains with more and more of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from masticator_dynamics.twin.feedforward import Kind, feedforward
 from masticator_dynamics.twin.food import Food, load_food
 from masticator_dynamics.twin.plant import MechanismPlant
 
-_CLOSURE_STEP = 0.01  # s, between measured angles that are fitted
+_CLOSURE_STEP = 0.01  # s, between the measured angles that are fitted
 
 Progress = Callable[[float], None]
 
@@ -52,9 +52,9 @@ class StudySetting:
     drives : Drives
     simulation : Simulation
     model : Mechanism
-        That is moved and that efforts are computed with: with the rotors of the drives.
+        Both simulated and used to compute efforts: with the rotors of the drives.
     known_friction : float
-        Part of the drives' friction that the drive layer knows of.
+        Fraction of the drives' friction that the drive layer knows.
     friction : bool
         Whether contacts and cranks have friction.
     delays : Delays
@@ -78,7 +78,7 @@ class StudySetting:
         known_friction: float = 1.0,
         drives_file: str = 'drives.yaml',
     ) -> StudySetting:
-        """The masticator with drives of ``config/``; the rate (Hz) is theirs unless told.
+        """The masticator with drives of ``config/``; the rate (Hz) is theirs by default.
 
         Parameters
         ----------
@@ -87,9 +87,9 @@ class StudySetting:
         food : str
             Name of a shipped food, or path.
         rate : float, optional
-            Cycles of the drives, Hz; theirs unless told.
+            Cycles of the drives, Hz; default theirs.
         known_friction : float
-            Part of the drives' friction that the feedforward knows of.
+            Fraction of the drives' friction that the feedforward knows.
         drives_file : str
             Name of a file in config/, or path.
         """
@@ -107,7 +107,7 @@ class StudySetting:
         Raises
         ------
         InputError
-            When they are not.
+            If they are not.
         """
         found = {drive.gains for drive in self.drives.drives.values()}
         if len(found) != 1 or None in found:
@@ -117,7 +117,7 @@ class StudySetting:
         return gains
 
     def run(self, kind: Kind, gains: Gains, watch: Watch | None = None) -> ChainRecord:
-        """One run with a kind of feedforward; `watch` looks on, see :func:`follow`.
+        """One run with a kind of feedforward; `watch` observes it, see :func:`follow`.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class StudySetting:
         gains : Gains
             Of the position loops, at the joints.
         watch : callable, optional
-            Looks on, see :func:`follow`.
+            Observes the run, see :func:`follow`.
         """
         reference = CommandedMotion.of(self.model, self.path, self.drives.cycle_rate)
         bitten = self.model.description.platform if self.food is None else self.food.frame
@@ -149,20 +149,20 @@ class StudySetting:
 
 @dataclasses.dataclass(frozen=True)
 class StudyRun:
-    """What became of the motion with one kind of feedforward.
+    """Results of the motion with one kind of feedforward.
 
     Attributes
     ----------
     kind : Kind
     record : ChainRecord
     incisor_rms, incisor_max : float
-        m, distance of the incisor from where it is commanded to be at that time.
+        Distance of the incisor from where it is commanded to be at that time, m.
     joint_rms : float
         rad, over all joints.
     effort_rms, effort_max : float
         N m, over all joints.
     closure : float
-        m, largest gap of the loops when the measured angles are fitted.
+        Largest gap of the loops when the measured angles are fitted, m.
     """
 
     kind: Kind
@@ -189,7 +189,7 @@ class StudyRun:
         setting : StudySetting
             Mechanism and drives of the run.
         reference : CommandedMotion
-            What was to happen.
+            The commanded motion.
         """
         distance = np.linalg.norm(record.error, axis=1)
         every = max(1, round(_CLOSURE_STEP * setting.drives.cycle_rate))
@@ -232,7 +232,7 @@ class Study:
         return rms_of[Kind.NONE] / rms_of[kind]
 
     def text(self) -> str:
-        """The table, for people."""
+        """The table as readable text."""
         drives = self.setting.drives
         lines = [
             f'Gains {self.gains.position:.3g} N m/rad and {self.gains.velocity:.3g} N m s/rad; '
@@ -284,11 +284,11 @@ def study_feedforward(
     setting : StudySetting
         Motion, food and drives.
     gains : Gains, optional
-        Of all drives in all runs; those of the drives file unless told.
+        Of all drives in all runs; default: those of the drives file.
     kinds : sequence of Kind
-        With a run for each.
+        One run for each.
     progress : callable, optional
-        Is told the share that is done.
+        Called with the fraction that is done.
     """
     chosen = gains or setting.gains
     reference = CommandedMotion.of(setting.model, setting.path, setting.drives.cycle_rate)

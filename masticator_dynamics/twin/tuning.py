@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gains with which PD alone follows best, and still with the margins that a robot needs."""
+"""Gains with which PD alone follows best while keeping the margins that a robot needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from masticator_dynamics.twin.feedforward import Kind
 from masticator_dynamics.twin.margins import Margins, least_margins, modal_inertias
 from masticator_dynamics.twin.study import Progress, StudySetting, rms
 
-# The least that textbooks on servo loops ask for: 6 dB and 30 degrees.
+# The least that textbooks on servo loops require: 6 dB and 30 degrees.
 NEEDED = Margins(2.0, math.radians(30.0))
 POSITION_GAINS = np.geomspace(2.0, 128.0, 13)
 VELOCITY_GAINS = np.geomspace(0.01, 0.32, 11)
@@ -51,22 +51,22 @@ class Trial:
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """All trials, and of what."""
+    """All trials."""
 
     trials: tuple[Trial, ...]
 
     @property
     def best(self) -> Trial:
-        """Least error with the margins."""
+        """The trial with the least error that keeps the margins."""
         return min((t for t in self.trials if t.safe), key=lambda trial: trial.incisor_rms)
 
     @property
     def unsafe_best(self) -> Trial:
-        """Least error of all."""
+        """The trial with the least error of all."""
         return min(self.trials, key=lambda trial: trial.incisor_rms)
 
     def text(self) -> str:
-        """Both, for people."""
+        """Both, as readable text."""
         return '\n'.join(
             f'{title}: {trial.gains.position:.3g} N m/rad, {trial.gains.velocity:.3g} N m s/rad; '
             f'incisor {1e3 * trial.incisor_rms:.4f} mm; margins '
@@ -105,12 +105,12 @@ def tune(
     position_gains, velocity_gains : array
         What to try, N m/rad and N m s/rad.
     progress : callable, optional
-        Called with the share that is done, 0 to 1.
+        Called with the fraction that is done, 0 to 1.
 
     Raises
     ------
     InputError
-        When none keeps the margins.
+        If none keeps the margins.
     """
     poses = setting.path.sample(np.linspace(setting.path.start, setting.path.end, _POSES))[0]
     inertias = modal_inertias(setting.model, poses)
