@@ -83,7 +83,7 @@ test: setup ## all tests; PYTEST='-k closure' adds flags
 	    esac
 	}
 	phase -m computing --numprocesses auto --dist loadfile $(PYTEST)
-	phase -m waiting --numprocesses $(WAITING) --dist loadfile $(PYTEST)
+	phase -m waiting --numprocesses $(WAITING) --dist loadfile --no-loadscope-reorder $(PYTEST)
 	phase -m clock $(PYTEST)
 	exit $$status
 

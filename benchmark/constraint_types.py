@@ -1,11 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A weld, a hinge and a coupling beside as many rows of points.
+"""Time of a weld, a hinge and a coupling next to that of equivalent point closures.
 
-``python -m benchmark.constraint_types`` prints them, timed in alternating turns. The same spatial
-four-bar has its rod or its crank held together by one closure or by points that say as much: three
-for a weld (six of nine rows count), two on the axis for a hinge (five of six). A gear is set beside
-a point on a plane (one row).
+``python -m benchmark.constraint_types`` prints the times, taken in alternating turns. In the same
+spatial four-bar, the rod or the crank is closed by one closure or by equivalent points: three for a
+weld (six of nine rows are independent), two on the axis for a hinge (five of six). A gear is
+compared with a point on a plane (one row).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ X, Y, Z = np.eye(3)
 
 
 def link(name: str, parent: str, at: Any, axis: Any = None, mass: float = 0.0) -> str:
-    """URDF of a link and the joint that it hangs on: turning about an axis, or fixed."""
+    """URDF of a link and of the joint that carries it: turning about an axis, or fixed."""
     inertia = ''
     if mass:
         inertia = (
@@ -50,7 +50,7 @@ def link(name: str, parent: str, at: Any, axis: Any = None, mass: float = 0.0) -
 
 
 def ball(name: str, parent: str, at: Any, mass: float) -> list[str]:
-    """A link on three turning joints in a row."""
+    """URDF of a link on three turning joints in series."""
     return [
         link(f'{name}_1', parent, at, X), link(f'{name}_2', f'{name}_1', 0 * X, Y),
         link(name, f'{name}_2', 0 * X, Z, mass),
@@ -58,7 +58,7 @@ def ball(name: str, parent: str, at: Any, mass: float) -> list[str]:
 
 
 def mechanism(name: str, links: list[str], driven: str, **keys: Any) -> Mechanism:
-    """With one motor, on the one freedom."""
+    """A mechanism with one freedom and a motor on it."""
     content = {
         'schema': 1, 'name': name, 'urdf': 'made.urdf', 'base': 'ground', 'platform': 'crank',
         'independent': [driven], 'actuated': [driven], **keys,
@@ -70,7 +70,7 @@ def mechanism(name: str, links: list[str], driven: str, **keys: Any) -> Mechanis
 
 
 def welds() -> tuple[Mechanism, Mechanism]:
-    """The rod is in two halves."""
+    """The four-bar with its rod in two halves, closed by a weld or by three points."""
     links = [
         link('crank', 'ground', 0 * X, Z, 0.9), link('cross', 'crank', FOOT, Z),
         link('rod', 'cross', 0 * X, ACROSS, 0.7), link('rocker', 'ground', PIVOT, SKEW, 1.1),
@@ -87,7 +87,7 @@ def welds() -> tuple[Mechanism, Mechanism]:
 
 
 def hinges() -> tuple[Mechanism, Mechanism]:
-    """The crank hangs on the rod; its bearing in the ground closes the loop."""
+    """The four-bar with its crank carried by the rod; the crank's ground bearing is closed."""
     links = [
         link('rocker', 'ground', PIVOT, SKEW, 1.1), *ball('rod', 'rocker', TIP - PIVOT, 0.7),
         link('cross', 'rod', -ROD, ACROSS), link('crank', 'cross', 0 * X, Z, 0.9),
@@ -101,7 +101,7 @@ def hinges() -> tuple[Mechanism, Mechanism]:
 
 
 def couplings() -> tuple[Mechanism, Mechanism]:
-    """An arm on a crank, led by a gear or by a wall."""
+    """An arm on a crank, guided by a gear or by a wall."""
     links = [
         link('crank', 'ground', 0 * X, Z, 0.9), link('arm', 'crank', 0.2 * X, Z, 0.8),
         link('tip', 'arm', 0.3 * X),
@@ -122,7 +122,7 @@ def couplings() -> tuple[Mechanism, Mechanism]:
 
 
 def timed(pair: tuple[Mechanism, Mechanism], rounds: int = ROUNDS) -> tuple[float, float]:
-    """Microseconds of a call with the closure and with points, in alternating turns (p10)."""
+    """Time of a call with the closure and with points, us, in alternating turns (p10)."""
     rng = np.random.default_rng(0)
     y = pair[0].home.y + rng.uniform(-0.15, 0.15, (POOL, 1))
     y_dot, y_ddot = rng.normal(size=(2, POOL, 1))
@@ -138,7 +138,7 @@ def timed(pair: tuple[Mechanism, Mechanism], rounds: int = ROUNDS) -> tuple[floa
 
 
 def main() -> None:
-    """Print a line for each type."""
+    """Print a line for each type of closure."""
     for pair in (welds(), hinges(), couplings()):
         rows = [sum(c.size for c in m.structure.constraints) for m in pair]
         closure, points = timed(pair)

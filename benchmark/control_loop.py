@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A 1 kHz loop with sleeps beside a busy process: what an evaluation costs on a robot."""
+"""A 1 kHz loop with sleeps next to a busy process: what an evaluation costs on a robot."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from benchmark.states import Array, States
 from benchmark.timing import Method
 
 PERIOD = 1e-3  # s
-TURN = 250  # ticks before the next method has its turn
-# Arithmetic over more memory than a core's own caches hold, so that it also disturbs those shared.
+TURN = 250  # ticks before the next method's turn
+# Arithmetic on more memory than a core's own caches hold, so that it also disturbs shared caches.
 _BUSY = """
 import numpy as np
 numbers = np.ones(1 << 21)
@@ -32,7 +32,7 @@ def busy_processes(count: int) -> Iterator[None]:
     command = [sys.executable, '-c', _BUSY]
     processes = [subprocess.Popen(command) for _ in range(count)]
     try:
-        time.sleep(0.5)  # for them to get going
+        time.sleep(0.5)  # while they start
         yield
     finally:
         for process in processes:
@@ -41,7 +41,7 @@ def busy_processes(count: int) -> Iterator[None]:
 
 
 def time_loop(methods: Sequence[Method], states: States, rounds: int) -> dict[str, Array]:
-    """Time (s) of every evaluation, per method: ``rounds * TURN`` each."""
+    """Times (s) of all evaluations, ``rounds * TURN`` per method."""
     seconds: dict[str, list[float]] = {method.name: [] for method in methods}
     pool = {method.name: [method.prepare(state) for state in states.rows()] for method in methods}
     for _ in range(rounds):
@@ -54,7 +54,7 @@ def _turn(method: Method, pool: list[tuple]) -> list[float]:
     call, seconds = method.call, []
     deadline = time.perf_counter()
     for tick in range(TURN):
-        deadline = max(deadline + PERIOD, time.perf_counter())  # missed ticks are not caught up
+        deadline = max(deadline + PERIOD, time.perf_counter())  # missed ticks are not made up for
         time.sleep(max(0.0, deadline - time.perf_counter()))
         argument = pool[tick % len(pool)]
         start = time.perf_counter()

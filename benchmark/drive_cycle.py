@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a cycle of the drives costs: exchange and supervision of six, on a bus between processes."""
+"""Cost of a drive cycle: exchange and supervision of six drives on a bus between processes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SECONDS = 5.0
 
 
 def time_drive_cycle(directory: pathlib.Path) -> Statistics:
-    """Run the drives of ``config/drives.yaml``, simulated by another process, at their rate.
+    """Run the drives of ``config/drives.yaml``, simulated in another process, at their rate.
 
     Raises
     ------
     MasticatorError
-        Where the machine has no bus between processes.
+        If the machine has no bus between processes.
     """
     file = directory / 'drives.yaml'
     file.write_text(on_simulated_bus('drives.yaml', free_port()), encoding='utf-8')
@@ -46,7 +46,7 @@ def time_drive_cycle(directory: pathlib.Path) -> Statistics:
 
 @contextlib.contextmanager
 def _simulated(file: pathlib.Path) -> Iterator[None]:
-    """Drives with motors that turn freely, in a process of their own."""
+    """Simulate drives with freely turning motors in another process."""
     arguments = [
         sys.executable,
         '-m',

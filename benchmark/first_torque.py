@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A fresh process from start to its first torque: ``python -m benchmark.first_torque engine``.
+"""A fresh process from start to first torque: ``python -m benchmark.first_torque engine``.
 
-Run as a program it loads the masticator by the method named, prints the torques at home and exits;
-:func:`time_first_torque` starts it and waits for the line. Imports are inside, since they are part
-of what is timed.
+As a program, this module loads the masticator by the named method, prints the torques at home and
+exits; :func:`time_first_torque` starts it and waits for the line. Imports are inside functions,
+since they are part of the time measured.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def first_torque(method: str) -> Array:
 
 
 def time_first_torque(methods: Sequence[str], rounds: int) -> dict[str, Array]:
-    """Time (s) from starting a process to reading its torques, per method and round."""
+    """Times (s) from the start of a process to its torques, per method and round."""
     seconds = {method: np.empty(rounds) for method in methods}
     for r in range(rounds):
         for method in methods:

@@ -24,7 +24,7 @@ inline Vector cross(Vector a, Vector b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-// As written by geometry.py, field by field.
+// Field by field as written by geometry.py.
 struct Geometry {
   Vector shaft[LIMBS], crank_x[LIMBS], crank_y[LIMBS], crank_z[LIMBS], joint[LIMBS];
   double crank_length[LIMBS], coupler_length[LIMBS], crank_inertia[LIMBS], coupler_mass[LIMBS];
@@ -92,7 +92,7 @@ inline Platform close_contacts(const Geometry& g, const State& s) {
   return p;
 }
 
-// Force and torque about its origin that the mandible needs, less what the environment supplies.
+// Force and torque about the origin that the mandible requires, minus the environment's wrench.
 inline void platform_load(
     const Geometry& g, const State& s, const Platform& p, Vector& force, Vector& torque) {
   const Vector w{dot(p.x_axis, p.omega), dot(p.y_axis, p.omega), dot(p.z_axis, p.omega)};
@@ -164,7 +164,7 @@ inline void evaluate(const Geometry& g, const State& s, double* effort) {
     const double bend = dot(coupler_dot, coupler_dot) + rate * rate * dot(coupler, crank);
     const double rate_dot = (dot(coupler, joint_ddot) + bend) * gain;
 
-    // A uniform rod: what its ends must supply, a third of the mass here, a sixth across.
+    // The ends of a uniform rod carry a third of its mass each, coupled by a sixth.
     const Vector pin = rate_dot * lever - (rate * rate) * crank - g.gravity;
     const Vector tip = joint_ddot - g.gravity;
     const double sixth = g.coupler_mass[i] / 6.0;

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The floor: ``floor.cpp``, compiled on the spot where there is a C++ compiler."""
+"""The floor: ``floor.cpp``, compiled when needed if there is a C++ compiler."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _FLAGS = ('-std=c++17', '-O3', '-march=native', '-ffast-math', '-shared', '-fPIC
 
 
 class CompilerMissingError(Exception):
-    """There is no C++ compiler, or it does not compile the floor; the message says which."""
+    """There is no C++ compiler, or it cannot compile the source; the message says which."""
 
 
 def floor_method(geometry: Geometry, directory: pathlib.Path) -> Method:
-    """Compile and load; a call gets addresses of packed numbers, the least Python can do.
+    """Compile and load the floor; a call passes addresses of packed numbers, the least overhead.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def floor_method(geometry: Geometry, directory: pathlib.Path) -> Method:
     function.restype = None
     numbers, effort = geometry.numbers(), np.empty(6)
     numbers_at, effort_at = numbers.ctypes.data, effort.ctypes.data
-    kept = [numbers]  # what addresses point to
+    kept = [numbers]  # keeps alive the memory that addresses point to
 
     def prepare(state: tuple[Array, ...]) -> tuple[Any, ...]:
         kept.append(np.concatenate(state))
@@ -61,7 +61,7 @@ def floor_method(geometry: Geometry, directory: pathlib.Path) -> Method:
 
 
 def compiled(source: str, directory: pathlib.Path) -> ctypes.CDLL:
-    """A source of this folder, compiled and loaded.
+    """Compile and load a source file of this folder.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Friction and goal torque of the masticator: the engine beside general solvers (S1 Sec. 4.5)."""
+"""Friction and goal torque of the masticator: the engine next to general solvers (S1 Sec. 4.5)."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ TOLERANCE = 1e-8  # of the largest torque, and of |tau| at the optimum
 WITHOUT_FRICTION, TERMS_GIVEN = 'engine, no friction', ', terms given'
 NOTES = """\
 Pose to torques: the solvers' terms, Eq. 50 of S1, are built in numpy within the call. Friction and
-choice alone: for the engine, a call with friction less one without, terms of friction included; for
-the solvers, with all terms given. One of the two budgets is to be kept.
-SLSQP: scipy's, from zero, exact derivatives, units that serve it best; 2 unknowns, F_Z; 8 unknowns,
-torques and F_Z with Eq. 50 as equality (S1 Sec. 4.5). QPs: one per quadrant of signs, friction of
-the cranks linearised anew until it stands.
-Of {checked} states, those where the optimum is missed by more than 1e-8 of |tau|:"""
+choice alone: for the engine, a call with friction minus one without, terms of friction included;
+for the solvers, with all terms given. One of the two budgets must be kept.
+SLSQP: scipy's, from zero, with exact derivatives and the best units; 2 unknowns: F_Z; 8 unknowns:
+torques and F_Z with Eq. 50 as equality (S1 Sec. 4.5). QPs: one per quadrant of signs; the friction
+of the cranks is linearised until it converges.
+Number of states, out of {checked}, with the optimum missed by more than 1e-8 of |tau|:"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Misses:
-    """How often a solver stays above the optimum, and its worst excess over it, relative."""
+    """How often a solver misses the optimum, and its largest relative excess over it."""
 
     solver: str
     count: int
     worst: float
 
     def as_text(self) -> str:
-        """One line."""
+        """One line of text."""
         return f'{self.solver}: {self.count}, the worst by {self.worst:.0e}'
 
 
@@ -58,9 +58,9 @@ class FrictionMethods:
         self.model = FrictionModel(mechanism, NumpyMethod(Geometry.of(mechanism)))
 
     def check(self, states: States) -> list[Misses]:
-        """Refuse to time what is not the same problem, or an engine that misses an optimum.
+        """Check that all solve the same problem and that the engine misses no optimum.
 
-        So far only SLSQP may stay above the optimum; how often it does is told.
+        Only SLSQP may stay above the optimum; the result says how often it does.
         """
         terms = [self.model.terms(*row) for row in states.rows()]
         efforts = [
@@ -86,7 +86,7 @@ class FrictionMethods:
         return missed
 
     def time(self, states: States, rounds: int) -> list[Row]:
-        """Rows of the table, from turns of all methods."""
+        """Time all methods in turns; returns rows of the table."""
         seconds = time_calls(self._methods(), states, rounds)
         rows = [Row('masticator with friction, goal torque, one call from Python', '', {})]
         alone = []

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torques of the masticator with friction as a function of the contact multipliers, in numpy.
 
-S1 Eq. 50: everything but the friction of the cranks is affine in F_Z and |F_Z|. Written for this
-one mechanism, like ``numpy_method.py``, with which it shares motion and loads.
+S1 Eq. 50: everything except the friction of the cranks is affine in F_Z and |F_Z|. Written for this
+one mechanism, using motion and loads from ``numpy_method.py``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from masticator_dynamics import Mechanism
 
 @dataclasses.dataclass(frozen=True)
 class FrictionTerms:
-    """What a choice of multipliers needs; columns: 1, F_Z left, right, |F_Z| left, right."""
+    """Terms for choosing multipliers; columns: 1, F_Z left, right, |F_Z| left, right."""
 
     torque: Array  # (6, 5) without the Coulomb friction of the cranks
-    across: Array  # (12, 5) forces across the shafts, N: six along the cranks' x, six along y
-    friction_arm: Array  # (6,) Coulomb friction per force across, with the sense of the motion, m
+    across: Array  # (12, 5) transverse forces on the shafts, N: six along the cranks' x, six on y
+    friction_arm: Array  # (6,) Coulomb friction per transverse force, signed as the velocity, m
 
     def pattern(self, signs: Array) -> tuple[Array, Array]:
-        """``torque`` and ``across`` as (6, 3) and (12, 3), in 1 and |F_Z|, for signs of F_Z."""
+        """``torque`` (6, 3) and ``across`` (12, 3) for columns 1 and |F_Z|, given signs of F_Z."""
         torque, across = self.torque[:, :3].copy(), self.across[:, :3].copy()
         torque[:, 1:] = torque[:, 1:] * signs + self.torque[:, 3:]
         across[:, 1:] = across[:, 1:] * signs + self.across[:, 3:]
@@ -44,7 +44,7 @@ class FrictionTerms:
 def torques_of_pattern(
     torque: Array, across: Array, friction_arm: Array, amounts: Array
 ) -> tuple[Array, Array]:
-    """Torques (6,) of a pattern and their derivatives (6, 2) by ``amounts``, |F_Z|."""
+    """Torques (6,) of a pattern of signs and their derivatives (6, 2) by ``amounts`` (|F_Z|)."""
     force = across[:, 0] + across[:, 1:] @ amounts
     x, y = force[:6], force[6:]
     length = np.sqrt(x * x + y * y)
@@ -55,7 +55,7 @@ def torques_of_pattern(
 
 
 class FrictionModel:
-    """Builds the terms of a state; coefficients are read off the description."""
+    """Builds the terms of a state, with coefficients from the description."""
 
     def __init__(self, mechanism: Mechanism, method: NumpyMethod):
         description, self.method = mechanism.description, method
@@ -85,7 +85,7 @@ class FrictionModel:
         self._contact_wrenches(loads, wrenches)
         wrenches[:, 0] += loads.wrench_needed
         map_ = np.concatenate([loads.coupler, cross(loads.arm, loads.coupler)], axis=1).T
-        # Per length of the coupler.
+        # Axial force per length of the coupler.
         axial = np.linalg.solve(map_, wrenches)
         torque = loads.gain[:, None] * axial
         torque[:, 0] += loads.on_crank + self.viscous * loads.theta_dot
@@ -97,7 +97,7 @@ class FrictionModel:
         return FrictionTerms(torque, across.reshape(12, 5), friction_arm)
 
     def _contact_wrenches(self, loads: Loads, wrenches: Array) -> None:
-        """Wrenches (6, 5) that the couplers must supply against what the sockets do."""
+        """Wrenches (6, 5) that the couplers must supply to balance the sockets' forces."""
         twist = loads.platform.twist
         arms = self.condyles @ loads.platform.rotation.T
         slip = twist[:3] + cross(twist[3:], arms)

@@ -14,31 +14,31 @@ from masticator_dynamics import Mechanism
 
 @dataclasses.dataclass(frozen=True)
 class Geometry:
-    """SI units; six limbs from crank shaft G over crank pin S to platform joint M.
+    """SI units; six limbs from crank shaft G via crank pin S to platform joint M.
 
-    The order of the fields is that of the numbers ``floor.cpp`` reads.
+    ``floor.cpp`` reads the numbers in the order of the fields.
     """
 
     shaft: Array  # (6, 3) G, base axes
     crank_x: Array  # (6, 3) unit vector from G to S at home, base axes
-    crank_y: Array  # (6, 3) where x turns
+    crank_y: Array  # (6, 3) direction in which x turns
     crank_z: Array  # (6, 3) axis of the crank
     joint: Array  # (6, 3) M, platform axes
     crank_length: Array  # (6,)
     coupler_length: Array  # (6,)
     crank_inertia: Array  # (6,) about the shaft
     coupler_mass: Array  # (6,) of a uniform thin rod
-    branch: Array  # (6,) +1 or -1: which root of the crank's equation is home's
-    condyle: Array  # (3,) midpoint of the condyles, platform axes; they differ along its y
-    normal: Array  # (3,) of the plane both condyles are on: normal . p + offset = 0
+    branch: Array  # (6,) +1 or -1: which root of the crank's equation home is on
+    condyle: Array  # (3,) midpoint of the condyles, platform axes; they differ only in y
+    normal: Array  # (3,) of the plane of both condyles: normal . p + offset = 0
     offset: Array  # (1,)
     mass: Array  # (1,) of the platform, centre of mass at its origin
-    inertia: Array  # (3, 3) about it, platform axes
+    inertia: Array  # (3, 3) about the origin, platform axes
     gravity: Array  # (3,)
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Geometry:
-        """Read off the description and the pose at home."""
+        """Read the geometry from the description and the pose at home."""
         links = mechanism.description.tree.links
         limbs = range(1, 7)
 

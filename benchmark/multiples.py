@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every shipped mechanism in multiples of ``floor.cpp``: ``python -m benchmark.multiples``.
 
-One multiple is what the C++ written for the masticator takes for a row of a batch; it takes its
-turns with all else. All is processor time: other processes disturb the caches, no more. Fresh
-processes: from start to the first torque.
+The unit is the time that the C++ written for the masticator takes for a row of a batch, measured in
+turns with the mechanisms. All times are processor times, so other processes only disturb the
+caches. For fresh processes, the time is from start to first torque.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from masticator_dynamics.description import shipped_mechanisms
 from masticator_dynamics.errors import MasticatorError
 
 ROWS, CALLS = 5000, 64
-RADIAN, METRE = 0.05, 0.005  # how far states lie from home at most
-# All that an evaluation computes, every number of it.
+RADIAN, METRE = 0.05, 0.005  # largest distance of states from home
+# All results of an evaluation.
 EVERYTHING = (
     'q', 'v', 'a', 'position', 'velocity', 'acceleration', 'tangent', 'actuated', 'contact',
     'closure_residual', 'balance_residual',
@@ -54,7 +54,7 @@ print(status.split('VmHWM:')[1].split()[0])
 
 
 def states_near_home(mechanism: Mechanism, count: int) -> States:
-    """Moving, loaded states that close, near home."""
+    """Moving, loaded states near home with closed loops."""
     rng = np.random.default_rng(1)
     units = [
         next(j.unit for j in mechanism.description.tree.joints if j.name == name)
@@ -70,7 +70,7 @@ def states_near_home(mechanism: Mechanism, count: int) -> States:
 
 
 def turns_of(mechanism: Mechanism) -> dict[str, tuple[Callable[[], object], int]]:
-    """What is timed by name, and how many rows it has; what a mechanism refuses is left out."""
+    """Functions to time by name, with their number of rows; without goals that are refused."""
     states = states_near_home(mechanism, ROWS)
     rows, columns = states.rows()[:CALLS], states.columns()
     found: dict[str, tuple[Callable[[], object], int]] = {}
@@ -100,7 +100,7 @@ def turns_of(mechanism: Mechanism) -> dict[str, tuple[Callable[[], object], int]
 
 
 def multiples(rounds: int) -> dict[str, dict[str, tuple[float, float]]]:
-    """By mechanism and name: tenth percentile of a row, us, and how many times C++ that is.
+    """Tenth percentile of the time of a row, us, and as a multiple of C++, by mechanism and name.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def multiples(rounds: int) -> dict[str, dict[str, tuple[float, float]]]:
 
 
 def fresh_process(mechanism: str) -> dict[str, float]:
-    """Processor time (s) to the first torque with nothing kept and after it; MB resident."""
+    """Processor time (s) to the first torque with an empty and a filled cache; peak memory, MB."""
     home = Mechanism.load(mechanism).home.y.tolist()
     command = [sys.executable, '-W', 'ignore', '-c', _PROGRAM, mechanism, json.dumps(home)]
     found = {}
@@ -150,7 +150,7 @@ def fresh_process(mechanism: str) -> dict[str, float]:
 
 
 def as_text(found: dict[str, dict[str, tuple[float, float]]]) -> str:
-    """A table: a column for each mechanism."""
+    """A table with a column for each mechanism."""
     names = list(found)
     lines = [f'{"us a row (multiples of floor.cpp), p10":<40}' + ''.join(f'{n:>18}' for n in names)]
     for turn in dict.fromkeys(turn for turns in found.values() for turn in turns):

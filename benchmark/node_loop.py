@@ -1,11 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node ``dynamics`` at 1 kHz, chewing, beside a busy process: how punctual, and how large it is.
+"""Lateness and memory of node ``dynamics`` chewing at 1 kHz next to a busy process.
 
-``python -m benchmark.node_loop [ROUNDS]``. By turns with real-time priority, with it and a bite
-force, and without. Efforts and states have a listener each, as on a robot. What the host of a
-virtual machine took away meanwhile (``steal``) is told, since no priority helps against it; and the
-floor: by how much a thread of C++ with the same priority wakes too late that does nothing else.
+``python -m benchmark.node_loop [ROUNDS]`` takes turns with real-time priority, with priority and a
+bite force, and without priority. Efforts and states each have a listener, as on a robot. The time
+that a virtual machine's host took away (``steal``) is shown, since no priority helps against it;
+so is the floor: how late an idle C++ thread with the same priority wakes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DENIED = 'os.sched_setscheduler = None; del os.sched_setscheduler'
 
 @contextlib.contextmanager
 def node(way: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The node, permitted to have real-time priority, or not."""
+    """Run the node, with or without permission for real-time priority."""
     program = _NODE.format(way=_DENIED if way == 'ordinary' else '')
     arguments = ['--ros-args', '-p', f'rate:={float(RATE)}']
     process = subprocess.Popen(
@@ -67,7 +67,7 @@ def node(way: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 class Listener:
-    """Sends motion and bite force, and keeps what the node says of its cycle."""
+    """Sends motion and bite force, and keeps the diagnostics of the node's cycle."""
 
     def __init__(self, mechanism: Mechanism, biting: bool):
         self.values: dict[str, str] = {}
@@ -78,7 +78,7 @@ class Listener:
         self._publisher = self._node.create_publisher(JointTrajectory, 'joint_trajectory', 10)
         self._bite = self._node.create_publisher(WrenchStamped, 'bite_force', 10)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._take, 10)
-        # The middleware receives them, and nobody converts them here.
+        # The middleware receives these messages, but they are not converted here.
         self._received = [
             DirectSubscription(self._node, kind, topic, QoSProfile(depth=10))
             for kind, topic in (
@@ -93,17 +93,17 @@ class Listener:
                 self.values = {pair.key: pair.value for pair in status.values}
 
     def listen(self, seconds: float) -> None:
-        """Take what comes for some time."""
+        """Receive messages for some time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if self._biting:  # often enough to count all the time
+            if self._biting:  # often enough that the bite force never times out
                 message = WrenchStamped()
                 message.header.frame_id, message.wrench.force.z = 'molar_left', -30.0
                 self._bite.publish(message)
             self._executor.spin_once(timeout_sec=0.05)
 
     def chew(self) -> None:
-        """Ask for strokes that last as long as a turn."""
+        """Publish strokes that last longer than a turn."""
         times = np.arange(0.0, SECONDS + 10.0, 0.01)
         stroke = chewing_stroke(strokes=40, period=0.5, opening=0.02)
         position, *rates = stroke.sample(times)
@@ -111,26 +111,26 @@ class Listener:
         self._publisher.publish(encode(0, self._mechanism.independent, times, rows))
 
     def close(self) -> None:
-        """End."""
+        """End the listener."""
         self._executor.shutdown()
         self._node.destroy_node()
 
 
 def memory(process: int) -> tuple[float, float]:
-    """Resident memory of a process, MB, and its share where pages are shared."""
+    """Resident memory of a process, MB, and its proportional share of it (PSS), MB."""
     lines = pathlib.Path(f'/proc/{process}/smaps_rollup').read_text(encoding='ascii').splitlines()
     found = {line.split()[0]: int(line.split()[1]) * 1e-3 for line in lines[1:]}
     return found['Rss:'], found['Pss:']
 
 
 def stolen() -> float:
-    """Time, s, that the host has taken from this machine's processors so far."""
+    """Time that the host has taken from this machine's processors so far, s."""
     first, *_ = pathlib.Path('/proc/stat').read_text(encoding='ascii').splitlines()
     return int(first.split()[8]) / os.sysconf('SC_CLK_TCK')
 
 
 def turn(mechanism: Mechanism, way: str) -> dict[str, float]:
-    """One run of the node: percentiles of done after due, us, memory, MB, time stolen, ms."""
+    """Run the node once: percentiles of lateness, us, memory, MB, and stolen time, ms."""
     with node(way) as process:
         listener = Listener(mechanism, way == 'FIFO, biting')
         try:
@@ -153,7 +153,7 @@ def turn(mechanism: Mechanism, way: str) -> dict[str, float]:
 
 @contextlib.contextmanager
 def floor() -> Iterator[Callable[[], Array] | None]:
-    """How late (s) a thread wakes that does nothing else; None where there is no compiler."""
+    """Function that measures how late (s) an idle thread wakes; None without a compiler."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             wake = compiled('wake_floor.cpp', pathlib.Path(folder)).wake

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same job in numpy, written for the masticator alone: closed form, all limbs at once.
 
-Every array may have leading axes, so that one text serves a single state and a batch that is
-vectorised over samples. It gives torques only: no contact forces, no refusals.
+Every array may have leading axes, so the same code serves a single state and a batch vectorised
+over samples. It gives torques only: no contact forces, no refusals.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Cross product along the last axis; numpy's own takes several times as long."""
+    """Cross product along the last axis, several times as fast as numpy's own."""
     return a[..., _NEXT] * b[..., _AFTER] - a[..., _AFTER] * b[..., _NEXT]
 
 
@@ -41,7 +41,7 @@ class PlatformMotion:
 
 @dataclasses.dataclass(frozen=True)
 class Loads:
-    """What limbs and mandible need, but for the couplers' axial forces; base axes."""
+    """Loads required by limbs and mandible without the couplers' axial forces; base axes."""
 
     platform: PlatformMotion
     arm: Array  # (..., 6, 3) platform origin to M
@@ -50,8 +50,8 @@ class Loads:
     gain: Array  # (..., 6) coupler . lever
     theta_dot: Array  # (..., 6)
     on_pin: Array  # (..., 6, 3) force on the coupler at S, without axial force
-    on_crank: Array  # (..., 6) torque, likewise
-    wrench_needed: Array  # (..., 6) on the platform, likewise
+    on_crank: Array  # (..., 6) torque, without axial force
+    wrench_needed: Array  # (..., 6) on the platform, without axial forces
 
 
 class NumpyMethod:
@@ -91,7 +91,7 @@ class NumpyMethod:
         bend = dot(coupler_dot, coupler_dot) + theta_dot**2 * dot(coupler, crank)
         theta_ddot = (dot(coupler, joint_ddot) + bend) / gain
 
-        # A uniform rod: what its ends must supply, a third of the mass here, a sixth across.
+        # The ends of a uniform rod carry a third of its mass each, coupled by a sixth.
         pin_ddot = theta_ddot[..., None] * lever - theta_dot[..., None] ** 2 * crank - g.gravity
         tip_ddot = joint_ddot - g.gravity
         sixth = g.coupler_mass[:, None] / 6.0
@@ -106,7 +106,7 @@ class NumpyMethod:
         )
 
     def _platform(self, y: Array, y_dot: Array, y_ddot: Array) -> PlatformMotion:
-        """Close the contacts: gamma and z follow from the other four."""
+        """Pose and motion with closed contacts: gamma and z follow from the other four."""
         g, n = self.geometry, self.geometry.normal
         sines, cosines = np.sin(y[..., 2:]), np.cos(y[..., 2:])
         sa, sb, ca, cb = sines[..., 0], sines[..., 1], cosines[..., 0], cosines[..., 1]
@@ -138,7 +138,7 @@ class NumpyMethod:
             twist_map[..., 2, k] = -cross(twist_map[..., 3:, k], arm) @ n / n[2]
         twist = (twist_map @ y_dot[..., None])[..., 0]
 
-        # What is left of the accelerations when y_ddot is zero.
+        # The part of the accelerations that remains when y_ddot is zero.
         a_dot, b_dot = y_dot[..., 2, None], y_dot[..., 3, None]
         omega = twist[..., 3:]
         carried = a_dot * first + b_dot * second
@@ -167,7 +167,7 @@ class NumpyMethod:
         return crank, length * (cosine * g.crank_y - sine * g.crank_x)
 
     def _platform_load(self, platform: PlatformMotion) -> Array:
-        """Wrench (..., 6) about its origin that the mandible's motion and weight need."""
+        """Wrench (..., 6) about its origin that the mandible's motion and weight require."""
         g = self.geometry
         transposed = np.swapaxes(platform.rotation, -1, -2)
         inertia = platform.rotation @ g.inertia @ transposed

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same job with Pinocchio from Python: tree algorithms there, loops closed here with numpy.
 
-Written to be fast, unlike the oracle of the tests: undamped Newton from home on the dependent
-joints (home, as the engine does, so that no result depends on the call before), all Jacobians
-from one pass over the tree, live views of frame positions, one factorisation for tangent and
+Written to be fast, unlike the tests' oracle: undamped Newton iteration on the dependent joints,
+starting from home as the engine does, so that no result depends on the previous call; all Jacobians
+from one pass over the tree; live views of frame positions; one factorisation for tangent and
 accelerations. It gives torques only: no branch check, no contact forces, no refusals.
 """
 
@@ -30,7 +30,7 @@ class PinocchioMethod:
     Parameters
     ----------
     path : pathlib.Path
-        Description YAML whose joints Pinocchio stores as one number each.
+        Description YAML; Pinocchio must store each of its joints as one number.
     """
 
     def __init__(self, path: pathlib.Path):
@@ -57,7 +57,7 @@ class PinocchioMethod:
         return int(self.model.getFrameId(link, pin.FrameType.BODY))
 
     def _constrain(self, closures: list[dict], contacts: list[dict]) -> None:
-        """Memory for the constraints' gap and Jacobian, and views of the frames in them."""
+        """Allocate the constraints' gap and Jacobian, and make views of their frames."""
         rows = 3 * len(closures) + len(contacts)
         self.gap, self.drift = np.zeros(rows), np.zeros(rows)
         self.jacobian = np.zeros((rows, self.model.nv))
@@ -74,7 +74,7 @@ class PinocchioMethod:
             self.contacts.append((row, frame, normal, contact['offset'], point))
 
     def _linearise(self, q: Array) -> None:
-        """Gap and Jacobian of all constraints."""
+        """Compute gap and Jacobian of all constraints."""
         model, data, gap, jacobian = self.model, self.data, self.gap, self.jacobian
         pin.computeJointJacobians(model, data, q)
         pin.updateFramePlacements(model, data)
@@ -88,7 +88,7 @@ class PinocchioMethod:
             jacobian[row] = normal @ pin.getFrameJacobian(model, data, frame, _ALIGNED)[:3]
 
     def _close(self, y: Array) -> Array:
-        """Tree positions at ``y``; gap and Jacobian are left behind for them."""
+        """Tree positions at ``y``; also leaves the gap and Jacobian there."""
         q = self.home.copy()
         q[self.independent] = y
         for _ in range(_ITERATIONS):
@@ -112,7 +112,7 @@ class PinocchioMethod:
         return drift
 
     def torques(self, y: Array, y_dot: Array, y_ddot: Array, wrench: Array) -> Array:
-        """Minimum-norm efforts (n_u,); arguments as of ``Mechanism.feedforward``."""
+        """Minimum-norm efforts (n_u,); arguments like those of ``Mechanism.feedforward``."""
         q = self._close(y)
         inverse = np.linalg.inv(self.jacobian[:, self.dependent])
         tangent = np.zeros((self.model.nv, len(y)))

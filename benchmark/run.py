@@ -43,14 +43,14 @@ TOLERANCES = {PINOCCHIO: 1e-8, NUMPY: 1e-8, FLOOR: 1e-9}  # of the largest torqu
 PACKAGES = ('numpy', 'scipy', 'numba', 'pin', 'daqp')
 POOL, CHECKED, BATCH, LOOPED = 256, 2000, 5000, 250
 NOTES = """\
-Figures in brackets are multiples of the engine's. One call: from Python, hot, scattered poses; the
-mean over a turn of about 1 ms, its median (p50) and tenth percentile (p10) over {rounds} turns.
-Engine: torques with residuals and contact forces, the torques are read; in the row that says so
-all else of Effort, too, for which the rows are computed a second time. Pinocchio: from Python,
-Newton from home, numpy for the loops, torques only; a batch is a loop, {looped} samples scaled up.
-numpy: closed form for the masticator alone, torques only; batches vectorised over samples. C++
-floor: the same by
-hand, called with packed numbers through ctypes, torques only."""
+Numbers in brackets are multiples of the engine's. One call: from Python, with warm caches and
+scattered poses; the mean over a turn of about 1 ms, its median (p50) and tenth percentile (p10)
+over {rounds} turns. Engine: torques with residuals and contact forces; the torques are read, and in
+the row that says so also the rest of Effort, for which the rows are computed a second time.
+Pinocchio: from Python, Newton from home, numpy for the loops, torques only; a batch is a loop over
+{looped} samples, scaled up. numpy: closed form for the masticator alone, torques only; batches
+vectorised over samples. C++ floor: the same, written by hand and called with packed numbers through
+ctypes, torques only."""
 
 
 def main() -> int:
@@ -76,7 +76,7 @@ def main() -> int:
     try:
         in_multiples = multiples_as_text(multiples(options.rounds // 4))
     except CompilerMissingError:
-        in_multiples = ''  # as told above
+        in_multiples = ''  # a message was printed above
     machine = _machine()
     print('\n'.join(f'{key}: {value}' for key, value in machine.items()), end='\n\n')
     print(as_text(rows, [OURS, PINOCCHIO, NUMPY, FLOOR]), end='\n\n')
@@ -141,7 +141,7 @@ def _masticator_methods(directory: pathlib.Path) -> list[Method]:
 
 
 def _check(methods: list[Method], mechanism: str) -> dict[str, float]:
-    """Refuse to time methods that do not do the same job."""
+    """Check that all methods do the same job; returns their differences from the engine."""
     found = disagreement(methods, random_states(mechanism, POOL))
     for name, tolerance in TOLERANCES.items():
         if not found.get(name, 0.0) <= tolerance:
@@ -172,7 +172,7 @@ def _batch(methods: list[Method], rounds: int) -> list[Row]:
 
 
 def _batch_of_everything(rounds: int) -> Row:
-    """Positions, velocities, accelerations and tangent are read as well."""
+    """Time a batch whose positions, velocities, accelerations and tangent are also read."""
     mechanism = Mechanism.load('masticator')
     method = Method(
         OURS,
@@ -206,7 +206,7 @@ def _control_loop(methods: list[Method], rounds: int, busy: int) -> list[Row]:
 
 
 def _per_mechanism(rounds: int, agreement: dict[str, float]) -> list[Row]:
-    """Also adds to ``agreement``."""
+    """Time one call for every mechanism; adds the differences to ``agreement``."""
     rows = [Row('every mechanism, one call from Python', '', {})]
     for name in MECHANISMS:
         _tell(f'One call, {name}')
@@ -242,7 +242,7 @@ def _drive_cycle() -> list[Row]:
 
 
 def _machine() -> dict[str, str]:
-    """What the figures were measured on."""
+    """Machine, software and date of the measurement."""
     model = ''
     with open('/proc/cpuinfo', encoding='utf-8') as file:
         for line in file:

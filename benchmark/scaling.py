@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How time grows with a mechanism: ``python -m benchmark.scaling``.
+"""How time grows with the size of a mechanism: ``python -m benchmark.scaling``.
 
-A chain of N four-bars, each rocker the next one's crank, has one freedom and N loops in a row. A
-planar platform on N limbs, each a crank with a motor and a rod, has three freedoms and N loops
-beside one another. Exponents are those of N between neighbouring lines.
+A chain of N four-bars, in which each rocker is the next one's crank, has one freedom and N loops in
+series. A planar platform on N limbs, each a motor-driven crank with a rod, has three freedoms and N
+loops in parallel. The exponents of N are computed from successive lines.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROD, ROCKER = 0.5, 0.4
 
 
 def described(name: str, links: list[str], **keys: Any) -> Mechanism:
-    """From texts, with nothing kept of it."""
+    """Mechanism from texts, without a cache."""
     content = {'schema': 1, 'name': name, 'urdf': 'made.urdf', 'base': 'ground', **keys}
     urdf = f'<robot name="{name}"><link name="ground"/>{"".join(links)}</robot>'
     text = yaml.safe_dump(content)
@@ -38,7 +38,7 @@ def described(name: str, links: list[str], **keys: Any) -> Mechanism:
 
 
 def chain(size: int) -> Mechanism:
-    """Parallelograms, upright: pivots a rod apart along x, cranks along y."""
+    """A chain of parallelograms: pivots one rod length apart along x, cranks along y."""
     links, closures = [link('crank_0', 'ground', 0 * X, Z, 0.5)], []
     for k in range(size):
         links += [
@@ -55,7 +55,7 @@ def chain(size: int) -> Mechanism:
 
 
 def platform(size: int) -> Mechanism:
-    """A plate of 0.2 m that slides along x and y and turns; limbs all around it."""
+    """A plate with a radius of 0.2 m that slides along x and y and turns, with limbs around it."""
     links = [
         '<link name="slide_x"/><joint name="x" type="prismatic"><parent link="ground"/>'
         '<child link="slide_x"/><axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="1" '
@@ -84,7 +84,7 @@ def platform(size: int) -> Mechanism:
 
 
 def measured(make: Callable[[int], Mechanism], size: int) -> tuple[float, float, float, float, str]:
-    """Processor time: load and first torque (s), a call and a row of a batch (us); reason."""
+    """Processor times: load, first torque (s), a call and a batch row (us); `kernels.reason`."""
     start = time.process_time()
     mechanism = make(size)
     load = time.process_time() - start

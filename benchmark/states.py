@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Random states, well inside each mechanism's workspace, that all methods are timed on."""
+"""Random states well inside each mechanism's workspace, on which all methods are timed."""
 
 import dataclasses
 
@@ -38,7 +38,7 @@ class States:
     wrench: Array
 
     def rows(self) -> list[tuple[Array, ...]]:
-        """The states one by one, as arrays of their own."""
+        """The states one by one, as separate arrays."""
         columns = (self.y, self.y_dot, self.y_ddot, self.wrench)
         return [tuple(column[i].copy() for column in columns) for i in range(len(self.y))]
 
@@ -48,7 +48,7 @@ class States:
 
 
 def random_states(mechanism: str, count: int, seed: int = 1) -> States:
-    """Reproducible moving, loaded states; neighbours have nothing in common."""
+    """Reproducible moving, loaded states; successive ones are unrelated."""
     (lower, upper), (rates, accelerations) = _RANGES[mechanism]
     rng = np.random.default_rng(seed)
     shape = (count, len(lower))

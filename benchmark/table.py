@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Figures to an aligned table, and to plain data for JSON."""
+"""Figures as an aligned table, and as plain data for JSON."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _COLUMN = 18
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One line: figures per method, the first of them ours, in ``unit``.
+    """One line: figures per method, in ``unit``.
 
-    ``remark`` stands where ours is missing.
+    ``remark`` takes the place of our figure if that is missing.
     """
 
     label: str
@@ -25,21 +25,21 @@ class Row:
     remark: str = ''
 
     def ratios(self, ours: str) -> dict[str, float]:
-        """Per other method, its figure over ours."""
+        """Figures of the other methods over ours, by method."""
         mine = self.figures.get(ours)
         if mine is None:
             return {}
         return {name: value / mine for name, value in self.figures.items() if name != ours}
 
     def verdict(self, ours: str) -> str:
-        """Whether ours keeps the budget; empty where there is none."""
+        """Whether our figure is within the budget; empty if there is no budget."""
         if self.budget is None or ours not in self.figures:
             return ''
         return 'within' if self.figures[ours] <= self.budget else 'over'
 
 
 def as_text(rows: list[Row], methods: list[str]) -> str:
-    """The table; ``methods`` are the columns, ours first."""
+    """Aligned table; ``methods`` are the columns, ours first."""
     ours = methods[0]
     lines = [_line('', 'budget', ours, '', methods[1:])]
     lines.append('-' * len(lines[0]))
@@ -61,7 +61,7 @@ def as_text(rows: list[Row], methods: list[str]) -> str:
 
 
 def as_data(rows: list[Row], ours: str) -> list[dict[str, Any]]:
-    """The same for a machine: one mapping per row."""
+    """The table as data: one mapping per row."""
     return [
         dataclasses.asdict(row) | {'ratios': row.ratios(ours), 'verdict': row.verdict(ours)}
         for row in rows

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Timing of several methods in one process, turn by turn, so that drift of the machine hits all."""
+"""Timing of methods in one process, in turns, so that drift of the machine affects all alike."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TURN = 1e-3  # s
 class Method:
     """One way to do the job.
 
-    ``call(*prepare(state))`` gives the torques of one state; only ``call`` is timed.
-    ``batch(*columns)`` gives those of many; without it, the batch is a loop over ``call``.
+    ``call(*prepare(state))`` returns the torques of one state; only ``call`` is timed.
+    ``batch(*columns)`` returns those of many; without it, a batch is a loop over ``call``.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Method:
 
 
 def disagreement(methods: Sequence[Method], states: States) -> dict[str, float]:
-    """Per method, largest difference from the first method over the largest torque."""
+    """Largest difference from the first method over the largest torque, by method."""
     expected = methods[0].torques(states)
     scale = np.abs(expected).max()
     differences = {}
@@ -50,9 +50,9 @@ def disagreement(methods: Sequence[Method], states: States) -> dict[str, float]:
 def time_calls(methods: Sequence[Method], states: States, rounds: int) -> dict[str, Array]:
     """Mean time of a call (s), per method and round.
 
-    A method's turn is about ``TURN`` seconds, short enough that most turns see no other process.
-    It starts with calls that do not count, since the methods before have emptied the caches, and
-    takes the next states of the pool.
+    A method's turn takes about ``TURN`` seconds, short enough that most turns are not interrupted
+    by other processes. It starts with calls that do not count, since the other methods have emptied
+    the caches, and uses the next states of the pool.
     """
     pool = {method.name: [method.prepare(state) for state in states.rows()] for method in methods}
     count = {method.name: _calls_per_turn(method.call, pool[method.name]) for method in methods}
@@ -72,7 +72,7 @@ def time_calls(methods: Sequence[Method], states: States, rounds: int) -> dict[s
 
 
 def _calls_per_turn(call: Callable[..., Array], arguments: Sequence[tuple[Any, ...]]) -> int:
-    """How many calls fill a turn, from a first look that also warms up."""
+    """Number of calls that fill a turn, from a first measurement that also warms up."""
     looks = []
     for argument in arguments[:32]:
         start = perf_counter()
@@ -86,7 +86,7 @@ def time_batches(
 ) -> dict[str, Array]:
     """Time (s) for all states, per method and round.
 
-    Methods without a batch loop over the first ``samples`` states, scaled up to all.
+    For methods without a batch, the time of a loop over the first ``samples`` states is scaled up.
     """
     looped = [method for method in methods if method.batch is None]
     pool = {m.name: [m.prepare(s) for s in states.rows()[:samples]] for m in looped}
@@ -108,5 +108,5 @@ def time_batches(
 
 
 def percentiles(seconds: dict[str, Array], percentile: float, scale: float) -> dict[str, float]:
-    """Per method, a percentile of its times, times ``scale``."""
+    """A percentile of the times, multiplied by ``scale``, by method."""
     return {name: float(np.percentile(s, percentile)) * scale for name, s in seconds.items()}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contact multipliers of least torque by general solvers: scipy's SLSQP, and QPs by daqp.
 
-All get the same terms and exact derivatives, and return the multipliers (2,).
+All solvers get the same terms and exact derivatives, and return the multipliers (2,).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import scipy.optimize
 from benchmark.friction_terms import FrictionTerms, torques_of_pattern
 from benchmark.states import Array
 
-# Measured to serve SLSQP best: with F_Z in N, or stopped later, it takes up to ten times as long,
-# and misses about as many optima. 100 N times a lever of a centimetre is 1 N m.
+# Best settings for SLSQP, by measurement: with F_Z in N, or stopped later, it takes up to ten times
+# as long and misses about as many optima. 100 N times a lever of a centimetre is 1 N m.
 UNIT_OF_FORCE = 100.0  # N
 FINE = {'ftol': 1e-13, 'maxiter': 200}
-STEP = 1e-6  # of the multipliers, relative; the torques' norm then keeps about twice the digits
+STEP = 1e-6  # relative, of the multipliers; gives the torques' norm to about twice the digits
 LINEARISATIONS = 30
 QUADRANTS = tuple(np.array([left, right]) for left in (1.0, -1.0) for right in (1.0, -1.0))
 _NO_ROWS, _LOWER, _UPPER = np.zeros((0, 2)), np.zeros(2), np.full(2, 1e30)
@@ -27,7 +27,7 @@ _INEQUALITIES = np.zeros(2, dtype=np.int32)
 
 
 def slsqp_multipliers(terms: FrictionTerms) -> Array:
-    """Unknowns: F_Z of both contacts. Minimise half the square of |tau|, from zero F_Z."""
+    """Minimise half the square of |tau| over F_Z of both contacts, starting from zero."""
 
     def goal(unknowns: Array) -> tuple[float, Array]:
         torque, slope = terms.torques(UNIT_OF_FORCE * unknowns)
@@ -38,7 +38,7 @@ def slsqp_multipliers(terms: FrictionTerms) -> Array:
 
 
 def slsqp_papers_form(terms: FrictionTerms) -> Array:
-    """S1 Sec. 4.5: torques and F_Z are unknown, Eq. 50 is a constraint; from zeros, as there."""
+    """As S1 Sec. 4.5: torques and F_Z unknown, Eq. 50 as a constraint, starting from zeros."""
 
     def goal(unknowns: Array) -> tuple[float, Array]:
         gradient = unknowns.copy()
@@ -60,7 +60,7 @@ def slsqp_papers_form(terms: FrictionTerms) -> Array:
 
 
 def qp_multipliers(terms: FrictionTerms) -> Array:
-    """One QP per quadrant of signs, friction of the cranks linearised anew until it stands."""
+    """One QP per quadrant of signs; the cranks' friction is linearised until it converges."""
     best, chosen = np.inf, np.zeros(2)
     for signs in QUADRANTS:
         pattern = terms.pattern(signs)
@@ -70,7 +70,7 @@ def qp_multipliers(terms: FrictionTerms) -> Array:
             before = amounts
             hessian, linear = slope.T @ slope, slope.T @ (torque - slope @ before)
             amounts, *_ = daqp.solve(hessian, linear, _NO_ROWS, _UPPER, _LOWER, _INEQUALITIES)
-            # The solver keeps its bounds to a tolerance.
+            # The solver keeps its bounds only to a tolerance.
             amounts = np.maximum(amounts, 0.0)
             if np.abs(amounts - before).max() <= STEP * amounts.max():
                 break

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seconds from ``masticator view`` to the page's first byte and to the first picture of the robot.
 
-``python -m benchmark.view_start [MECHANISM]`` starts the command five times beside a headless
-Chromium without a graphics card, which opens the page as soon as it answers. A picture counts when
-a frame draws more than the empty scene. Needs playwright and Chromium.
+``python -m benchmark.view_start [MECHANISM]`` starts the command five times next to a headless
+Chromium without a graphics card, which opens the page as soon as it responds. The first picture is
+the first frame that draws more than the empty scene. Needs playwright and Chromium.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import urllib.request
 
 from playwright.sync_api import BrowserContext, sync_playwright
 
-ROUNDS, PORT, EMPTY = 5, 8231, 20  # EMPTY: draw calls of a scene without a robot, at most
+ROUNDS, PORT, EMPTY = 5, 8231, 20  # EMPTY: most draw calls of a scene without a robot
 FLAGS = ('--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader')
 COUNT_DRAWS = """
 window.drawn = []; let calls = 0;
@@ -35,7 +35,7 @@ look();
 
 
 def started(browser: BrowserContext, what: list[str]) -> tuple[float, float]:
-    """Seconds to the first byte and to the first picture."""
+    """Start the command; returns seconds to the first byte and to the first picture."""
     page, address = browser.new_page(), f'http://127.0.0.1:{PORT}'
     page.set_default_timeout(120e3)
     page.add_init_script(COUNT_DRAWS)
@@ -61,7 +61,7 @@ def started(browser: BrowserContext, what: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print them."""
+    """Print the times of each round."""
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as profile:
         browser = playwright.chromium.launch_persistent_context(
             profile, executable_path=shutil.which('chromium'), args=list(FLAGS)

@@ -1,11 +1,11 @@
 // Copyright 2026 The masticator_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
-// How late a thread wakes that does nothing else: what is left to the kernel and the machine.
+// How late an idle thread wakes: the lateness due to kernel and machine alone.
 
 #include <time.h>
 
-// Sleeps `count` times until `period` ns after the time before; `late` gets by how much it woke
-// after that, ns.
+// Sleeps `count` times until `period` ns after the previous due time; writes to `late` how late it
+// woke each time, ns.
 extern "C" void wake(long count, long period, double *late) {
   timespec due;
   clock_gettime(CLOCK_MONOTONIC, &due);

@@ -18,6 +18,7 @@ from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.interrupt import ending_at_once
 
 PROGRAM = 'masticator'
+_LONGEST = 2000  # characters of a message
 SUCCESS, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 SUMMARIES = {
     'inverse-dynamics': 'Efforts of the actuators for a motion.',
@@ -134,6 +135,9 @@ def _warn(
 
 
 def _complain(message: object, status: int) -> int:
-    """Print one line to standard error."""
-    click.echo(f'{PROGRAM}: error: {" ".join(str(message).split())}', err=True)
+    """Print one line to standard error, which a file may have made long."""
+    line = ' '.join(str(message).split())
+    if len(line) > _LONGEST:
+        line = f'{line[:_LONGEST]} ... ({len(line)} characters)'
+    click.echo(f'{PROGRAM}: error: {line}', err=True)
     return status

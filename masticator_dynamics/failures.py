@@ -143,7 +143,7 @@ def diagnose(
 
 
 def _exact(mechanism: Model, block: int) -> bool:
-    """Whether the engine closes a block by formula, so that it never misses a closure."""
+    """Whether a block closes by formula, so that it never misses a closure."""
     return LoopBlock(mechanism, block).by_formula
 
 

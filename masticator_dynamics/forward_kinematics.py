@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_vector
 from masticator_dynamics.errors import (
     ClosureError,
     InputError,
@@ -76,9 +76,7 @@ def closest_motion(
         For malformed input; when nothing close to ``u`` is found; when the gap is above
         ``tolerance`` (m).
     """
-    target = as_floats(u, 'u')
-    if target.shape != (len(mechanism.actuated),):
-        raise InputError(f'u has shape {target.shape}, needed is ({len(mechanism.actuated)},)')
+    target = as_vector(u, 'u', len(mechanism.actuated))
     if not np.isfinite(target).all():
         bad = int(np.flatnonzero(~np.isfinite(target))[0])
         raise InputError(f'{mechanism.actuated[bad]} is {target[bad]}, not a finite number')

@@ -130,7 +130,7 @@ class _BodyPoses:
         if far.any():
             with np.errstate(invalid='ignore'):  # of infinite angles
                 q = np.where(far & self._turns, np.arctan2(np.sin(q), np.cos(q)), q)
-        return self._poses(q)
+        return self._poses(q.reshape(-1, q.shape[-1]) if q.ndim > 2 else q)
 
 
 class _Chains(dict[str, FrameChain]):

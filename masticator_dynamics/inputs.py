@@ -7,9 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_vector
 from masticator_dynamics.errors import InputError
 
 _FLOAT = np.dtype(np.float64)
@@ -35,7 +34,7 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
     """
     if y_dot is None and y_ddot is None and wrench is None:
         given: FloatArray = np.zeros(3 * count + 6)
-        given[:count] = _numbers(y, 'y', count)
+        given[:count] = as_vector(y, 'y', count)
         return given
     try:
         # Arrays of the right length, as control loops pass them, need no further checks.
@@ -51,16 +50,9 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
     start = 0
     for name, part, length in (*parts, ('wrench', wrench, 6)):
         if part is not None:
-            given[start : start + length] = _numbers(part, name, length)
+            given[start : start + length] = as_vector(part, name, length)
         start += length
     return given
-
-
-def _numbers(values: Any, name: str, count: int) -> FloatArray:
-    numbers = as_floats(values, name)
-    if numbers.shape != (count,):
-        raise InputError(f'{name} has shape {numbers.shape}, needed is ({count},)')
-    return numbers
 
 
 def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
@@ -92,17 +84,3 @@ def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> Float
             raise InputError(f'{name} has shape {numbers.shape}, needed ({rows}, {length})')
         given[:, index * count : index * count + length] = numbers
     return given
-
-
-def three_numbers(values: npt.ArrayLike, name: str) -> FloatArray:
-    """Three numbers as an array (3,).
-
-    Raises
-    ------
-    InputError
-        For a wrong shape.
-    """
-    numbers = as_floats(values, name)
-    if numbers.shape != (3,):
-        raise InputError(f'{name} has shape {numbers.shape}, needed is (3,)')
-    return numbers

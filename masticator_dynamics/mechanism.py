@@ -16,9 +16,9 @@ import numpy.typing as npt
 from masticator_dynamics.actuation.effort_options import EffortOptions
 from masticator_dynamics.actuation.goals import Goal, goal_weights
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_vector
 from masticator_dynamics.errors import InputError, LimitError
-from masticator_dynamics.inputs import pack_row, pack_rows, three_numbers
+from masticator_dynamics.inputs import pack_row, pack_rows
 from masticator_dynamics.results import (
     Attempts,
     Effort,
@@ -206,7 +206,7 @@ class Mechanism(Evaluator):
             given = self._with_links(given, link_wrenches, motion.q)
         options = EffortOptions(goal, friction, limits, nearest)
         # A solved motion is on home's branch; other motions may be on another branch.
-        solve = self.solver.rows if isinstance(motion, SolvedMotion) else self.solver.careful
+        solve = self.solver.rows if isinstance(motion, SolvedMotion) else self.solver.fallback
         return self._effort(given, options, solve, motion.q)
 
     def feedforward(
@@ -265,10 +265,10 @@ class Mechanism(Evaluator):
         if options.unlimited and self.kernels.available:
             code, result = self._quick_kind(options)
             if code.covers(given):
-                told = code(given)
-                if told[kernels.COUNTS] == 1.0:
-                    return result(self, given, told)
-                return self._effort(given, options, self.solver.careful)
+                found = code(given)
+                if found[kernels.VALID] == 1.0:
+                    return result(self, given, found)
+                return self._effort(given, options, self.solver.fallback)
         return self._effort(given, options, self.solver.rows)
 
     def _quick_kind(self, options: EffortOptions) -> tuple[kernels.Code, type[QuickEffort]]:
@@ -284,8 +284,8 @@ class Mechanism(Evaluator):
             result = type('QuickEffort', (QuickEffort,), {'__slots__': (), 'kind': rows})
             self._quick_kinds[key] = code, result
             if isinstance(goal, str) and code.available:
-                otherwise = functools.partial(self._feedforward, goal=goal, friction=friction)
-                self._entries[key] = self.kernels.entry(code, result, self, otherwise)
+                fallback = functools.partial(self._feedforward, goal=goal, friction=friction)
+                self._entries[key] = self.kernels.entry(code, result, self, fallback)
         chosen = self._entries.get(key)
         if chosen is not None and '_entry' in self.__dict__ and self._entry is not None:
             self._entry.add(name, bool(friction), chosen.call)
@@ -330,8 +330,8 @@ class Mechanism(Evaluator):
         if options.unlimited and self.kernels.available:
             code, result = self._quick_kind(options)
             if code.covers(given):
-                told = self.solver.quick_rows(code, self._kind(options), given)
-                return result(self, given, *told)
+                found = self.solver.quick_rows(code, self._kind(options), given)
+                return result(self, given, *found)
         return self._effort(given, options, self.solver.rows)
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
@@ -362,13 +362,13 @@ class Mechanism(Evaluator):
         """Load all code that efforts for a goal may need, compiling what is not in the cache.
 
         Without it, a row that the fast code hands over loads more code, or waits for a compiler.
-        The engine, which closes loops that machine code cannot, is not included.
+        Code that closes loops from home is not included.
         """
         kind = self._kind(EffortOptions(goal, friction))
-        for asked in (self.kernels.asked, self.kernels.loaded.asked):
-            given = np.zeros(asked)
+        for inputs in (self.kernels.inputs, self.kernels.with_loads.inputs):
+            given = np.zeros(inputs)
             given[: self._freedoms] = self.home.y
-            self.solver.careful(kind, given)
+            self.solver.fallback(kind, given)
 
     # Frames and Jacobians
 
@@ -424,7 +424,7 @@ class Mechanism(Evaluator):
         """
         from masticator_dynamics.frames import wrenches_on_platform
 
-        given = np.concatenate([three_numbers(force, 'force'), three_numbers(torque, 'torque')])
+        given = np.concatenate([as_vector(force, 'force', 3), as_vector(torque, 'torque', 3)])
         return wrenches_on_platform(self, motion.q, given, axes, point)
 
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
@@ -530,9 +530,9 @@ class Mechanism(Evaluator):
 
             chosen = self.solver.distribution(options.goal, options.friction)
             limits, table = limits_for(self, options.limits), rows.reshape(-1, kind.width)
-            asked = given.reshape(-1, given.shape[-1])
+            given_rows = given.reshape(-1, given.shape[-1])
             try:
-                keep_limits(self, chosen, asked, table, limits, options.nearest)
+                keep_limits(self, chosen, given_rows, table, limits, options.nearest)
             except LimitError as error:
                 raise in_row(error, error.row, given.ndim > 1) from None
         return Effort(self, given, rows, kind.slices)

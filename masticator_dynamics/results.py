@@ -105,7 +105,7 @@ class _Answer:
     def _field(self, name: str) -> FloatArray:
         return self._rows[..., self._slices[name]]
 
-    def _asked(self, first: int, last: int) -> FloatArray:
+    def _input(self, first: int, last: int) -> FloatArray:
         """Part of the engine's input, in multiples of n_y."""
         count = len(self.mechanism.independent)
         return self._given[..., first * count : last * count]
@@ -113,17 +113,17 @@ class _Answer:
     @property
     def y(self) -> FloatArray:
         """Independent positions (..., n_y), rad or m."""
-        return self._asked(0, 1)
+        return self._input(0, 1)
 
     @property
     def y_dot(self) -> FloatArray:
         """Independent velocities (..., n_y)."""
-        return self._asked(1, 2)
+        return self._input(1, 2)
 
     @property
     def y_ddot(self) -> FloatArray:
         """Independent accelerations (..., n_y)."""
-        return self._asked(2, 3)
+        return self._input(2, 3)
 
     @property
     def q(self) -> FloatArray:
@@ -221,6 +221,14 @@ class Attempts:
         """The closed rows, in order, as one batch (M rows)."""
         given, rows = self._given[self.closed], self._rows[self.closed]
         return Motion(self.mechanism, given, rows, self.mechanism.slices)
+
+    def all(self) -> Motion:
+        """All rows as one batch; raises the exception for the first that failed."""
+        from masticator_dynamics.failures import failure
+
+        if not self.closed.all():
+            raise failure(self.mechanism, self._rows, self._given)
+        return self.motions
 
     def failure(self, row: int) -> MasticatorError | None:
         """The exception that :meth:`Mechanism.solve` raises for a row, or None."""
@@ -385,10 +393,10 @@ class QuickEffort(Effort):
 
     Parameters
     ----------
-    given, told : array, shape (..., asked) and (..., told)
+    given, found : array, shape (..., inputs) and (..., outputs)
         Input and output of the machine code, see ``traced/kernels.py``.
     left : (array of int, array), optional
-        Rows of a batch that machine code handed over, and the engine's results for them.
+        Rows of a batch that machine code handed over, and the whole rows computed for them.
     """
 
     __slots__ = ('_left', '_motions', '_numbers', '_whole', 'actuated')
@@ -404,13 +412,13 @@ class QuickEffort(Effort):
         self,
         mechanism: Evaluator,
         given: FloatArray,
-        told: FloatArray,
+        found: FloatArray,
         left: tuple[IntArray, FloatArray] | None = None,
     ):
         self.mechanism, self._left = mechanism, left
-        self._numbers = _read_only(given), _read_only(told)
+        self._numbers = _read_only(given), _read_only(found)
         efforts = kernels.EFFORT + mechanism.kernels.actuators
-        self.actuated = told[..., kernels.EFFORT : efforts]
+        self.actuated = found[..., kernels.EFFORT : efforts]
 
     @property
     def _kind(self) -> RowKind:
@@ -420,10 +428,10 @@ class QuickEffort(Effort):
         """Input and output of the machine code."""
         if isinstance(self._numbers, tuple):
             return self._numbers
-        numbers, asked = np.frombuffer(self._numbers), self.mechanism.kernels.asked
-        return numbers[:asked], numbers[asked:]
+        numbers, inputs = np.frombuffer(self._numbers), self.mechanism.kernels.inputs
+        return numbers[:inputs], numbers[inputs:]
 
-    def _told(self, first: int, last: int | None = None) -> FloatArray:
+    def _output(self, first: int, last: int | None = None) -> FloatArray:
         return self._parts()[1][..., first:last]
 
     @property
@@ -439,18 +447,18 @@ class QuickEffort(Effort):
         try:
             return self._whole
         except AttributeError:
-            given, told = self._parts()
+            given, found = self._parts()
             whole = self.mechanism.solver.rows(self._kind, given)
         # The two codes round differently: values returned once stay as they are.
-        whole[..., 3:5] = told[..., kernels.CLOSURE : kernels.EFFORT]
+        whole[..., 3:5] = found[..., kernels.CLOSURE : kernels.EFFORT]
         forces = slice(self._slices['effort'].start, self._slices['multipliers'].stop)
-        whole[..., forces] = told[..., kernels.EFFORT :]
+        whole[..., forces] = found[..., kernels.EFFORT :]
         self._whole = _read_only(whole)
         return self._whole
 
     def _field(self, name: str) -> FloatArray:
         if name == 'multipliers':
-            return self._told(kernels.EFFORT + self.mechanism.kernels.actuators)
+            return self._output(kernels.EFFORT + self.mechanism.kernels.actuators)
         if name in _OF_MOTION and self._given.ndim > 1:
             return self._batch_motions()[:, _motion_slices(self._slices)[name]]
         return super()._field(name)
@@ -461,7 +469,7 @@ class QuickEffort(Effort):
             return self._motions
         except AttributeError:
             code = self.mechanism.kernels.motion
-        motions = code(self._given[:, : self.mechanism.kernels.asked])
+        motions = code(self._given[:, : self.mechanism.kernels.inputs])
         if self._left is not None:
             rows, answers = self._left
             of_answers = [answers[:, self._slices[name]] for name in _OF_MOTION]
@@ -472,9 +480,9 @@ class QuickEffort(Effort):
     @property
     def closure_residual(self) -> FloatArray:
         """Largest gap of a loop or contact (...), m."""
-        return self._told(kernels.CLOSURE)[..., 0]
+        return self._output(kernels.CLOSURE)[..., 0]
 
     @property
     def balance_residual(self) -> FloatArray:
         """Largest generalised force left unbalanced (...), N or N m."""
-        return self._told(kernels.BALANCE)[..., 0]
+        return self._output(kernels.BALANCE)[..., 0]

@@ -4,28 +4,23 @@
 
 Input rows are y, y_dot, y_ddot and wrench (..., 3 n_y + 6); with wrenches on links, those on all
 bodies follow (``inputs.py``, ``frames.py``). Output rows are laid out by ``Model.slices``; for a
-goal, more numbers follow (``actuation/distribution.py``).
+goal, more numbers follow (``actuation/row_kind.py``).
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.actuation.goals import Goal, goal_weights
+from masticator_dynamics.actuation.row_kind import GoalKind, RowKind
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.model import Model
 from masticator_dynamics.traced import kernels
-
-# The rest is imported where it is used: a process that only computes efforts needs none of it.
-if TYPE_CHECKING:
-    from masticator_dynamics.actuation.distribution import Distribution
-    from masticator_dynamics.actuation.row_kind import RowKind
-    from masticator_dynamics.traced.reference import Careful, Reference
+from masticator_dynamics.traced.reference import Fallback, Reference
 
 _TOGETHER = 32  # rows, milliseconds each: an error does not wait for all the rows after it
 
@@ -44,7 +39,7 @@ class RowSolver:
     def __init__(self, model: Model, machine_code: kernels.Kernels):
         self._model, self._kernels = model, machine_code
         self._freedoms = len(model.independent)
-        self._distributions: dict[object, Distribution] = {}
+        self._distributions: dict[object, GoalKind] = {}
 
     @functools.cached_property
     def width(self) -> int:
@@ -54,18 +49,14 @@ class RowSolver:
     @functools.cached_property
     def least_norm(self) -> RowKind:
         """Rows with the frictionless efforts of least norm."""
-        from masticator_dynamics.actuation.row_kind import RowKind
-
         return RowKind(self._kernels, self._kernels.everything, self._model.slices)
 
-    def distribution(self, goal: Goal, friction: bool) -> Distribution:
+    def distribution(self, goal: Goal, friction: bool) -> GoalKind:
         """Rows with the efforts for a goal, with or without friction; created once."""
-        from masticator_dynamics.actuation.distribution import Distribution
-
         name, weights = goal_weights(goal)
         key = name, friction
         if key not in self._distributions:
-            self._distributions[key] = Distribution(self._model, self._kernels, weights, friction)
+            self._distributions[key] = GoalKind(self._model, self._kernels, weights, friction)
         return self._distributions[key]
 
     # Motions
@@ -89,23 +80,23 @@ class RowSolver:
 
     def largest_gap(self, q: npt.ArrayLike) -> float:
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
-        asked = np.zeros(3 * self._freedoms + 6 + len(self._model.tree_joints))
-        positions = asked[3 * self._freedoms + 6 :]
+        given = np.zeros(3 * self._freedoms + 6 + len(self._model.tree_joints))
+        positions = given[3 * self._freedoms + 6 :]
         positions[:] = q
-        asked[: self._freedoms] = positions[self._model.independent_rows]
-        if self._kernels.gap.covers(asked):
-            return float(self._kernels.gap(asked)[0])
+        given[: self._freedoms] = positions[self._model.independent_rows]
+        if self._kernels.gap.covers(given):
+            return float(self._kernels.gap(given)[0])
         return self._model.structure.largest_gap(positions)
 
     # Efforts
 
     def rows(self, kind: RowKind, given: FloatArray, *, q: FloatArray | None = None) -> FloatArray:
-        """Rows (..., width) by machine code; :meth:`careful` computes those it hands over."""
+        """Rows (..., width) by machine code; :meth:`fallback` computes those it hands over."""
         return self._by_code(
-            kind.code, given, lambda left, numbers=None: self.careful(kind, left, numbers, q=q)
+            kind.code, given, lambda left, numbers=None: self.fallback(kind, left, numbers, q=q)
         )
 
-    def careful(
+    def fallback(
         self,
         kind: RowKind,
         given: FloatArray,
@@ -148,7 +139,11 @@ class RowSolver:
         """The same for rows (N, ...), whose first numbers report a failure instead of an error."""
         if q is not None:
             return kind.reference.at(given, q[None])
-        motions, rows = self._motions_left(given), np.empty((len(given), kind.width))
+        rows = np.empty((len(given), kind.width))
+        # Closed from home only where machine code has no motion: often only efforts are in doubt.
+        motions = self._by_code(
+            self._kernels.everything, given, lambda left, _=None: self.attempt(left)
+        )
         rows[:, : self.width] = motions
         closed = motions[:, 0] == 0.0
         at = motions[closed][:, self._model.slices['q']]
@@ -158,67 +153,53 @@ class RowSolver:
     def quick_rows(
         self, code: kernels.Code, kind: RowKind, given: FloatArray
     ) -> tuple[FloatArray, tuple[IntArray, FloatArray] | None]:
-        """Output of machine code for many rows (N, told), see ``traced/kernels.py``.
+        """Output of machine code for many rows (N, outputs), see ``traced/kernels.py``.
 
-        Rows that it hands over are computed by :meth:`careful` and filled in; their numbers and
+        Rows that it hands over are computed by :meth:`fallback` and filled in; their numbers and
         these rows are returned too, None where there are none.
         """
-        told = code(given)
-        left = np.flatnonzero(told[:, kernels.COUNTS] != 1.0)
+        found = code(given)
+        left = np.flatnonzero(found[:, kernels.VALID] != 1.0)
         if len(left):
-            rows = self.careful(kind, given[left], left)
+            rows = self.fallback(kind, given[left], left)
             efforts = kernels.EFFORT + self._kernels.actuators
-            told[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, kind.slices['report']][:, 3:5]
-            told[left, kernels.EFFORT : efforts] = rows[:, kind.slices['effort']]
-            told[left, efforts:] = rows[:, kind.slices['multipliers']]
-            return told, (left, rows)
-        return told, None
+            found[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, kind.slices['report']][:, 3:5]
+            found[left, kernels.EFFORT : efforts] = rows[:, kind.slices['effort']]
+            found[left, efforts:] = rows[:, kind.slices['multipliers']]
+            return found, (left, rows)
+        return found, None
 
     def bodies(self, given: FloatArray, q: FloatArray) -> FloatArray:
         """What it takes to carry each body (n_q, 18), for one row at tree positions (n_q,)."""
-        (told,) = self._bodies.at(given[None], q[None])
-        return told[3:].reshape(-1, 18)
+        (found,) = self._bodies.at(given[None], q[None])
+        return found[3:].reshape(-1, 18)
 
     # Helpers
 
     @functools.cached_property
-    def _from_home(self) -> Careful:
-        from masticator_dynamics.traced.reference import Careful
-
-        return Careful(self._kernels.from_home, self._kernels.asked)
+    def _from_home(self) -> Fallback:
+        return Fallback(self._kernels.from_home, self._kernels.inputs)
 
     @functools.cached_property
     def _bodies(self) -> Reference:
-        from masticator_dynamics.traced.outputs import needed
-        from masticator_dynamics.traced.reference import Reference
+        from masticator_dynamics.traced.outputs import bodies
 
-        return Reference(self._kernels, 'bodies', needed, 4 + 18 * len(self._model.tree_joints))
+        return Reference(self._kernels, 'bodies', bodies, 4 + 18 * len(self._model.tree_joints))
 
     @staticmethod
     def _by_code(
-        code: kernels.Code, given: FloatArray, otherwise: Callable[..., FloatArray]
+        code: kernels.Code, given: FloatArray, fallback: Callable[..., FloatArray]
     ) -> FloatArray:
-        """Rows by machine code; `otherwise` computes those it hands over, with their numbers."""
+        """Rows by machine code; `fallback` computes those it hands over, with their numbers."""
         if not code.covers(given):
-            return otherwise(given)
-        told = code(given)
+            return fallback(given)
+        found = code(given)
         if given.ndim == 1:
-            return told[1:] if told[0] == 1.0 else otherwise(given)
-        left = np.flatnonzero(told[:, 0] != 1.0)
+            return found[1:] if found[0] == 1.0 else fallback(given)
+        left = np.flatnonzero(found[:, 0] != 1.0)
         if len(left):
-            told[left, 1:] = otherwise(given[left], left)
-        return told[:, 1:]
-
-    def _motions_left(self, given: FloatArray) -> FloatArray:
-        """As :meth:`attempt`, with motions from machine code where only efforts are in doubt."""
-        code = self._kernels.everything
-        if not code.covers(given):
-            return self.attempt(given)
-        told = code(given)
-        left = told[:, 0] != 1.0
-        if left.any():
-            told[left, 1:] = self.attempt(given[left])
-        return told[:, 1:]
+            found[left, 1:] = fallback(given[left], left)
+        return found[:, 1:]
 
     def _closed(self, given: FloatArray, numbers: IntArray | None = None) -> FloatArray:
         """Motions from home; raises where one fails."""

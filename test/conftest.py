@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for all tests: the phase of each file; the same property tests in every run."""
+"""Settings for all tests: the phase of each file; the same property tests in every run."""
 
 import pathlib
 import signal
@@ -30,22 +30,30 @@ COMPUTING = {
 }
 # Files in them that wait more than they work and bear neighbours.
 WAITING = {
-    'demo': 'processes',
-    'drives': 'can_bus escalation network sdo simulator_process simulator_real_time watches',
+    'demo': 'processes run',
+    'drives': (
+        'can_bus escalation exchange network sdo simulator_process simulator_real_time watches'
+    ),
     'fuzz': 'fuzz',
     'nodes': (
-        'cycle_scheduler drive_requests dynamics_bad_input dynamics_limits dynamics_process '
-        'dynamics_topics guard inertia_estimator newest_first node_processes ros2_control '
-        'start_and_end status_reporter trajectory_action'
+        'cycle_scheduler drive_requests dynamics_bad_input dynamics_limits '
+        'dynamics_process dynamics_topics experiment_robot guard inertia_estimator keeping_up '
+        'middleware_joins newest_first node_processes ros2_control security_enforced '
+        'servo_drives_process start_and_end status_reporter trajectory_action'
     ),
 }
+# The longest of them, which begin first: none is left to run alone at the end.
+LONG = (
+    'servo_drives_process', 'experiment_robot', 'network', 'dynamics_bad_input', 'exchange', 'run',
+    'watches', 'dynamics_topics', 'dynamics_process', 'start_and_end', 'sdo',
+)  # fmt: skip
 
 
 PHASES = 'computing', 'waiting', 'clock'
 
 
 def phase(path):
-    """When a test file has its turn in `make test`."""
+    """Phase of `make test` in which a test file runs."""
     folder, *_ = path.relative_to(pathlib.Path(__file__).parent).parts
     file = path.stem.removeprefix('test_')
     if file in WAITING.get(folder, '').split():
@@ -55,16 +63,23 @@ def phase(path):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """What is not in the phase asked for need not be imported, which takes some seconds."""
+    """Skip files outside the requested phase without importing them, which takes some seconds."""
     asked = config.option.markexpr
     is_test = collection_path.suffix == '.py' and collection_path.name.startswith('test_')
     return True if is_test and asked in PHASES and phase(collection_path) != asked else None
 
 
 def pytest_collection_modifyitems(items):
-    """Mark all tests of a file by its phase."""
+    """Mark all tests of a file by its phase; the longest that wait come first."""
     for item in items:
         item.add_marker(phase(item.path))
+    items.sort(key=place)
+
+
+def place(item):
+    """Where the file of a test comes in its phase."""
+    file = item.path.stem.removeprefix('test_')
+    return LONG.index(file) if file in LONG and phase(item.path) == 'waiting' else len(LONG)
 
 
 hypothesis.settings.register_profile(

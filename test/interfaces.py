@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The service type, or a skip where this machine cannot build it."""
+"""The service type, or a skip if this machine cannot build it."""
 
 import importlib.util
 import pathlib
@@ -13,7 +13,7 @@ INSTALLER = FOLDER / 'install_into_venv.py'
 
 
 def estimate_inertia() -> Any:
-    """EstimateInertia; a failure when it could be there and is not."""
+    """EstimateInertia; the test fails if it could be built but was not."""
     pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
     try:
         from masticator_interfaces.srv import EstimateInertia

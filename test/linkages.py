@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Small mechanisms that tests write down, and what holds whatever closes a mechanism."""
+"""Small mechanisms for tests, and checks for mechanisms with closures of any type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Vector = Sequence[float]
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A link and the joint that it hangs on; without mass unless told."""
+    """A link and the joint that carries it; without mass by default."""
 
     link: str
     parent: str
@@ -44,7 +44,7 @@ def frame(link: str, parent: str, at: Vector, turn: Vector = (0.0, 0.0, 0.0)) ->
 
 
 def urdf(base: str, parts: Sequence[Part]) -> str:
-    """URDF text of a tree."""
+    """URDF text of a tree of parts."""
 
     def text(numbers: Vector) -> str:
         return ' '.join(repr(float(number)) for number in numbers)
@@ -87,7 +87,7 @@ def write(
 
 
 def crank_and_rod(side: str, at: Vector, parent: str, crank: Vector, rod: Vector) -> list[Part]:
-    """A limb in the plane across Z: a crank, a rod on its end, and the rod's tip."""
+    """A limb in a plane normal to Z: a crank, a rod at its end, and the rod's tip."""
     half = [tuple(0.5 * x for x in vector) for vector in (crank, rod)]
     return [
         Part(f'crank_{side}', parent, at, mass=0.8, center=half[0]),
@@ -111,7 +111,7 @@ def states(mechanism: Mechanism, count: int, spread: float, seed: int) -> list[s
 
 
 def check_rates(mechanism: Mechanism, state: samples.State) -> None:
-    """Velocities and accelerations are time derivatives of positions; so is the tangent."""
+    """Check velocities, accelerations and tangent against derivatives of positions."""
     y, y_dot, y_ddot, _ = state
 
     def at(t: float) -> Any:
@@ -124,9 +124,9 @@ def check_rates(mechanism: Mechanism, state: samples.State) -> None:
 
 
 def check_efforts(mechanism: Mechanism, state: samples.State) -> None:
-    """Efforts do the virtual work that Pinocchio's inverse dynamics of the open tree asks for.
+    """Check the virtual work of efforts against Pinocchio's inverse dynamics of the open tree.
 
-    The projection is on differences of positions, so that no Jacobian of the engine is trusted.
+    The projection uses differences of positions, not the engine's Jacobians.
     """
     pin = samples.pinocchio()
     model = pin.buildModelFromXML(mechanism.description.urdf_xml)
@@ -147,7 +147,7 @@ def check_efforts(mechanism: Mechanism, state: samples.State) -> None:
 
 
 def check_power(mechanism: Mechanism, state: samples.State) -> None:
-    """Motors and environment put in what kinetic and potential energy gain.
+    """Check the power of motors and environment against the gain of energy.
 
     Energies and the platform's velocity are Pinocchio's, of the open tree along the motion.
     """
@@ -176,10 +176,10 @@ def check_power(mechanism: Mechanism, state: samples.State) -> None:
 
 
 def check_wrenches(mechanism: Mechanism, state: samples.State) -> None:
-    """Efforts, wrenches of closures, contacts and couplings balance every joint of the open tree.
+    """Check that efforts and wrenches of all constraints balance every joint of the open tree.
 
-    With Pinocchio's inverse dynamics and Jacobians of frames, and the frames and points in which
-    results are said to be given.
+    Uses Pinocchio's inverse dynamics and frame Jacobians, and the frames and points in which
+    results are documented to be.
     """
     pin = samples.pinocchio()
     model = pin.buildModelFromXML(mechanism.description.urdf_xml)
@@ -232,7 +232,7 @@ def check_wrenches(mechanism: Mechanism, state: samples.State) -> None:
 
 
 def check_forward_dynamics(mechanism: Mechanism, state: samples.State) -> None:
-    """The twin undoes the feedforward, with friction and without."""
+    """Check that the twin's forward dynamics inverts the feedforward, with and without friction."""
     jump = Regularisation(contact=0.0, turning=0.0, sliding=0.0)
     for friction in (False, True):
         effort = mechanism.feedforward(*state, friction=friction)

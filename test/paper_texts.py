@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Words and figures of the papers, where their texts lie beside the project."""
+"""Words and numbers of the papers, if their texts are available next to the project."""
 
 import re
 
@@ -12,7 +12,7 @@ FILES = {f'S{number}': f'{number:03d}_*.txt' for number in range(5)}
 
 
 def paper(name: str) -> str:
-    """Text of a paper, or a skip where it is missing."""
+    """Text of a paper, or a skip if it is missing."""
     found = sorted(PAPERS.glob(FILES[name]))
     if not found:
         pytest.skip('the texts of the papers are not beside this checkout')

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mechanisms and states that many tests use: the shipped ones and three known from files alone."""
+"""Mechanisms and states for many tests: the shipped ones and three made from files alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REFERENCE = ROOT.parent / 'shared' / 'reference' / 'masticator.json'
 
 @dataclasses.dataclass(frozen=True)
 class Box:
-    """Where poses (n_y,) are drawn from, well inside the workspace, and typical rates."""
+    """Ranges of random poses (n_y,), well inside the workspace, and typical rates."""
 
     lower: Array
     upper: Array
@@ -81,7 +81,7 @@ def file_of(name: str) -> pathlib.Path:
 
 
 def tight_masticator(folder: pathlib.Path) -> pathlib.Path:
-    """Description whose sockets carry 20 N and motors 0.4 N m, so that limits bind early."""
+    """Description with limits that bind early: 20 N for sockets and 0.4 N m for motors."""
     text = (SHIPPED / 'masticator.yaml').read_text(encoding='utf-8')
     assert text.count('[-300.0, 300.0]') == 2 and text.count('../../urdf') == 1
     text = text.replace('[-300.0, 300.0]', '[-20.0, 20.0]').replace('../../urdf', f'{ROOT}/urdf')
@@ -98,7 +98,7 @@ def mechanism(name: str) -> Mechanism:
 
 
 def pinocchio() -> Any:
-    """The module, or a skip where it is not installed."""
+    """The module pinocchio, or a skip if it is not installed."""
     return pytest.importorskip(
         'pinocchio', reason='the Pinocchio oracle needs the package pin, which is not installed'
     )
@@ -110,7 +110,7 @@ def _oracle(name: str) -> Any:
 
 
 def oracle(name: str) -> Any:
-    """The independent engine of a mechanism; the test is skipped where Pinocchio is missing."""
+    """The independent engine of a mechanism; skips the test if Pinocchio is missing."""
     pinocchio()
     return _oracle(name)
 

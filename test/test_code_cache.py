@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled code is kept in folders that nobody else can write, or nowhere."""
+"""Compiled code is cached in folders that nobody else can write, or not at all."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ from masticator_dynamics.files import kept
 
 @pytest.fixture(name='cache')
 def fixture_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    """The user's cache; beside it a temporary folder."""
+    """The user's cache, with a temporary folder next to it."""
     (tmp_path / 'tmp').mkdir()
     monkeypatch.setenv('NUMBA_CACHE_DIR', '')  # given back afterwards, though the code sets it
     monkeypatch.setattr(platformdirs, 'user_cache_path', lambda *_: tmp_path / 'home/cache')
@@ -68,7 +68,7 @@ def replaced_by_a_file(folder: pathlib.Path) -> None:
 
 
 def exchangeable(folder: pathlib.Path) -> None:
-    """Whoever can write above may put another folder there between check and use."""
+    """Anybody with write access above may exchange the folder between check and use."""
     folder.parent.chmod(0o777)
 
 
@@ -103,7 +103,7 @@ def test_a_folder_that_is_not_safe_is_replaced_by_a_fresh_one(
 def test_the_group_that_a_user_has_alone_may_write_above(
     cache: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ubuntu's umask is 002, with a group for each user."""
+    """Ubuntu's umask is 002, with a separate group for each user."""
     folder = code_folder('kernels')
     folder.parent.chmod(0o775)
     monkeypatch.setattr('grp.getgrgid', lambda gid: type('Group', (), {'gr_name': 'me'}))
@@ -120,7 +120,7 @@ def test_without_any_place_code_is_compiled_and_not_kept(cache, tmp_path, monkey
 
 
 class Planted:
-    """Runs when it is unpickled."""
+    """An object that runs code when it is unpickled."""
 
     def __init__(self, target: pathlib.Path):
         self._target = target
@@ -140,7 +140,7 @@ print(kept_in(folder, add)(1))
 
 
 def test_a_prepared_pickle_does_not_run(tmp_path: pathlib.Path) -> None:
-    """The real thing: an index file of numba's, exchanged in a folder that others can write."""
+    """A real attack: one of numba's index files is exchanged in a folder that others can write."""
     program = tmp_path / 'program.py'
     program.write_text(_PROGRAM)
     environment = os.environ | {'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts in examples/ run as they are; the planner is played by the tests of the nodes."""
+"""The scripts in examples/ run unchanged; the planner is run by the tests of the nodes."""
 
 import pathlib
 import re

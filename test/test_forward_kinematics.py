@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From actuated back to independent positions, and what cannot be."""
+"""From actuated to independent positions, and refusals."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_does_not_depend_on_the_previous_call() -> None:
 
 
 def test_small_noise_is_fitted_by_least_squares() -> None:
-    """Six encoders, four freedoms: to first order, the pseudo-inverse of the Jacobian."""
+    """With six encoders and four freedoms: to first order, the Jacobian's pseudo-inverse."""
     mechanism = samples.mechanism('masticator')
     rng = np.random.default_rng(93)
     for state in samples.states('masticator', 4, seed=93):
@@ -58,7 +58,7 @@ def test_an_encoder_that_is_off_is_refused_with_the_amount() -> None:
 
 
 def test_the_residual_is_the_gap_that_opens() -> None:
-    """Couplers and jaw stay where the fit has them, and the cranks turn to what was measured."""
+    """Couplers and jaw stay at the fitted pose, and the cranks turn to their measured angles."""
     mechanism = samples.mechanism('masticator')
     u = mechanism.solve([0.001, 0.0, 0.01, 0.05]).position + 1e-4 * np.arange(6)
     batch = mechanism.forward_kinematics_batch([u], tolerance=1e-3)
@@ -79,7 +79,7 @@ def test_the_residual_is_the_gap_that_opens() -> None:
 
 
 def test_nonsense_is_refused() -> None:
-    """Elbows of the five-bar farther apart than its two rods together."""
+    """The five-bar's elbows are farther apart than the length of its two rods."""
     flat = np.pi - np.arctan2(0.16, -0.12)
     with pytest.raises((ReachError, ClosureError), match='motor_'):
         samples.mechanism('five_bar').forward_kinematics([flat, -flat])

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of frame positions against one motion at a time, and against finite differences."""
+"""Batches of frame positions against single motions and finite differences."""
 
 import numpy as np
 import pytest

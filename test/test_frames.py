@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Poses of frames and wrenches in them, many at once, by other ways to the same numbers."""
+"""Batches of frame poses and of wrenches in frames, against other computations."""
 
 import numpy as np
 import pytest

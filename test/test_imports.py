@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Who imports whom in the package, read from the sources; imports for types alone count, too."""
+"""Imports between modules of the package, from the sources; imports for types also count."""
 
 import ast
 import graphlib
@@ -21,7 +21,7 @@ def modules() -> dict[str, pathlib.Path]:
 
 
 def imported(file: pathlib.Path) -> Iterator[str]:
-    """Every name that a file imports, with the module it is of."""
+    """Every name that a file imports, with its module."""
     for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -30,7 +30,7 @@ def imported(file: pathlib.Path) -> Iterator[str]:
 
 
 def graph() -> dict[str, set[str]]:
-    """Modules that each module imports, with the packages around them, which run first."""
+    """Modules that each module imports, with their parent packages, which run first."""
     files = modules()
     edges = {}
     for module, file in files.items():

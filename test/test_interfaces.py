@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The interfaces are those of the contract; a machine that cannot build them is told why."""
+"""The interfaces match the contract; a machine that cannot build them gets a reason."""
 
 import os
 import subprocess

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code on disk: loaded only when whole and one's own, else told and made anew."""
+"""Machine code on disk: loaded only if complete and the user's own, else recompiled with a note."""
 
 from __future__ import annotations
 

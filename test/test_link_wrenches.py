@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Wrenches on any links: against Pinocchio, by their power, and on the platform by either way."""
+"""Wrenches on any links: against Pinocchio, by power, and on the platform in either way."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ RNG = np.random.default_rng(15)
 
 
 def some_links(mechanism, count=4):
-    """Moving links by name, among them ones fixed to others."""
+    """Names of moving links, including links fixed to others."""
     tree = mechanism.structure.tree
     moving = [link for link, place in tree.frames.items() if place.body >= 0]
     fixed = [link for link in moving if tree.frames[link].position.any()]

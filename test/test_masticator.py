@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What only the masticator has: mirror symmetry, sockets, and reference samples."""
+"""Properties of the masticator alone: mirror symmetry, sockets, and reference samples."""
 
 import json
 
@@ -52,9 +52,9 @@ def test_mirrored_loads_at_rest_swap_the_efforts() -> None:
 
 
 def test_moving_only_the_skew_inertia_of_the_jaw_breaks_the_symmetry() -> None:
-    """S0 prints products of inertia of a jaw that is not quite symmetric.
+    """S0 prints products of inertia for a jaw that is not quite symmetric.
 
-    Given the torque that a mirrored jaw would need beyond the printed one, efforts swap again.
+    With the additional torque that a mirrored jaw would need, efforts swap again.
     """
     mechanism = samples.mechanism('masticator')
     skew = mechanism.description.tree.links['mandible'].about_center
@@ -125,7 +125,7 @@ def test_reproduces_the_reference_samples() -> None:
 
 
 def test_two_motors_are_redundant() -> None:
-    """Any four that control the jaw do; the redundant two then idle."""
+    """Any four motors that control the jaw suffice; the other two idle."""
     for powered in (
         ['crank_1', 'crank_2', 'crank_3', 'crank_4'],
         ['crank_1', 'crank_3', 'crank_4', 'crank_6'],

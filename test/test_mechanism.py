@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The public face: consistent results, refusals with reasons, and nothing of ROS."""
+"""The public interface: consistent results, refusals with reasons, and no ROS."""
 
 import subprocess
 import sys
@@ -65,7 +65,7 @@ def test_a_batch_is_its_rows(name: str) -> None:
 
 
 def _size(batch: Effort, quantity: str) -> float:
-    """What roundings of a quantity are measured with."""
+    """Scale for rounding errors of a quantity."""
     if quantity == 'closure_residual':
         return 1.0
     if quantity == 'balance_residual':
@@ -102,7 +102,7 @@ def test_results_are_read_only(mechanism: Mechanism, quantity: str) -> None:
 
 
 def test_results_keep_their_values(mechanism: Mechanism) -> None:
-    """Neither later calls nor edits of the caller's arrays change a result."""
+    """Neither later calls nor changes of the caller's arrays affect a result."""
     state = samples.states('masticator', 1, seed=86)[0]
     effort = mechanism.feedforward(*state)
     before = {name: getattr(effort, name).copy() for name in EFFORT_QUANTITIES}
@@ -223,7 +223,7 @@ def test_too_few_actuators_are_refused_when_efforts_are_asked() -> None:
 def test_a_refusal_in_a_batch_does_not_wait_for_all_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Rows that machine code hands over take milliseconds each."""
+    """Each row that machine code hands over takes milliseconds."""
     mechanism = Mechanism.load('masticator', actuators=['crank_1', 'crank_2', 'crank_3'])
     looked_at = []
     unchecked = mechanism.solver.unchecked
@@ -329,7 +329,7 @@ def test_unknown_names_list_the_known_ones() -> None:
 
 
 def test_the_core_runs_without_ros_pinocchio_and_matplotlib() -> None:
-    """They are made impossible to import, so that a guarded import shows, too."""
+    """Their import is made impossible, so that guarded imports are also found."""
     script = (
         'import sys\n'
         "barred = ('rclpy', 'pinocchio', 'matplotlib', 'std_msgs', 'sensor_msgs', 'launch')\n"

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which settings of the middleware are made, and which are left to whoever made others."""
+"""Which middleware settings are made, and which are left to users with settings of their own."""
 
 from xml.etree import ElementTree
 
@@ -48,7 +48,7 @@ def test_profiles_name_udp_and_nothing_else(name: str) -> None:
 
 @pytest.mark.parametrize('name', ['fastdds.xml', 'fastdds_localhost.xml'])
 def test_profiles_say_what_the_middleware_then_leaves_to_them(name: str) -> None:
-    """Fast DDS's own defaults are others: discovery would fail at 5000 bytes, data be shared."""
+    """Fast DDS's defaults differ: discovery would fail at 5000 bytes, and data would be shared."""
     spaces = {'d': 'http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles'}
     root = ElementTree.parse(CONFIG / name).getroot()
     for kind in ('reader', 'writer'):

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `rosdep install` is asked for exists: keys of Ubuntu 24.04 and packages of ROS 2 Jazzy.
+"""Keys in the manifests exist for `rosdep install` in Ubuntu 24.04 and ROS 2 Jazzy.
 
-The two lists were held against rosdistro's rosdep/base.yaml, rosdep/python.yaml and
-jazzy/distribution.yaml of August 2026. A key that is new in a manifest is looked up there and
+The two lists were checked against rosdistro's rosdep/base.yaml, rosdep/python.yaml and
+jazzy/distribution.yaml of August 2026. A new key in a manifest must be looked up there and
 added here. Keys that Ubuntu 24.04 would install with pip, which refuses there, are in neither list.
 """
 
@@ -47,7 +47,7 @@ def test_every_key_resolves_on_ubuntu(manifest):
 
 
 def test_the_lists_hold_no_key_that_nothing_needs():
-    """Or they would grow old unseen."""
+    """Otherwise outdated keys would stay unnoticed."""
     needed = set().union(*map(keys, MANIFESTS))
     assert (UBUNTU | JAZZY) - needed == set()
 

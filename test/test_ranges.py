@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges of joints, sockets and efforts: one motion and many."""
+"""Ranges of joints, sockets and efforts, for one motion and for many."""
 
 import re
 

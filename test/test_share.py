@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The shipped files are found from a checkout and from an installation, without ROS."""
+"""The shipped files are found in a checkout and in an installation, without ROS."""
 
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sliders are for the independent coordinates alone, within their limits."""
+"""There are sliders only for the independent coordinates, within their limits."""
 
 import math
 from xml.etree import ElementTree

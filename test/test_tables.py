@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""CSV tables: exact numbers, errors that name the place, files whole or not at all."""
+"""CSV tables: exact numbers, errors that name the place, files complete or not written."""
 
 import os
 import pathlib
@@ -204,7 +204,7 @@ def test_a_folder_without_permission_is_refused_early(
 
 
 def test_a_message_about_columns_is_short_whatever_the_file() -> None:
-    """Of a file with 200 000 columns it was one line of 1.3 MB."""
+    """For a file with 200 000 columns, it used to be one line of 1.3 MB."""
     many = ','.join(f'c{k}' for k in range(200_000))
     with pytest.raises(InputError, match=r'c28, c29 and 199970 more$') as refused:
         table(f'{many}\n{many}\n').numbers(['time'])

@@ -124,7 +124,7 @@ def _combine(problem, work, pattern):
     matrix, right = work.hessian, work.right
     for i in range(contacts):
         if pattern >> i & 1 and problem.contacts[0, i] == 0.0:
-            return False  # no friction, no pieces
+            return False  # no friction: one sign is enough
         row = rows - contacts + i
         for j in range(contacts):
             own = 1.0 if i == j else 0.0

@@ -1,13 +1,22 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A kind of row: which code computes it, and where its numbers are."""
+"""Kinds of rows: which code computes them, and where their numbers are."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from masticator_dynamics.actuation.goals import GOALS, check_goals
+from masticator_dynamics.model import Model
 from masticator_dynamics.traced.kernels import Code, Kernels
 from masticator_dynamics.traced.reference import Reference
+
+if TYPE_CHECKING:
+    from masticator_dynamics.traced.tables import Tables
 
 
 class RowKind:
@@ -21,7 +30,7 @@ class RowKind:
         Machine code, which is tried first.
     slices : mapping of str to slice
         Where each quantity is in a row.
-    careful : Code, optional
+    fallback : Code, optional
         Computes the same for rows that the first hands over.
 
     Attributes
@@ -37,9 +46,61 @@ class RowKind:
         kernels: Kernels,
         code: Code,
         slices: Mapping[str, slice],
-        careful: Code | None = None,
+        fallback: Code | None = None,
     ):
         self.code, self.slices = code, dict(slices)
-        careful = careful or code
-        self.reference = Reference(kernels, careful.kind, careful.outputs, careful.told)
-        self.width = code.told - 1
+        fallback = fallback or code
+        self.reference = Reference(kernels, fallback.kind, fallback.function, fallback.outputs)
+        self.width = code.outputs - 1
+
+
+class GoalKind(RowKind):
+    """The best efforts for a goal; its rows begin like those without a goal.
+
+    Parameters
+    ----------
+    model : Model
+        The mechanism.
+    kernels : Kernels
+        Its machine code.
+    goals : mapping of str to float
+        Weights of the squares of the goals' norms.
+    friction : bool
+        Friction of contacts and actuated joints.
+
+    Attributes
+    ----------
+    weights : array, shape (4,)
+        In the order of ``GOALS``.
+
+    Raises
+    ------
+    InputError, ActuationError
+        As :func:`check_goals`.
+    """
+
+    def __init__(self, model: Model, kernels: Kernels, goals: Mapping[str, float], friction: bool):
+        check_goals(model.description, goals, len(model.driving), friction)
+        code = kernels.distribution(goals, friction)
+        fallback = kernels.distribution(goals, friction, exhaustive=True)
+        super().__init__(kernels, code, model.slices, fallback)
+        self.weights = np.array([goals.get(goal, 0.0) for goal in GOALS])
+        self._model, self._kernels, self._choice = model, kernels, (goals, friction)
+        actuated, contacts = len(model.actuated), len(model.contacts)
+        lengths = {
+            'optimality': 1, 'friction': actuated, 'contact_friction': 3 * contacts,
+            'bearing_force': 3 * actuated, 'shortfall': len(model.independent),
+        }  # fmt: skip
+        first = self.slices['tangent'].stop
+        for name, length in lengths.items():
+            self.slices[name] = slice(first, first + length)
+            first += length
+        assert first == self.width
+
+    @functools.cached_property
+    def tables(self) -> Tables:
+        """What each load case does."""
+        from masticator_dynamics.traced.tables import Tables
+
+        free = len(self._model.driving) - len(self._model.independent)
+        return Tables(self._kernels, self._model.description, *self._choice, free)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from masticator_dynamics.analysis.grid import Grid
+from masticator_dynamics.analysis.inertia_coupling import ActuatedInertia
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError, MasticatorError, ReachError, SingularityError
+from masticator_dynamics.errors import InputError
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -33,25 +34,22 @@ def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
     ActuationError
         As :func:`masticator_dynamics.analysis.inertia_coupling.actuated_inertia`.
     """
-    rows = np.empty((len(poses), len(mechanism.actuated)))
-    for row, y in enumerate(poses):
-        try:
-            rows[row] = _at(mechanism, y)
-        except MasticatorError as error:
-            error.row = row
-            raise
-    return rows
+    inertia = mechanism.actuated_inertia(mechanism.attempt(poses).all())
+    return np.diagonal(inertia, axis1=1, axis2=2).copy()
 
 
 def load_inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
     """:func:`load_inertia`, NaN at poses out of reach or singular."""
-    rows = np.full((len(poses), len(mechanism.actuated)), np.nan)
-    for row, y in enumerate(poses):
-        try:
-            rows[row] = _at(mechanism, y)
-        except (ReachError, SingularityError):
-            continue
-    return rows
+    return np.diagonal(inertia_where_possible(mechanism, poses), axis1=1, axis2=2).copy()
+
+
+def inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """Inertia matrices (N, n_u, n_u) in actuated space, NaN at poses out of reach or singular."""
+    attempts, count = mechanism.attempt(poses), len(mechanism.actuated)
+    motions = attempts.motions
+    inertia = np.full((len(poses), count, count), np.nan)
+    inertia[attempts.closed] = mechanism.made(ActuatedInertia)(motions.q, motions.tangent)
+    return inertia
 
 
 def inertia_units(mechanism: Mechanism) -> tuple[str, ...]:
@@ -114,7 +112,3 @@ class PoseNet:
         """Values (N,) as rows and columns to draw; for a disc the first column is repeated."""
         rows = values.reshape(self.shape)
         return np.hstack([rows, rows[:, :1]]) if self.round else rows
-
-
-def _at(mechanism: Mechanism, y: FloatArray) -> FloatArray:
-    return np.diag(mechanism.actuated_inertia(mechanism.solve(y)))

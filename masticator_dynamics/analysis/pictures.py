@@ -1,16 +1,16 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What pictures over a mechanism's coordinates have in common: style, file, units, labels."""
+"""What pictures over a mechanism's coordinates have in common: style, units, labels."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from masticator_dynamics.analysis.grid import Grid
+from masticator_dynamics.analysis.plot_style import png_figure
 from masticator_dynamics.engine.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -28,18 +28,9 @@ _STYLE: dict[Any, Any] = {
 _RESOLUTION = 110  # dots per inch
 
 
-@contextlib.contextmanager
-def png_figure(stream: IO[Any]) -> Iterator[Figure]:
+def picture(stream: IO[Any]) -> AbstractContextManager[Figure]:
     """A figure to draw in, written as PNG when the block ends without error."""
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(layout='constrained')
-        FigureCanvasAgg(figure)
-        yield figure
-        figure.savefig(stream, dpi=_RESOLUTION, format='png', pil_kwargs={'optimize': True})
+    return png_figure(stream, style=_STYLE, resolution=_RESOLUTION)
 
 
 class ShownCoordinates:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.analysis.grid import Grid
-from masticator_dynamics.analysis.pictures import ShownCoordinates, png_figure
+from masticator_dynamics.analysis.pictures import ShownCoordinates, picture
 from masticator_dynamics.analysis.workspace import PoseClass, Workspace
 from masticator_dynamics.engine.arrays import FloatArray
 
@@ -55,7 +55,7 @@ class WorkspacePlot:
 
     def write(self, stream: IO[Any]) -> None:
         """Write it as PNG."""
-        with png_figure(stream) as figure:
+        with picture(stream) as figure:
             grid, survey = self._slices[0]
             if len(grid.columns) == 1:
                 self._lines(figure, grid, survey)

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
 
 from masticator_dynamics.commands.options import mechanism_argument
+from masticator_dynamics.commands.progress import progress_bar
 from masticator_dynamics.estimation import build
 from masticator_dynamics.estimation.estimator import FITTED, FittedEstimator
 from masticator_dynamics.estimation.sampling import element_indices
@@ -88,10 +88,7 @@ def build_estimator(mechanism: str, kind: str, output_file: str, **options: Any)
 
 @contextlib.contextmanager
 def _stage(label: str, steps: int) -> Iterator[Callable[[int], object]]:
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    with click.progressbar(length=steps, label=label, file=sys.stderr) as bar:
+    with progress_bar(label, steps) as bar:
         yield bar.update
 
 

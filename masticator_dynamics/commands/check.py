@@ -118,7 +118,8 @@ def _surface(contact: Contact) -> str:
     on = '' if contact.carrier is None else f' of {contact.carrier}'
     if contact.height is not None:
         return f'surface{on}'
-    return _plane(contact.normal, contact.offset) + on
+    sign, offset = '-' if contact.offset < 0.0 else '+', abs(contact.offset)
+    return f'{_vector(contact.normal)} . p {sign} {offset:.6g} m = 0{on}'
 
 
 def _redundant(mechanism: Mechanism) -> Iterator[Row]:
@@ -203,10 +204,6 @@ def _contact_ranges(mechanism: Mechanism) -> Iterator[Row]:
             interval = getattr(contact.range, axis)
             if interval is not None:
                 yield contact.name, axis, f'[{interval[0]:.6g}, {interval[1]:.6g}] m'
-
-
-def _plane(normal: Sequence[float], offset: float) -> str:
-    return f'{_vector(normal)} . p {"-" if offset < 0.0 else "+"} {abs(offset):.6g} m = 0'
 
 
 def _vector(values: Sequence[float]) -> str:

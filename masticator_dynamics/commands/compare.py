@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.motion_file import read_motion
+from masticator_dynamics.commands.progress import progress_bar
 from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.papers.comparison.claims import as_section
@@ -95,8 +95,7 @@ def _reader(file: str) -> Callable[[Mechanism], ChewingMotion]:
 
 def _shown(steps: Iterable[Any], label: str, count: int) -> Iterator[Any]:
     """Iterate over steps; on a terminal, show how many are done and the time left."""
-    if not sys.stderr.isatty():
-        yield from steps
-        return
-    with click.progressbar(steps, label=label, length=count, file=sys.stderr) as bar:
-        yield from bar
+    with progress_bar(label, count) as bar:
+        for step in steps:
+            yield step
+            bar.update(1)

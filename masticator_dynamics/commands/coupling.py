@@ -7,11 +7,9 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from masticator_dynamics.commands.motion_file import read_motion
+from masticator_dynamics.commands.motion_file import errors_located, read_motion
 from masticator_dynamics.commands.options import mechanism_argument, motion_option, output_option
 from masticator_dynamics.commands.progress import chunks
-from masticator_dynamics.commands.rows import errors_located
-from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.tables import check_writable, write_table
 from masticator_dynamics.mechanism import Mechanism
 
@@ -31,18 +29,9 @@ def coupling(mechanism: str, motion_file: str, output_file: str) -> None:
     check_writable(output_file)
     loaded = Mechanism.load(mechanism)
     motion = read_motion(motion_file, loaded)
-    indices = np.empty((len(motion.time), len(loaded.actuated)))
+    indices = []
     for part in chunks(len(motion.time), CHUNK, 'coupling'):
-        with errors_located(motion.table):
-            for row in range(part.start, part.stop):
-                indices[row] = _index(loaded, motion.y[row], row)
+        with errors_located(motion.table, part.start):
+            indices.append(loaded.inertia_coupling(loaded.attempt(motion.y[part]).all()))
     header = ['time', *(f'mci_{joint}' for joint in loaded.actuated)]
-    write_table(output_file, header, np.column_stack([motion.time, indices]))
-
-
-def _index(mechanism: Mechanism, y: np.ndarray, row: int) -> np.ndarray:
-    try:
-        return mechanism.inertia_coupling(mechanism.solve(y))
-    except MasticatorError as error:
-        error.row = row
-        raise
+    write_table(output_file, header, np.column_stack([motion.time, np.vstack(indices)]))

@@ -71,6 +71,6 @@ def demo(
         raise InputError(f'--closed-loop chews with masticator, not with {mechanism}')
     # Imported only here: nothing else in this command needs drives and twin.
     from masticator_dynamics.demo.closed_loop import ClosedLoop
-    from masticator_dynamics.demo.loop_run import run_closed_loop
+    from masticator_dynamics.demo.run import run_closed_loop
 
     return run_closed_loop(output, incisor, loop=ClosedLoop(**given))

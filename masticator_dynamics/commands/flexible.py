@@ -5,18 +5,17 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 from collections.abc import Sequence
 
 import click
 
-from masticator_dynamics.commands.grid_options import check_matplotlib, plot_option
+from masticator_dynamics.commands.grid_options import check_matplotlib, plot_option, write_plot
 from masticator_dynamics.commands.motion_file import read_motion
 from masticator_dynamics.commands.options import mechanism_argument, output_option, split_names
 from masticator_dynamics.commands.progress import share_done
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.tables import check_writable, write_bytes, write_table
+from masticator_dynamics.files.tables import check_writable, write_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
 
@@ -108,9 +107,7 @@ def flexible(
         check_matplotlib()
         from masticator_dynamics.flexible.flexible_plot import plot_runs
 
-        picture = io.BytesIO()
-        plot_runs(picture, runs)
-        write_bytes(plot_file, picture.getvalue())
+        write_plot(plot_file, lambda picture: plot_runs(picture, runs))
     if runs[mode].stopped:
         click.echo(
             f'masticator: error: the run is partial, {len(runs[mode].time)} of {samples} rows: '

@@ -6,21 +6,14 @@ from __future__ import annotations
 
 import importlib.util
 import io
-from collections.abc import Sequence
-from typing import IO, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import IO
 
 import click
 
 from masticator_dynamics.analysis.grid import Axis
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_bytes
-
-
-class Plot(Protocol):
-    """A plot that can write itself as PNG."""
-
-    def write(self, stream: IO[Any]) -> None:
-        """Write it as PNG."""
 
 
 def _axes(
@@ -84,8 +77,8 @@ def check_matplotlib(what: str = '--plot', done: str = '; everything else is don
         )
 
 
-def write_plot(target: str, plot: Plot) -> None:
-    """Write a plot, completely or not at all; ``-`` is standard output."""
+def write_plot(target: str, draw: Callable[[IO[bytes]], None]) -> None:
+    """Write what ``draw`` draws, completely or not at all; ``-`` is standard output."""
     picture = io.BytesIO()
-    plot.write(picture)
+    draw(picture)
     write_bytes(target, picture.getvalue())

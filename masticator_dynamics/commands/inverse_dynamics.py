@@ -11,8 +11,7 @@ import click
 import numpy as np
 
 from masticator_dynamics.actuation.goals import GOALS
-from masticator_dynamics.commands.limits import LimitTally
-from masticator_dynamics.commands.motion_file import MotionFile, read_motion
+from masticator_dynamics.commands.motion_file import MotionFile, errors_located, read_motion
 from masticator_dynamics.commands.options import (
     mechanism_argument,
     motion_option,
@@ -21,8 +20,7 @@ from masticator_dynamics.commands.options import (
     strict_option,
 )
 from masticator_dynamics.commands.progress import chunks
-from masticator_dynamics.commands.ranges import RangeTally
-from masticator_dynamics.commands.rows import errors_located
+from masticator_dynamics.commands.tallies import LimitTally, RangeTally
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.files.tables import check_writable, write_table
 from masticator_dynamics.frames import check_frame, wrenches_on_platform

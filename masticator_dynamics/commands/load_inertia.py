@@ -23,10 +23,9 @@ from masticator_dynamics.commands.grid_options import (
     plot_option,
     write_plot,
 )
-from masticator_dynamics.commands.motion_file import read_motion
+from masticator_dynamics.commands.motion_file import errors_located, read_motion
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.progress import chunks
-from masticator_dynamics.commands.rows import errors_located
 from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_table
 from masticator_dynamics.mechanism import Mechanism
 
@@ -92,7 +91,7 @@ def load_inertia(
         click.echo(line, err=True)
     if plot_file is not None:
         check_matplotlib()
-        write_plot(plot_file, LoadInertiaPlot(loaded, net, values))
+        write_plot(plot_file, LoadInertiaPlot(loaded, net, values).write)
 
 
 def _along_motion(mechanism: Mechanism, motion_file: str, output_file: str) -> None:

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
+from collections.abc import Iterator
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError
+from masticator_dynamics.errors import ActuationError, InputError, MasticatorError
 from masticator_dynamics.files.tables import Table, read_table
 from masticator_dynamics.frames import check_frame
 from masticator_dynamics.mechanism import Mechanism
@@ -92,3 +94,17 @@ def _link_wrenches(table: Table, mechanism: Mechanism) -> dict[str, FloatArray]:
 def motion_columns(mechanism: Mechanism) -> list[str]:
     """Header of a motion file with derivatives, without wrench."""
     return ['time', *(c + s for c in mechanism.independent for s in ('', '_dot', '_ddot'))]
+
+
+@contextlib.contextmanager
+def errors_located(table: Table, first: int = 0) -> Iterator[None]:
+    """Convert the row in an error of a batch that started at row ``first`` to the file's row."""
+    try:
+        yield
+    except MasticatorError as error:
+        if error.row is None:
+            raise
+        reason = str(error).removeprefix(f'row {error.row + 1}: ')
+        if isinstance(error, ActuationError):  # not the fault of any row
+            raise type(error)(reason) from error
+        raise type(error)(f'{table.place(first + error.row)}: {reason}') from error

@@ -5,10 +5,18 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import click
+
+
+def progress_bar(label: str, steps: int) -> Any:
+    """Context manager: a bar of the steps done and the time left, if there is a terminal."""
+    file = sys.stderr if sys.stderr.isatty() else io.StringIO()
+    return click.progressbar(length=steps, label=label, file=file)
 
 
 def chunks(rows: int, size: int, label: str) -> Iterator[slice]:
@@ -22,10 +30,10 @@ def chunks(rows: int, size: int, label: str) -> Iterator[slice]:
         Stands before the bar.
     """
     parts = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
-    if len(parts) == 1 or not sys.stderr.isatty():
+    if len(parts) == 1:
         yield from parts
         return
-    with click.progressbar(length=rows, label=label, file=sys.stderr) as bar:
+    with progress_bar(label, rows) as bar:
         for part in parts:
             yield part
             bar.update(part.stop - part.start)
@@ -42,8 +50,5 @@ def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float
     label : str
         Stands before the bar.
     """
-    if not sys.stderr.isatty():
-        yield lambda now: None
-        return
-    with click.progressbar(length=1000, label=label, file=sys.stderr) as bar:
+    with progress_bar(label, 1000) as bar:
         yield lambda now: bar.update(int(1000.0 * (now - start) / (end - start)) - bar.pos)

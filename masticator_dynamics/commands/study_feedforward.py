@@ -4,16 +4,15 @@
 
 from __future__ import annotations
 
-import io
 import pathlib
 from typing import TYPE_CHECKING
 
 import click
 
-from masticator_dynamics.commands.grid_options import check_matplotlib
+from masticator_dynamics.commands.grid_options import check_matplotlib, write_plot
 from masticator_dynamics.commands.progress import share_done
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.tables import write_bytes, write_table, write_text
+from masticator_dynamics.files.tables import write_table, write_text
 
 if TYPE_CHECKING:
     from masticator_dynamics.motion.path import MotionPath
@@ -93,9 +92,7 @@ def study_feedforward(
     write_table(str(output / 'feedforward.csv'), *result.table())
     write_table(str(output / 'errors.csv'), *result.series())
     write_text(str(output / 'feedforward.txt'), result.text() + '\n')
-    picture = io.BytesIO()
-    plot_study(picture, result)
-    write_bytes(str(output / 'feedforward.png'), picture.getvalue())
+    write_plot(str(output / 'feedforward.png'), lambda picture: plot_study(picture, result))
     click.echo(result.text())
 
 

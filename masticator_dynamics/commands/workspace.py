@@ -95,7 +95,7 @@ def workspace(
             (part, survey if part is grid else _survey(surveyor, part, 'slice'))
             for part in grid.slices()
         ]
-        write_plot(plot_file, WorkspacePlot(loaded, slices))
+        write_plot(plot_file, WorkspacePlot(loaded, slices).write)
 
 
 def _survey(surveyor: WorkspaceSurveyor, grid: Grid, label: str) -> Workspace:

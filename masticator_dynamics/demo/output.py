@@ -11,9 +11,9 @@ import pathlib
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from masticator_dynamics.demo.checks import Check
+from masticator_dynamics.demo.checks import TIMING, Check
 from masticator_dynamics.demo.processes import RunError, load_in_words
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.demo.stages import Progress
@@ -64,7 +64,6 @@ def results_in(output: pathlib.Path, names: Sequence[str]) -> Iterator[pathlib.P
 def leave_results(
     output: pathlib.Path,
     names: Sequence[str],
-    timing: Collection[str],
     load: Callable[[], tuple[Mechanism, Script]],
     produce: Callable[[pathlib.Path, Mechanism, Script, Progress], tuple[str, Sequence[Check]]],
 ) -> int:
@@ -78,8 +77,6 @@ def leave_results(
         See :func:`results_in`.
     names : sequence of str
         Files that are left.
-    timing : collection of str
-        Checks that a busy computer fails.
     load : callable
         Returns what moves and what is played.
     produce : callable
@@ -108,7 +105,7 @@ def leave_results(
     if not failed:
         return 0
     message = f'demo: {len(failed)} of {len(checks)} checks failed: {", ".join(failed)}'
-    if set(failed) <= set(timing):
+    if set(failed) <= TIMING:
         message += f' (timing only: {load_in_words()}; is it busy?)'
     print(message, file=sys.stderr)
     return 1

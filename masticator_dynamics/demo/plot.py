@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A figure of a run: incisor path, motion, bite force, torques, contact forces."""
+"""Figures of runs: paths, motion, bite force, torques; contact forces, or errors and timing."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ from masticator_dynamics.analysis.plot_style import (
     PURPLE,
     RED,
     SKY,
-    STYLE,
+    png_figure,
 )
+from masticator_dynamics.demo.closed_loop import ClosedLoop
 from masticator_dynamics.demo.record import ForceSeries, JointSeries, Record
 from masticator_dynamics.demo.run_evaluation import RunEvaluation
 from masticator_dynamics.demo.script import Script
+from masticator_dynamics.demo.summary import jitter
+from masticator_dynamics.demo.tracking import Pass, during
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE, RESOLUTION = (12.8, 9.6), 125  # inches, dots per inch: 1600 x 1200
+SIZE = (12.8, 9.6)  # inches: 1600 x 1200 dots
 
 
 def plot_run(
@@ -66,6 +69,47 @@ def plot_run(
         _plot_contacts(axes[4], mechanism, record, evaluation)
 
 
+def plot_closed_loop(
+    file: pathlib.Path,
+    mechanism: Mechanism,
+    script: Script,
+    loop: ClosedLoop,
+    forward: Pass,
+    alone: Pass | None,
+) -> None:
+    """Write the figure of a run as PNG.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The PNG.
+    mechanism : Mechanism
+        What moved.
+    script : Script
+        What was played.
+    loop : ClosedLoop
+        Food, rate and drives.
+    forward, alone : Pass
+        With feedforward efforts and, if there is such a pass, with PD control alone.
+    """
+    title = (
+        f'{mechanism.name}, {script.source}, food {loop.food}: simulated drives at '
+        f'{loop.rate:g} Hz, in real time'
+    )
+    with png_of_run(file, title, script.duration, (1.3, 0.8, 1.5, 0.8, 0.9)) as (paths, axes):
+        tracking = forward.tracking
+        start = tracking.commanded[0]
+        commanded = 'commanded', tracking.commanded - start, '-', BLACK
+        plot_paths(paths, 'Incisor', [commanded, ('true', tracking.actual - start, '--', ORANGE)])
+        paths[1].legend(loc='upper right')
+        _plot_errors(axes[0], forward, alone)
+        plot_bite(axes[1], forward.record.bite, 'Bite force')
+        plot_efforts(axes[2], mechanism, during(script, forward.record.drives))
+        axes[2].set(title='Torques as the drives measure them', ylabel='torque\n(N m)')
+        _plot_closure(axes[3], forward)
+        _plot_jitter(axes[4], script, loop, forward)
+
+
 @contextlib.contextmanager
 def png_of_run(
     file: pathlib.Path, title: str, duration: float, heights: Sequence[float]
@@ -83,13 +127,7 @@ def png_of_run(
     heights : sequence of float
         Relative heights of the panels over time.
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=SIZE, layout='constrained')
-        FigureCanvasAgg(figure)
+    with png_figure(file, SIZE) as figure:
         left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
         axes = right.subplots(len(heights), 1, sharex=True, height_ratios=heights)
         paths = left.subplots(2, 1)
@@ -100,7 +138,6 @@ def png_of_run(
         axes[-1].set_xlim(0.0, duration)
         right.align_ylabels(axes)
         figure.suptitle(title, fontsize=13)
-        figure.savefig(file, dpi=RESOLUTION, format='png', pil_kwargs={'optimize': True})
 
 
 def _plot_paths(axes: Sequence[Axes], mechanism: Mechanism, evaluation: RunEvaluation) -> None:
@@ -220,3 +257,31 @@ def plot_lines(panel: Any, times: FloatArray, lines: Sequence[tuple[str, FloatAr
     if not lines:
         return
     panel.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), handlelength=1.8)
+
+
+# In closed loop
+
+
+def _plot_errors(panel: Axes, forward: Pass, alone: Pass | None) -> None:
+    shown = [('PD alone', RED, alone)] if alone is not None else []
+    for name, colour, run in [*shown, ('with feedforward', BLUE, forward)]:
+        tracking = run.tracking
+        label = f'{name}:\n{tracking.rms * 1e3:.3f} mm RMS'
+        panel.plot(tracking.time, tracking.error * 1e3, color=colour, label=label)
+    panel.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), handlelength=1.8)
+    panel.set(title='Incisor off its commanded place', ylabel='error\n(mm)')
+    panel.set_ylim(bottom=0.0)
+
+
+def _plot_closure(panel: Axes, forward: Pass) -> None:
+    tracking = forward.tracking
+    panel.plot(tracking.closure_time, tracking.closure * 1e6, color=BLUE)
+    panel.set(title='Gap of the loops by the measured angles', ylabel='gap\n(µm)')
+    panel.set_ylim(bottom=0.0)
+
+
+def _plot_jitter(panel: Axes, script: Script, loop: ClosedLoop, forward: Pass) -> None:
+    stamps = during(script, forward.record.drives).stamps
+    late = jitter(stamps, loop.rate) * 1e3
+    panel.plot(stamps[1:], late, color=BLACK, linewidth=0.7)
+    panel.set(title='SYNC: interval less a period', ylabel='jitter\n(ms)')

@@ -46,10 +46,10 @@ class Joint:
     position: Array
     rotation: Array
     axis: Array
-    lower: float
-    upper: float
-    velocity: float
-    effort: float
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
     damping: float = 0.0  # N m s/rad or N s/m
     friction: float = 0.0  # dry, N m or N
 

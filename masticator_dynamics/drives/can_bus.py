@@ -49,6 +49,15 @@ def bus_title(bus: Bus) -> str:
     return f'bus {bus.interface} {bus.channel}{port}'
 
 
+def is_data_frame(message: can.Message) -> bool:
+    """Whether a frame is of classic CAN, with data and 11 bits of identifier: CANopen's only kind.
+
+    An extended identifier is another one, even if its number is that of a drive's heartbeat.
+    """
+    others = message.is_extended_id, message.is_remote_frame, message.is_error_frame, message.is_fd
+    return not any(others)
+
+
 def error_frame_words(message: can.Message) -> str:
     """What a SocketCAN error frame says; empty when the bus still works."""
     if message.arbitration_id & _BUS_OFF:

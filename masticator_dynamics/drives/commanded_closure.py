@@ -35,14 +35,17 @@ class CommandedClosure:
     ----------
     redundant : bool
         False if any positions close the loops.
+    latest : float array (n_u,)
+        The error that was found last.
     """
 
     def __init__(self, mechanism: Mechanism):
         self.redundant = len(mechanism.actuated) > len(mechanism.independent)
         self._mechanism, self._fit = mechanism, ActuatedFit(mechanism)
-        self._given, self._row = mechanism.home.given(), mechanism.home.row()
+        # Also loads the machine code, which would hold up the cycle that needs it first for 5 ms.
+        self._given, self._row = mechanism.solver.at_rest(mechanism.home.y)
         self._position = mechanism.slices['position']
-        self._error = np.zeros(len(mechanism.actuated))
+        self.latest = np.zeros(len(mechanism.actuated))
 
     def begin(self, position: FloatArray) -> None:
         """Start near positions (n_u,); takes some milliseconds (raises `ReachError`)."""
@@ -56,18 +59,18 @@ class CommandedClosure:
         In rad or m; zero where no drive is redundant.
         """
         if not self.redundant:
-            return self._error
-        step, self._error = self._fit.linear(self._row, position)
+            return self.latest
+        step, self.latest = self._fit.linear(self._row, position)
         if np.abs(position - self._row[self._position]).max() > _LINEAR:
             given, row = self._mechanism.solver.at_rest(self._given[: len(step)] + step)
             if not row.item(0):  # else the loops cannot close there, and the linear answer counts
                 self._given, self._row = given, row
-                self._error = self._fit.linear(row, position)[1]
-        return self._error
+                self.latest = self._fit.linear(row, position)[1]
+        return self.latest
 
     def off(self) -> tuple[int, float]:
         """The joint that best explains the latest error, and how far it is off, rad or m."""
-        remainders, error = self._fit.remainders(self._row), self._error
+        remainders, error = self._fit.remainders(self._row), self.latest
         squares = np.maximum((remainders * remainders).sum(axis=0), _LEAST**2)
         amounts = error @ remainders / squares
         left = np.linalg.norm(error[:, None] - remainders * amounts, axis=0)

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import configparser
 import pathlib
+import re
 
 import canopen
 from canopen.objectdictionary import datatypes
@@ -14,6 +14,7 @@ from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drive, find_file
 from masticator_dynamics.drives.objects import Object
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
 
 # Objects in PDOs and their types; those to the drive by mode.
 FROM_DRIVE = {
@@ -37,6 +38,7 @@ _NEEDED = (
     objects.CONNECTION_LOST_OPTION, objects.QUICK_STOP_OPTION, objects.MODE, objects.MODE_DISPLAY,
     objects.MAX_TORQUE, objects.RATED_TORQUE, objects.SUPPORTED_MODES,
 )  # fmt: skip
+_SUBINDICES = 254
 _GAINS = {
     objects.POSITION_GAIN: datatypes.REAL32,
     objects.VELOCITY_GAIN: datatypes.REAL32,
@@ -68,9 +70,10 @@ def load_dictionary(
     if not path.is_file():
         raise DescriptionError(file, key, f'there is no file {drive.eds}')
     try:
+        _check_size(read_bytes(path, LARGEST_DESCRIPTION))
         dictionary = canopen.import_od(str(path), drive.node_id)
-    except (OSError, ValueError, KeyError, configparser.Error) as error:
-        reason = ' '.join(str(error).split())
+    except Exception as error:  # canopen's parser raises many types
+        reason = ' '.join(str(error).split()) or type(error).__name__
         raise DescriptionError(file, key, f'{path} is no EDS: {reason}') from error
     needed: dict[Object, int | None] = dict.fromkeys(_NEEDED)
     mapped = FROM_DRIVE | TO_DRIVE[mode]
@@ -79,6 +82,19 @@ def load_dictionary(
         if fault:
             raise DescriptionError(file, key, f'{path}: {entry} {fault}')
     return dictionary
+
+
+def _check_size(eds: bytes) -> None:
+    """Refuse arrays of more entries than there are subindices: canopen would count to any number.
+
+    Raises
+    ------
+    ValueError
+        Naming the number.
+    """
+    for number in re.findall(rb'^NrOfEntries\s*[=:]\s*(\w+)', eds, re.MULTILINE):
+        if int(number, 0) > _SUBINDICES:
+            raise ValueError(f'NrOfEntries is {number.decode()}, above {_SUBINDICES}')
 
 
 def _fault(

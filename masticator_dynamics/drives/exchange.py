@@ -19,7 +19,7 @@ import can
 import canopen
 
 from masticator_dynamics.drives import objects, real_time
-from masticator_dynamics.drives.can_bus import error_frame_words
+from masticator_dynamics.drives.can_bus import error_frame_words, is_data_frame
 from masticator_dynamics.drives.can_frames import DriveFrames
 from masticator_dynamics.drives.cycle import Cycle, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.network import DriveNetwork
@@ -221,7 +221,7 @@ class CyclicExchange:
             return False
         if message.is_error_frame:
             self._error = error_frame_words(message) or self._error
-        else:
+        elif is_data_frame(message):
             self._network.others.take(message)
             if not self._frames.take(message):
                 self._pass_on(message)

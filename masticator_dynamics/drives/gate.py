@@ -83,7 +83,7 @@ class Gate:
             if not found:
                 error = self._closure.error(setpoint.position)
                 if commanded and np.abs(error).max() > self._tolerance:
-                    found = [self._open(error)]
+                    found = [opening(self._guard, self._closure, self._tolerance)]
         if not found:
             self._position, self._rate, self._effort = setpoint.position, rate, setpoint.effort
             self._elapsed, self._joining = elapsed, max(self._joining - 1, 0)
@@ -141,11 +141,13 @@ class Gate:
             found.append(Finding(self._guard.names[k], what, text, Goal.STOPPED))
         return found
 
-    def _open(self, error: FloatArray) -> Finding:
-        k, amount = self._closure.off()
-        unit = self._guard.units[k]
-        text = (
-            f'commanded positions do not close the loops: it is off by {amount:.3g} {unit}, which '
-            f'would leave {np.abs(error).max():.3g} {unit} (command_closure {self._tolerance:g})'
-        )
-        return Finding(self._guard.names[k], 'commanded closure', text, Goal.STOPPED)
+
+def opening(guard: DriveGuard, closure: CommandedClosure, tolerance: float) -> Finding:
+    """What is wrong with the positions that the closure looked at last, beyond the tolerance."""
+    k, amount = closure.off()
+    unit, left = guard.units[k], np.abs(closure.latest).max()
+    text = (
+        f'commanded positions do not close the loops: it is off by {amount:.3g} {unit}, which '
+        f'would leave {left:.3g} {unit} (command_closure {tolerance:g})'
+    )
+    return Finding(guard.names[k], 'commanded closure', text, Goal.STOPPED)

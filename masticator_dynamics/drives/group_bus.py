@@ -12,7 +12,12 @@ import time
 from typing import Any
 
 import can
-from can.interfaces.udp_multicast.utils import is_msgpack_installed, pack_message, unpack_message
+from can.interfaces.udp_multicast.utils import is_msgpack_installed, pack_message
+
+try:
+    import msgpack
+except ImportError:  # told when a bus is opened
+    msgpack = None
 
 _IN_A_ROW = 100  # packets dropped before control returns to the caller
 _LARGEST = 4096  # bytes of a packet
@@ -20,6 +25,11 @@ _LARGEST = 4096  # bytes of a packet
 _SO_ATTACH_FILTER, _SO_TIMESTAMPNS = 26, 35
 _STAMP = struct.Struct('@ll')  # struct timespec
 _ROOM = socket.CMSG_SPACE(_STAMP.size)
+# What python-can writes, and relies on: it would make a million bytes of the number 1000000.
+_TYPES = {
+    'arbitration_id': int, 'dlc': int, 'data': bytes, 'is_extended_id': bool,
+    'is_remote_frame': bool, 'is_error_frame': bool, 'is_fd': bool,
+}  # fmt: skip
 
 
 class GroupBus(can.BusABC):
@@ -104,9 +114,12 @@ def _frame(data: bytes, ancillary: list[tuple[int, int, bytes]]) -> can.Message 
         seconds, nanoseconds = _STAMP.unpack(stamp)
         replaced['timestamp'] = seconds + 1e-9 * nanoseconds
     try:
-        return unpack_message(data, replaced, check=True)
+        fields = msgpack.unpackb(data)
+        if all(type(fields[name]) is kind for name, kind in _TYPES.items()):
+            return can.Message(**fields | replaced, check=True)
     except Exception:  # anything may come over a network
-        return None
+        pass
+    return None
 
 
 def _sockets(group: str, port: int) -> tuple[socket.socket, socket.socket]:

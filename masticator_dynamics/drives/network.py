@@ -18,7 +18,7 @@ import numpy as np
 from canopen.network import MessageListener
 
 from masticator_dynamics.drives import bring_up, emergency, objects
-from masticator_dynamics.drives.can_bus import bus_title, open_bus
+from masticator_dynamics.drives.can_bus import bus_title, is_data_frame, open_bus
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Emergency
 from masticator_dynamics.drives.dictionary import load_dictionary, tells_temperature
@@ -33,6 +33,7 @@ from masticator_dynamics.errors import AbsentError, DriveError
 
 _START = 5.0  # s for a drive to become operational
 _LISTEN, _LISTEN_PERIODS = 0.25, 3.0  # s, and heartbeat periods, to hear another master
+_ANSWERS = 1000  # SDO answers that nobody has asked for and that are kept until somebody asks
 _GONE = 0.5  # s without a heartbeat, after which no answer is expected
 
 # Errors are raised with the drive's name; canopen would also print them.
@@ -99,6 +100,8 @@ class DriveNetwork:
         """
         bus = open_bus(self.drives.bus)
         self._network = canopen.Network(bus)
+        # canopen would keep every answer to LSS, which nothing here uses, for ever.
+        self._network.unsubscribe(self._network.lss.LSS_RX_COBID)
         self._receiver = Receiver(bus, self._take)
         self._receiver.start()
         try:
@@ -322,8 +325,9 @@ class DriveNetwork:
 
     def _take(self, message: can.Message) -> None:
         """Take a frame that came while no exchange runs."""
-        self.others.take(message)
-        MessageListener(self._connected).on_message_received(message)
+        if is_data_frame(message):
+            self.others.take(message)
+            MessageListener(self._connected).on_message_received(message)
 
     def _manage(self, command: Nmt, node_id: int) -> None:
         self._connected.send_message(objects.NMT_COB, bytes((command, node_id)))
@@ -338,12 +342,23 @@ class DriveNetwork:
             node = canopen.RemoteNode(drive.node_id, self._dictionaries[index])
             network.add_node(node)
             self._channels[name] = SdoChannel(name, node)
+            answers = objects.SDO_TO_MASTER_COB + drive.node_id
+            network.unsubscribe(answers)
+            network.subscribe(answers, self._answer_listener(node))
             # canopen's own listener keeps all messages forever, and raises for short ones.
             network.unsubscribe(objects.EMERGENCY_COB + drive.node_id)
             network.subscribe(objects.EMERGENCY_COB + drive.node_id, self._emergency_listener(name))
             network.subscribe(
                 objects.HEARTBEAT_COB + drive.node_id, self._heartbeat_listener(index)
             )
+
+    @staticmethod
+    def _answer_listener(node: canopen.RemoteNode) -> canopen.network.Callback:
+        def take(identifier: int, data: bytearray, stamp: float) -> None:
+            if node.sdo.responses.qsize() < _ANSWERS:
+                node.sdo.on_response(identifier, data, stamp)
+
+        return take
 
     def _emergency_listener(self, name: str) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:

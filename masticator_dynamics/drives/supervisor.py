@@ -15,11 +15,12 @@ import numpy as np
 
 from masticator_dynamics.drives.approach import plan_approach
 from masticator_dynamics.drives.command import Command
+from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
 from masticator_dynamics.drives.escalation import Escalation
 from masticator_dynamics.drives.following import Following
-from masticator_dynamics.drives.gate import Gate
+from masticator_dynamics.drives.gate import Gate, opening
 from masticator_dynamics.drives.homing import Homing
 from masticator_dynamics.drives.latch import Latch
 from masticator_dynamics.drives.reference import check_reference
@@ -322,7 +323,11 @@ class Supervisor:
         found = guard.command(target, target, None, target, np.inf)
         if found:
             return Outcome(False, str(found[0]))
+        closure, tolerance = CommandedClosure(self._mechanism), self._drives.command_closure
         try:
+            closure.begin(target)
+            if np.abs(closure.error(target)).max() > tolerance:
+                return Outcome(False, str(opening(guard, closure, tolerance)))
             way = plan_approach(self._mechanism, start, target, guard.period, velocity)
         except MasticatorError as error:
             return Outcome(False, f'no way to what is commanded: {error}')

@@ -23,3 +23,34 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f'{name} is not an array of numbers: {error}') from None
+
+
+def as_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:
+    """Floating-point array (length,) from user input.
+
+    Parameters
+    ----------
+    values : array_like
+        The numbers.
+    name : str
+        What they are, for messages.
+    length : int
+        How many there must be.
+
+    Raises
+    ------
+    InputError
+        For a wrong shape.
+    """
+    numbers = as_floats(values, name)
+    if numbers.shape != (length,):
+        raise InputError(f'{name} has shape {numbers.shape}, needed is ({length},)')
+    return numbers
+
+
+def as_finite_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:
+    """:func:`as_vector`; NaN and infinity are refused, too (`InputError`)."""
+    numbers = as_vector(values, name, length)
+    if not np.isfinite(numbers).all():
+        raise InputError(f'{name} is not finite: {numbers}')
+    return numbers

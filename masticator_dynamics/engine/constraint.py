@@ -31,10 +31,9 @@ first joint; multipliers are in N, N m and in the unit of that joint's effort.
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.surface import Surface
+from masticator_dynamics.engine.surface import Surface, polynomial
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses
 
 _NONE: FloatArray = np.zeros((0, 3))
@@ -107,7 +106,7 @@ def points(poses: TreePoses, constraint: Constraint) -> tuple[FloatArray, FloatA
 def residual(poses: TreePoses, constraint: Constraint) -> FloatArray:
     """Gaps (size,) of a constraint, m or rad."""
     if constraint.kind == 'coupling':
-        values = [_polynomial(c, poses.q[j]) for j, c in constraint.terms]
+        values = [polynomial(c, poses.q[j])[0] for j, c in constraint.terms]
         return constraint.offset + sum(values)
     a, b = points(poses, constraint)
     if constraint.kind == 'distance':
@@ -134,7 +133,7 @@ def jacobian(poses: TreePoses, constraint: Constraint) -> FloatArray:
     if constraint.kind == 'coupling':
         rates = np.zeros((1, len(poses.q)))
         for joint, coefficients in constraint.terms:
-            rates[0, joint] += _slope(coefficients, poses.q[joint])
+            rates[0, joint] += polynomial(coefficients, poses.q[joint])[1]
         return rates
     a, b = points(poses, constraint)
     at_a = a if constraint.kind == 'point' and not constraint.carried else b
@@ -176,11 +175,3 @@ def wrenches(poses: TreePoses, constraint: Constraint) -> FloatArray:
 def _turned(poses: TreePoses, body: int, rows: FloatArray) -> FloatArray:
     """Rows fixed to a body, in base axes."""
     return rows @ poses.rotations[body].T
-
-
-def _polynomial(coefficients: npt.ArrayLike, x: float) -> float:
-    return float(np.polynomial.polynomial.polyval(x, np.asarray(coefficients)))
-
-
-def _slope(coefficients: tuple[float, ...], x: float) -> float:
-    return _polynomial(np.polynomial.polynomial.polyder(coefficients), x)

@@ -4,6 +4,8 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,9 +53,17 @@ class Surface:
         cells = np.transpose(table, (1, 3, 0, 2))
         return cls(np.concatenate([[len(x) - 1, len(y) - 1, 4, 4], x, y, cells.ravel()]))
 
-    def height(self, x: float, y: float) -> tuple[float, float, float, float, float, float]:
+    def pieces(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Ends of the cells along x and y, coefficients (cells x, cells y, powers x, powers y)."""
+        cells_x, cells_y, *orders = (int(n) for n in self.numbers[:4])
+        ends_x, ends_y, table = np.split(self.numbers[4:], np.cumsum([cells_x + 1, cells_y + 1]))
+        return ends_x, ends_y, table.reshape(cells_x, cells_y, *orders)
+
+    def height(self, x: float, y: float) -> tuple[float, ...]:
         """Height, slopes h_x, h_y and curvatures h_xx, h_xy, h_yy; NaN outside."""
-        return _height(self.numbers, x, y)
+        ends_x, ends_y, table = self.pieces()
+        (i, x), (j, y) = _in_cell(ends_x, x), _in_cell(ends_y, y)
+        return polynomial_2(table[i, j].tolist(), x, y)
 
 
 def _shifted(coefficients: FloatArray, origin: float) -> FloatArray:
@@ -62,31 +72,38 @@ def _shifted(coefficients: FloatArray, origin: float) -> FloatArray:
     return np.concatenate([series.coef, np.zeros(len(coefficients) - len(series.coef))])
 
 
-def _height(
-    numbers: FloatArray, x: float, y: float
-) -> tuple[float, float, float, float, float, float]:
-    """Height of a surface, its slopes and curvatures; see :meth:`Surface.height`."""
-    cells_x, cells_y, order_x, order_y = (int(n) for n in numbers[:4])
-    ends_x, ends_y = numbers[4 : 5 + cells_x], numbers[5 + cells_x : 6 + cells_x + cells_y]
-    table = numbers[6 + cells_x + cells_y :].reshape(cells_x, cells_y, order_x, order_y)
-    i, x = _in_cell(ends_x, x)
-    j, y = _in_cell(ends_y, y)
-    h = hx = hy = hxx = hxy = hyy = 0.0
-    for row in table[i, j, ::-1].tolist():
-        value = slope = bend = 0.0
-        for coefficient in reversed(row):
-            bend = bend * y + 2.0 * slope
-            slope = slope * y + value
-            value = value * y + coefficient
-        hxx, hxy, hyy = hxx * x + 2.0 * hx, hxy * x + hy, hyy * x + bend
-        hx, hy = hx * x + h, hy * x + slope
-        h = h * x + value
-    return h, hx, hy, hxx, hxy, hyy
-
-
 def _in_cell(ends: FloatArray, x: float) -> tuple[int, float]:
     """The cell in which a coordinate lies, and the coordinate there; NaN outside of all."""
     cell = int((x >= ends[1:-1]).sum())
     if not ends[0] <= x <= ends[-1]:
         return cell, math.nan
     return cell, float(x - (ends[cell] if math.isfinite(ends[cell]) else 0.0))
+
+
+def polynomial(coefficients: Sequence[Any], x: Any) -> tuple[Any, Any, Any]:
+    """Value, first and second derivative of a polynomial, constant coefficient first."""
+    value = slope = bend = 0.0
+    for coefficient in reversed(coefficients):
+        bend = bend * x + 2.0 * slope
+        slope = slope * x + value
+        value = value * x + coefficient
+    return value, slope, bend
+
+
+def polynomial_2(rows: Sequence[Sequence[Any]], x: Any, y: Any) -> tuple[Any, ...]:
+    """Value, slopes (x, y) and curvatures (xx, xy, yy) of a polynomial in two numbers.
+
+    Parameters
+    ----------
+    rows : sequence
+        Coefficients: for each power of x, from the constant on, those of the powers of y.
+    x, y : number
+        Floats, or recorded numbers of `traced/`.
+    """
+    h = hx = hy = hxx = hxy = hyy = 0.0
+    for row in reversed(rows):
+        value, slope, bend = polynomial(row, y)
+        hxx, hxy, hyy = hxx * x + 2.0 * hx, hxy * x + hy, hyy * x + bend
+        hx, hy = hx * x + h, hy * x + slope
+        h = h * x + value
+    return h, hx, hy, hxx, hxy, hyy

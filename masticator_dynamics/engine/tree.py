@@ -118,7 +118,7 @@ def spanning_tree(tree: Tree) -> SpanningTree:
         if joint.type not in MOVING_TYPES:
             frames[joint.child] = Placement(parent.body, position, rotation)
             continue
-        align = _rotation_to(joint.axis)
+        align = rotation_to(joint.axis)
         placements.append(Placement(parent.body, position, rotation @ align))
         frames[joint.child] = Placement(len(joints), np.zeros(3), align.T)
         joints.append(joint)
@@ -134,7 +134,7 @@ def spanning_tree(tree: Tree) -> SpanningTree:
     )
 
 
-def _rotation_to(axis: FloatArray) -> FloatArray:
+def rotation_to(axis: FloatArray) -> FloatArray:
     """A rotation whose third column is the unit vector ``axis``."""
     if axis[2] > 1.0 - 1e-15:
         return np.eye(3)

@@ -10,7 +10,6 @@ vanish between circles; they are normalised here.
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 
@@ -39,13 +38,9 @@ class CircleMap:
         """Values (N, E) of some of the quantities at points (N, n)."""
         first, last, _ = elements.indices(len(self.levels))
         values = np.empty((len(points), last - first))
-        kernels.circles(np.ascontiguousarray(points), first, *self._arrays, values)
+        model = self.centers, self.radii, self.levels
+        kernels.circles(np.ascontiguousarray(points), first, *model, values)
         return values
-
-    @functools.cached_property
-    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        packed = np.ascontiguousarray
-        return packed(self.centers), packed(self.radii), packed(self.levels)
 
 
 def weights(distance: FloatArray, radii: FloatArray) -> FloatArray:

@@ -19,7 +19,6 @@ dome, follows a saddle.
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 
@@ -52,15 +51,10 @@ class EllipseMap:
         """Values (N, E) of some of the quantities at points (N, n)."""
         first, last, _ = elements.indices(len(self.levels))
         values = np.empty((len(points), last - first))
-        kernels.ellipses(
-            np.ascontiguousarray(points), first, *self._arrays, np.empty(points.shape[1]), values
-        )
+        model = self.centers, self.rotations, self.axes, self.levels
+        scratch = np.empty(points.shape[1])
+        kernels.ellipses(np.ascontiguousarray(points), first, *model, scratch, values)
         return values
-
-    @functools.cached_property
-    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        packed = np.ascontiguousarray
-        return packed(self.centers), packed(self.rotations), packed(self.axes), packed(self.levels)
 
 
 def crossed(local: FloatArray, axes: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.errors import InputError, LimitError, MasticatorError
 from masticator_dynamics.estimation.circle import CircleMap
 from masticator_dynamics.estimation.ellipse import EllipseMap
@@ -134,7 +134,7 @@ class FittedEstimator:
         """See `Estimator`."""
         count = len(self.actuated)
         wanted = slice(None) if off_diagonals else slice(0, count)
-        values = self._at(_one(y, len(self.independent)), wanted)
+        values = self._at(as_finite_vector(y, 'y', len(self.independent))[None], wanted)
         expected = self.error.maximum[wanted]
         if off_diagonals:
             return matrices(values, count), matrices(expected, count)
@@ -228,15 +228,6 @@ def why_not(estimator: Estimator, y: FloatArray) -> str:
     except MasticatorError as error:
         return str(error)
     return ''
-
-
-def _one(y: npt.ArrayLike, count: int) -> FloatArray:
-    row = as_floats(y, 'y')
-    if row.shape != (count,):
-        raise InputError(f'y has shape {row.shape}, needed is ({count},)')
-    if not np.isfinite(row).all():
-        raise InputError(f'y is {row.tolist()}, not finite numbers')
-    return row[None]
 
 
 def _rows(Y: npt.ArrayLike, count: int) -> FloatArray:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 import numpy.typing as npt
@@ -83,12 +82,8 @@ class Region:
     def excess_scaled(self, scaled: FloatArray) -> FloatArray:
         """The same from scaled coordinates (N, n)."""
         beyond = np.empty(len(scaled))
-        kernels.excess(np.ascontiguousarray(scaled), *self._planes, beyond)
+        kernels.excess(np.ascontiguousarray(scaled), self.normals, self.offsets, beyond)
         return beyond
-
-    @functools.cached_property
-    def _planes(self) -> tuple[FloatArray, FloatArray]:
-        return np.ascontiguousarray(self.normals), np.ascontiguousarray(self.offsets)
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Uniformly distributed points (count, n)."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.analysis.inertia_coupling import ActuatedInertia
+from masticator_dynamics.analysis.load_inertia import inertia_where_possible
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.limits.ranges import range_room
@@ -53,11 +53,7 @@ def inertia_at(mechanism: Mechanism, poses: FloatArray) -> tuple[FloatArray, npt
     Where loops do not close or actuators lose control, the elements are NaN.
     """
     rows, columns = element_indices(len(mechanism.actuated))
-    elements = np.full((len(poses), len(rows)), np.nan)
-    attempts = mechanism.attempt(poses)
-    motions = attempts.motions
-    matrices = mechanism.made(ActuatedInertia)(motions.q, motions.tangent)
-    elements[attempts.closed] = matrices[:, rows, columns]
+    elements = inertia_where_possible(mechanism, poses)[:, rows, columns]
     return elements, np.isfinite(elements[:, 0])
 
 

@@ -178,7 +178,9 @@ def read_cut_table(source: str) -> tuple[Table, str]:
     """
     try:
         return read_table(source), ''
-    except InputError:
+    except InputError as error:
+        if isinstance(error.__cause__, OSError):
+            raise
         text = read_bytes(source, _LARGEST).decode('utf-8-sig', errors='replace')
         whole, _, last = text.rpartition('\n')
         if not last.strip() or last.count(',') >= whole.partition('\n')[0].count(','):
@@ -260,7 +262,17 @@ def write_bytes(target: str, content: bytes) -> None:
 
 @contextlib.contextmanager
 def _open_for_writing(target: str, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a target that :func:`check_writable` accepts."""
+    """Open a target that :func:`check_writable` accepts; an OSError names it."""
+    try:
+        with _opened(target, binary) as stream:
+            yield stream
+    except OSError as error:
+        error.filename = target  # a full disk names nothing, a draft is not what was asked for
+        raise
+
+
+@contextlib.contextmanager
+def _opened(target: str, binary: bool) -> Iterator[IO[Any]]:
     if target == STANDARD_STREAM:
         check_writable(target)
         yield sys.stdout.buffer if binary else sys.stdout

@@ -12,6 +12,7 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.flexible.flexible_model import FlexibleModel
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
 
@@ -37,11 +38,15 @@ def driven_mechanism(description: MechanismDescription, mode: str) -> tuple[Mech
     return mechanism, 'power' if mode == 'c' else 'torque'
 
 
-def feedforward(mechanism: Mechanism, goal: str, path: MotionPath) -> Callable[[float], FloatArray]:
-    """Efforts (n_u,) of the actuated joints along a path, as a function of time.
+def feedforward(
+    model: FlexibleModel, mechanism: Mechanism, goal: str, path: MotionPath
+) -> Callable[[float], FloatArray]:
+    """Efforts (n,) on the coordinates of a model along a path, as a function of time.
 
     Parameters
     ----------
+    model : FlexibleModel
+        What is driven.
     mechanism : Mechanism
         The rigid mechanism whose efforts are taken.
     goal : str
@@ -49,9 +54,13 @@ def feedforward(mechanism: Mechanism, goal: str, path: MotionPath) -> Callable[[
     path : MotionPath
         Of the independent coordinates.
     """
+    columns = [model.index(name) for name in mechanism.actuated]
 
     @functools.lru_cache(maxsize=64)  # implicit steps return to the same times
     def effort(time: float) -> FloatArray:
-        return np.asarray(mechanism.feedforward(*path(time), goal=goal).actuated)
+        out = np.zeros(len(model.coordinates))
+        motors = mechanism.feedforward(*path(time), goal=goal).actuated
+        out[columns] = mechanism.transmission_ratios * motors  # of motors, on joints
+        return out
 
     return effort

@@ -61,7 +61,7 @@ def pack(
     arrays: list[np.ndarray] = [
         *_node_arrays(tree),
         np.cumsum([0, *(len(node.terms) for node in tree.nodes)]),
-        *_columns(terms),
+        *map(np.array, zip(*terms, strict=True)),
         np.array([len(s) for s in supports]),
         _padded(supports),
         *_bodies(description, beams, tree, index, supports),
@@ -101,11 +101,6 @@ def _node_arrays(tree: NodeTree) -> tuple[np.ndarray, ...]:
         np.array([node.kind for node in nodes]),
         np.array([node.axis for node in nodes]),
     )
-
-
-def _columns(terms: list[tuple[int, float, int]]) -> tuple[np.ndarray, ...]:
-    coordinate, factor, column = zip(*terms, strict=True)
-    return np.array(coordinate), np.array(factor), np.array(column)
 
 
 def _padded(rows: list[list[int]]) -> np.ndarray:

@@ -5,16 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
-from masticator_dynamics.analysis.plot_style import BLACK, BLUE, GREEN, ORANGE, STYLE
+from masticator_dynamics.analysis.plot_style import BLACK, BLUE, GREEN, ORANGE, STYLE, png_figure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible.flexible_run import FlexibleRun
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from masticator_dynamics.frames import frame_poses
 
 _COLUMNS = 4
 _RESOLUTION = 100  # dots per inch
@@ -33,27 +31,21 @@ _BEAMS = (
 
 def plot_runs(stream: IO[bytes], runs: Mapping[str, FlexibleRun]) -> None:
     """Write a figure of runs along the same path, by drive mode, as PNG."""
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     runs = dict(sorted(runs.items()))
     first = next(iter(runs.values()))
     rows = -(-len(first.deflections) // _COLUMNS)
     heights = [3.2, *[1.8 * rows] * len(_BEAMS)]
-    with matplotlib.rc_context({**STYLE, 'font.size': 10, 'lines.linewidth': 0.9}):
-        figure = Figure(figsize=(16.0, sum(heights) + 1.2), layout='constrained')
-        FigureCanvasAgg(figure)
+    style = {**STYLE, 'font.size': 10, 'lines.linewidth': 0.9}
+    with png_figure(stream, (16.0, sum(heights) + 1.2), style, _RESOLUTION) as figure:
         parts = np.asarray(figure.subfigures(len(heights), 1, height_ratios=heights))
         _plot_end_point(parts[0].subplots(1, 4), runs)
         for part, (name, label, scale, title) in zip(parts[1:], _BEAMS, strict=True):
             axes = part.subplots(rows, _COLUMNS, sharex=True, sharey='row', squeeze=False)
             _plot_beams(axes, runs, name, label, scale)
             part.suptitle(title, x=0.01, ha='left', fontweight='bold', fontsize=12)
-        handles = [
-            matplotlib.lines.Line2D([], [], color=_LOOK[mode][0], linestyle=_LOOK[mode][1])
-            for mode in runs
-        ]
+        handles = [Line2D([], [], color=_LOOK[mode][0], linestyle=_LOOK[mode][1]) for mode in runs]
         labels = [
             f'drive mode {mode}{", partial" if run.stopped else ""}' for mode, run in runs.items()
         ]
@@ -63,7 +55,6 @@ def plot_runs(stream: IO[bytes], runs: Mapping[str, FlexibleRun]) -> None:
             f'{mechanism.name} with flexible links: rigid feedforward, open loop',
             fontsize=13, x=0.01, ha='left',
         )  # fmt: skip
-        figure.savefig(stream, dpi=_RESOLUTION, format='png', pil_kwargs={'optimize': True})
 
 
 def _plot_end_point(axes: Any, runs: Mapping[str, FlexibleRun]) -> None:
@@ -104,30 +95,20 @@ def _plot_beams(
         for mode, run in runs.items():
             colour, line = _LOOK[mode]
             panel.plot(run.time, getattr(run, quantity)[:, index] * scale, line, color=colour)
-        _name(panel, names[index])
+        name = names[index].replace('_', ' ')
+        panel.text(0.0, 1.02, name, transform=panel.transAxes, va='bottom')
     for panel in axes[:, 0]:
         panel.set_ylabel(label)
     for panel in axes[-1]:
         panel.set_xlabel('time (s)')
 
 
-def _name(panel: Axes, name: str) -> None:
-    panel.text(0.0, 1.02, name.replace('_', ' '), transform=panel.transAxes, va='bottom')
-
-
 def _platform(run: FlexibleRun, *, desired: bool) -> FloatArray:
     """Origin of the platform (N, 3), m."""
-    mechanism, model = run.desired.mechanism, run.model
+    name = run.model.description.platform
     if not desired:
-        return np.array([model.frame_pose(q, mechanism.description.platform)[0] for q in run.q])
-    return np.array(
-        [mechanism.structure.tree.poses(q).point(*_place(mechanism)) for q in run.desired.q]
-    )
-
-
-def _place(mechanism: Any) -> tuple[int, FloatArray]:
-    placement = mechanism.structure.tree.frames[mechanism.description.platform]
-    return placement.body, placement.position
+        return np.array([run.model.frame_pose(q, name)[0] for q in run.q])
+    return frame_poses(run.desired.mechanism, run.desired.q, name)[0]
 
 
 def _plane(points: FloatArray) -> tuple[int, int]:

@@ -152,18 +152,9 @@ def run_flexible(
     mechanism, goal = driven_mechanism(description, mode)
     times = np.linspace(path.start, path.end, samples)
     desired = _rigid(mechanism, goal, path, times)
-    columns = [model.index(name) for name in mechanism.actuated]
-    ratios = np.array([description.actuators[name].ratio for name in mechanism.actuated])
-    motors = feedforward(mechanism, goal, path)
-
-    def effort(time: float) -> FloatArray:
-        out = np.zeros(len(model.coordinates))
-        out[columns] = ratios * motors(time)  # of motors, on joints
-        return out
-
     trajectory = simulate(
-        model, _straight(model, mechanism, desired), effort, times,
-        method=method, rtol=rtol, progress=progress,
+        model, straight(model, mechanism, desired), feedforward(model, mechanism, goal, path),
+        times, method=method, rtol=rtol, progress=progress,
     )  # fmt: skip
     count = len(trajectory.time)
     if count < samples:
@@ -186,18 +177,8 @@ def run_flexible(
     )
 
 
-def rigid_coordinates(model: FlexibleModel, mechanism: Mechanism, joints: FloatArray) -> FloatArray:
-    """Coordinates (..., n) of the model with straight links from tree values (..., n_q).
-
-    Parameters
-    ----------
-    model : FlexibleModel
-        Model whose coordinates are returned.
-    mechanism : Mechanism
-        Mechanism with the same joints and rigid links.
-    joints : (..., n_q) array
-        Tree positions, velocities or accelerations.
-    """
+def _coordinates(model: FlexibleModel, mechanism: Mechanism, joints: FloatArray) -> FloatArray:
+    """Coordinates (..., n) of the model with straight links from tree values (..., n_q)."""
     out = np.zeros((*joints.shape[:-1], len(model.coordinates)))
     out[..., [model.index(name) for name in mechanism.tree_joints]] = joints
     return out
@@ -214,8 +195,19 @@ def _rigid(mechanism: Mechanism, goal: str, path: MotionPath, times: FloatArray)
         raise type(error)(f'at {times[error.row]:.6g} s: {reason}') from error
 
 
-def _straight(model: FlexibleModel, mechanism: Mechanism, desired: Effort) -> FlexibleState:
-    q, v = (rigid_coordinates(model, mechanism, rows[0]) for rows in (desired.q, desired.v))
+def straight(model: FlexibleModel, mechanism: Mechanism, desired: Effort) -> FlexibleState:
+    """Where the rigid mechanism starts, with its velocities and straight links.
+
+    Parameters
+    ----------
+    model : FlexibleModel
+        Whose state is returned.
+    mechanism : Mechanism
+        Mechanism with the same joints and rigid links.
+    desired : Effort
+        Its motion, N rows; the first counts.
+    """
+    q, v = (_coordinates(model, mechanism, rows[0]) for rows in (desired.q, desired.v))
     free = model.arrays.free
     return model.state(q, q[free], v[free])
 
@@ -230,9 +222,7 @@ def _deviations(
         for beam in beams
         for d in beam.names
     )
-    rigid_q, rigid_v = (
-        rigid_coordinates(model, mechanism, rows) for rows in (desired.q, desired.v)
-    )
+    rigid_q, rigid_v = (_coordinates(model, mechanism, rows) for rows in (desired.q, desired.v))
     q = np.array([state.q for state in states])
     platform = model.description.platform
     end_point = np.zeros(len(states))

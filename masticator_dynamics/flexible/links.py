@@ -91,6 +91,13 @@ class Beam:
         fourth = frequency_roots(self.boundary, self.modes) ** 4 / self.length**3
         return np.outer(self.stiffness, fourth).ravel()
 
+    def rigid(self, a: float, b: float) -> Inertia:
+        """A rigid piece of the beam from ``a`` to ``b`` along the axis, m."""
+        length, along = b - a, np.outer(self.axis, self.axis)
+        mass, axial = self.mass_per_length * length, self.axial_inertia * length / self.length
+        across = (mass * length**2 / 12.0 + 0.5 * axial) * (np.eye(3) - along)
+        return Inertia(mass, 0.5 * (a + b) * self.axis, across + axial * along)
+
     def gram(self) -> FloatArray:
         """Mass integrals (4 + d * modes square) of the terms in a material point's position.
 
@@ -184,17 +191,13 @@ def _along(
 
 def _disagreement(beam: Beam, inertia: Inertia) -> str:
     """How the URDF's link differs from the beam, or an empty text."""
-    mass = beam.mass_per_length * beam.length
-    if abs(inertia.mass - mass) > SAME_INERTIA * mass:
-        return f'density and section make {mass:.6g} kg, the URDF says {inertia.mass:.6g} kg'
-    middle = 0.5 * (beam.start + beam.end) * beam.axis
-    off = float(np.linalg.norm(inertia.center_of_mass - middle))
+    rod = beam.rigid(beam.start, beam.end)
+    if abs(inertia.mass - rod.mass) > SAME_INERTIA * rod.mass:
+        return f'density and section make {rod.mass:.6g} kg, the URDF says {inertia.mass:.6g} kg'
+    off = float(np.linalg.norm(inertia.center_of_mass - rod.center_of_mass))
     if off > SAME_INERTIA * beam.length:
         return f'the URDF has its centre of mass {off * 1e3:.4g} mm off the middle of the beam'
-    across = np.eye(3) - np.outer(beam.axis, beam.axis)
-    about = (mass * beam.length**2 / 12.0 + 0.5 * beam.axial_inertia) * across
-    about += beam.axial_inertia * np.outer(beam.axis, beam.axis)
-    error = float(np.abs(inertia.about_center - about).max())
-    if error > SAME_INERTIA * float(about.max()):
+    error = float(np.abs(inertia.about_center - rod.about_center).max())
+    if error > SAME_INERTIA * float(rod.about_center.max()):
         return f"its inertia differs from the beam's by {error:.3g} kg m^2"
     return ''

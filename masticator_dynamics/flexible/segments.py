@@ -16,7 +16,6 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.urdf import Inertia, Joint, Tree
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.flexible.links import Beam, beams
 
@@ -82,7 +81,7 @@ def _cut(segments: Segments, beam: Beam, cuts: int, half_ends: bool) -> Segments
     names = [beam.link, *(f'{beam.link}_piece_{k + 1}' for k in range(1, cuts + 1))]
     origins = np.array([0.0, *stations])
     for name, origin, a, b in zip(names, origins, edges, edges[1:], strict=False):
-        links[name] = _piece(beam, a - origin, b - origin)
+        links[name] = beam.rigid(a - origin, b - origin)
     axes = [np.cross(beam.axis, direction) for direction in beam.directions]
     cut_names = [[f'{beam.link}_cut_{d}{k + 1}' for d in beam.names] for k in range(cuts)]
     joints: list[Joint] = []
@@ -101,7 +100,9 @@ def _cut(segments: Segments, beam: Beam, cuts: int, half_ends: bool) -> Segments
                 last = d == len(axes) - 1
                 child = names[k + 1] if last else f'{names[k + 1]}_{beam.names[d]}'
                 links.setdefault(child, Inertia(0.0, np.zeros(3), np.zeros((3, 3))))
-                joints.append(_hinge(cut_names[k][d], parent, child, position, axis))
+                joints.append(
+                    Joint(cut_names[k][d], 'continuous', parent, child, position, np.eye(3), axis)
+                )
                 parent, position = child, np.zeros(3)
     stiffness = beam.stiffness / spacing
     springs = {
@@ -115,20 +116,3 @@ def _cut(segments: Segments, beam: Beam, cuts: int, half_ends: bool) -> Segments
     return Segments(
         changed, {**segments.springs, **springs}, {**segments.cuts, beam.link: cut_names}
     )
-
-
-def _piece(beam: Beam, a: float, b: float) -> Inertia:
-    """A rigid rod from ``a`` to ``b`` along the axis."""
-    mass, share = beam.mass_per_length * (b - a), (b - a) / beam.length
-    across = np.eye(3) - np.outer(beam.axis, beam.axis)
-    axial = share * beam.axial_inertia
-    about = (mass * (b - a) ** 2 / 12.0 + 0.5 * axial) * across
-    about += axial * np.outer(beam.axis, beam.axis)
-    return Inertia(mass, 0.5 * (a + b) * beam.axis, about)
-
-
-def _hinge(name: str, parent: str, child: str, position: FloatArray, axis: FloatArray) -> Joint:
-    return Joint(
-        name, 'continuous', parent, child, position, np.eye(3), axis,
-        -np.inf, np.inf, np.inf, np.inf,
-    )  # fmt: skip

@@ -24,7 +24,6 @@ from masticator_dynamics.importing.robot_model import (
     Loop,
     RobotModel,
     Spring,
-    free_joint,
     turning_joints,
 )
 
@@ -131,7 +130,7 @@ class _MjcfReader:
             if last:
                 return
         self.model.joints.append(
-            free_joint(
+            Joint(
                 f'{name}_fixed', 'fixed', parent, name, position - rotation @ offset, rotation,
                 np.zeros(3),
             )

@@ -14,7 +14,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, description_from_text
 from masticator_dynamics.description.urdf import Array
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, MasticatorError
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.importing.choices import (
     choose_motors,
@@ -87,6 +87,23 @@ def import_robot(
     DescriptionError
         For a file that cannot be read, or loops that cannot be closed.
     """
+    try:
+        with np.errstate(all='ignore'):  # absurd numbers lead to errors further down
+            return _imported(path, name, actuated, independent, locked, platform)
+    except MasticatorError:
+        raise
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise DescriptionError(path, '', f'cannot be used: {error}') from error
+
+
+def _imported(
+    path: pathlib.Path,
+    name: str,
+    actuated: Sequence[str],
+    independent: Sequence[str],
+    locked: Sequence[str],
+    platform: str,
+) -> Imported:
     model = read(path)
     model.name = name
     choose_motors(model, actuated)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint, Tree
 
@@ -32,10 +33,6 @@ class Frame:
     def after(self, position: Array, rotation: Array) -> tuple[Array, Array]:
         """Placement in the link of something placed in this frame."""
         return self.position + self.rotation @ position, self.rotation @ rotation
-
-    def inverse(self) -> tuple[Array, Array]:
-        """Placement of the link in this frame."""
-        return -self.rotation.T @ self.position, self.rotation.T
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,37 +163,7 @@ def displacement(joint: Joint, position: float) -> tuple[Array, Array]:
     """Translation (3,) and rotation (3, 3) of the child in the joint's frame."""
     if joint.type == 'prismatic':
         return position * joint.axis, np.eye(3)
-    return np.zeros(3), turn(joint.axis, position)
-
-
-def turn(axis: Array, angle: float) -> Array:
-    """Rotation by an angle, rad, about a unit vector."""
-    x, y, z = axis
-    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    turned: Array = np.eye(3) + np.sin(angle) * skew + (1.0 - np.cos(angle)) * skew @ skew
-    return turned
-
-
-def free_joint(
-    name: str, kind: str, parent: str, child: str, position: Array, rotation: Array, axis: Array
-) -> Joint:
-    """A joint without limits.
-
-    Parameters
-    ----------
-    name, kind : str
-        The joint, and its type in URDF.
-    parent, child : str
-        Links.
-    position, rotation : (3,) and (3, 3) array
-        The child's frame in the parent's, m.
-    axis : (3,) array
-        In the child's frame, of any length.
-    """
-    if kind in MOVING_TYPES:
-        axis = axis / np.linalg.norm(axis)
-    infinite = (-np.inf, np.inf, np.inf, np.inf)
-    return Joint(name, kind, parent, child, position, rotation, axis, *infinite)
+    return np.zeros(3), Rotation.from_rotvec(position * joint.axis).as_matrix()
 
 
 def turning_joints(
@@ -231,8 +198,7 @@ def turning_joints(
         link = child if last else f'{name}_{"xyz"[index]}_link'
         if not last:
             model.links[link] = NO_MASS
-        joint = free_joint(
-            f'{name}_{"xyz"[index]}', 'continuous', before, link, position, rotation, axis
-        )
+        turning = f'{name}_{"xyz"[index]}'
+        joint = Joint(turning, 'continuous', before, link, position, rotation, axis)
         model.joints.append(joint)
         position, rotation, before = np.zeros(3), np.eye(3), link

@@ -16,7 +16,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array, Inertia, Joint
+from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
 from masticator_dynamics.importing.robot_model import (
     NO_MASS,
     Frame,
@@ -24,10 +26,8 @@ from masticator_dynamics.importing.robot_model import (
     Loop,
     RobotModel,
     Spring,
-    free_joint,
     turning_joints,
 )
-from masticator_dynamics.importing.welds import axis_frame
 
 VERSIONS = ('1.5', '1.6', '1.7', '1.8', '1.9', '1.10', '1.11', '1.12')
 # In the order in which the tree grows across them; the last are cut first.
@@ -72,7 +72,7 @@ def read_sdf(file: pathlib.Path) -> RobotModel:
 
 def _root(file: pathlib.Path) -> ElementTree.Element:
     try:
-        root = ElementTree.fromstring(file.read_bytes())
+        root = ElementTree.fromstring(read_bytes(file, LARGEST_DESCRIPTION))
     except OSError as error:
         raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
     except ElementTree.ParseError as error:
@@ -265,13 +265,7 @@ class _SdfReader:
         order = list(_TYPES)
         kept = _spanning(sorted(edges, key=lambda edge: order.index(edge.type)))
         placed, waiting = {self.model.root}, list(kept)
-        while waiting:
-            ready = [e for e in waiting if e.parent in placed or e.child in placed]
-            if not ready:
-                lost = sorted(set(self.poses) - placed)
-                raise DescriptionError(
-                    self.file, f'link {lost[0]}', f'no joint connects it to {self.model.root!r}'
-                )
+        while ready := [e for e in waiting if e.parent in placed or e.child in placed]:
             edge = ready[0]
             waiting.remove(edge)
             parent, child = edge.parent, edge.child
@@ -279,9 +273,9 @@ class _SdfReader:
                 parent, child = child, parent
             self._tree_joint(edge, parent, child)
             placed.add(child)
-        for lost_link in set(self.poses) - placed:
+        for lost in sorted(set(self.poses) - placed):
             raise DescriptionError(
-                self.file, f'link {lost_link}', f'no joint connects it to {self.model.root!r}'
+                self.file, f'link {lost}', f'no joint connects it to {self.model.root!r}'
             )
         for edge in edges:
             if edge not in kept:
@@ -309,10 +303,10 @@ class _SdfReader:
             turning_joints(self.model, edge.name, parent, inner, at, turned, axes)
         else:
             axis = axes[0] if len(axes) else np.zeros(3)
-            self._moving(edge, free_joint(edge.name, edge.type, parent, inner, at, turned, axis))
+            self._moving(edge, Joint(edge.name, edge.type, parent, inner, at, turned, axis))
         if inner != child:
             self.model.joints.append(
-                free_joint(f'{child}_fixed', 'fixed', inner, child, offset, np.eye(3), np.zeros(3))
+                Joint(f'{child}_fixed', 'fixed', inner, child, offset, np.eye(3), np.zeros(3))
             )
 
     def _moving(self, edge: _Edge, joint: Joint) -> None:
@@ -363,7 +357,7 @@ class _SdfReader:
             position, rotation = self.poses[link]
             axes = edge.rotation
             if len(edge.axes):
-                axes = axis_frame(edge.axes[min(index, len(edge.axes) - 1)])
+                axes = rotation_to(edge.axes[min(index, len(edge.axes) - 1)])
             frames.append(Frame(link, rotation.T @ (edge.position - position), rotation.T @ axes))
         self.model.loops.append(Loop(edge.name, _TYPES[edge.type], *frames))
 

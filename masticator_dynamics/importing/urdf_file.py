@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import urdf
 from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing.robot_model import (
     Frame,
@@ -25,7 +26,6 @@ from masticator_dynamics.importing.robot_model import (
     Loop,
     RobotModel,
 )
-from masticator_dynamics.importing.welds import axis_frame
 
 _TYPES = {
     'ball': 'point', 'spherical': 'point', 'point': 'point', 'revolute': 'hinge',
@@ -109,7 +109,7 @@ def _two_ended(element: ElementTree.Element, file: pathlib.Path) -> Loop:
         axis = element.find('axis') if axis is None else axis
         position, rotation = _placement(end if origin is None else origin, file, place)
         if axis is not None:
-            rotation = rotation @ axis_frame(_direction(axis, file, place))
+            rotation = rotation @ rotation_to(_direction(axis, file, place))
         frames.append(Frame(str(end.get('link')), position, rotation))
     kind = _type(element.get('type'), file, place)
     return Loop(str(element.get('name') or element.tag), kind, *frames)
@@ -136,7 +136,7 @@ def _gazebo(joint: ElementTree.Element, root: ElementTree.Element, file: pathlib
     numbers = [float(word) for word in (joint.findtext('pose') or '0 0 0 0 0 0').split()]
     axis = np.array([float(word) for word in (joint.findtext('axis/xyz') or '0 0 1').split()])
     rotation = Rotation.from_euler('xyz', numbers[3:]).as_matrix()
-    turned = rotation @ axis_frame(axis / np.linalg.norm(axis))
+    turned = rotation @ rotation_to(axis / np.linalg.norm(axis))
     second = Frame(child, np.array(numbers[:3]), turned)
     position, rotation = _relative(root, parent, child, file, place)
     first = Frame(parent, position + rotation @ second.position, rotation @ second.rotation)

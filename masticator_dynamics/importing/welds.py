@@ -13,7 +13,8 @@ import dataclasses
 import numpy as np
 
 from masticator_dynamics.description.urdf import MOVING_TYPES, Joint
-from masticator_dynamics.importing.robot_model import Frame, Loop, RobotModel, free_joint
+from masticator_dynamics.engine.tree import rotation_to
+from masticator_dynamics.importing.robot_model import Frame, Loop, RobotModel
 
 _CONCURRENT = 1e-6  # m between the axes of a ball joint
 _LIGHT = 1e-8  # kg; placeholders have at most this mass
@@ -86,12 +87,10 @@ def _move_cut(
             del model.links[joint.child]
     position, rotation = _near_to_carrier(model, near, carrier)
     place = far.after(-rotation.T @ position, rotation.T)
-    model.joints.append(
-        free_joint(f'{loop.name}_weld', 'fixed', far.link, carrier, *place, np.zeros(3))
-    )
-    turned = axis_frame(outer.rotation @ outer.axis)
+    model.joints.append(Joint(f'{loop.name}_weld', 'fixed', far.link, carrier, *place, np.zeros(3)))
+    turned = rotation_to(outer.rotation @ outer.axis)
     held = Frame(outer.parent, outer.position, turned)
-    inner = Frame(carrier, np.zeros(3), axis_frame(outer.axis))
+    inner = Frame(carrier, np.zeros(3), rotation_to(outer.axis))
     at = model.loops.index(loop)
     model.loops[at] = dataclasses.replace(loop, type=kind, first=held, second=inner)
 
@@ -107,11 +106,3 @@ def _near_to_carrier(model: RobotModel, near: Frame, carrier: str) -> tuple[np.n
         rotation = joint.rotation @ rotation
         link = joint.parent
     return position, rotation
-
-
-def axis_frame(axis: np.ndarray) -> np.ndarray:
-    """Some axes (3, 3) whose Z is a unit vector."""
-    helper = np.eye(3)[np.argmin(np.abs(axis))]
-    second = np.cross(axis, helper)
-    second /= np.linalg.norm(second)
-    return np.column_stack([np.cross(second, axis), second, axis])

@@ -11,16 +11,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import yaml
+from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import UNLIMITED, Array, Inertia, Joint
-from masticator_dynamics.importing.robot_model import (
-    NO_MASS,
-    Frame,
-    Loop,
-    RobotModel,
-    free_joint,
-    turn,
-)
+from masticator_dynamics.importing.robot_model import NO_MASS, Frame, Loop, RobotModel
 
 _WIDTH = 96
 
@@ -44,9 +38,7 @@ def _end(model: RobotModel, loop: Loop, letter: str) -> str:
     model.links[name] = NO_MASS
     rotation = frame.rotation if turned else np.eye(3)
     model.joints.append(
-        free_joint(
-            f'{name}_frame', 'fixed', frame.link, name, frame.position, rotation, np.zeros(3)
-        )
+        Joint(f'{name}_frame', 'fixed', frame.link, name, frame.position, rotation, np.zeros(3))
     )
     return name
 
@@ -101,7 +93,7 @@ def roll_pitch_yaw(rotation: Array) -> Array:
     R Rx(roll)^T = Rz(yaw) Ry(pitch).
     """
     roll = float(np.arctan2(rotation[2, 1], rotation[2, 2]))
-    rest = rotation @ turn(np.array([1.0, 0.0, 0.0]), -roll)
+    rest = rotation @ Rotation.from_euler('x', -roll).as_matrix()
     pitch, yaw = np.arctan2(-rest[2, 0], rest[2, 2]), np.arctan2(-rest[0, 1], rest[1, 1])
     return np.array([roll, pitch, yaw])
 

@@ -98,17 +98,17 @@ def read_settings(file: pathlib.Path) -> dict[str, Any]:
     InputError
         When the file is no recording of a mouthful.
     """
-    from mcap.exceptions import McapError
-    from mcap.reader import make_reader
+    from mcap.reader import SeekingReader
 
     try:
         with open(file, 'rb') as stream:
-            for record in make_reader(stream).iter_metadata():
+            reader = SeekingReader(stream, record_size_limit=file.stat().st_size)
+            for record in reader.iter_metadata():
                 if record.name == METADATA:
                     found: dict[str, Any] = json.loads(record.metadata['json'])
                     return found
-    except (McapError, OSError, ValueError, KeyError) as error:
-        raise InputError(f'{file}: no recording of a mouthful: {error}') from error
+    except Exception as error:  # readers of MCAP raise what its parts raise
+        raise InputError(f'{file}: no recording of a mouthful: {_reason(error)}') from error
     raise InputError(f'{file}: no recording of a mouthful: it has no metadata {METADATA!r}')
 
 
@@ -120,23 +120,33 @@ def read_recording(file: pathlib.Path) -> Series:
     InputError
         When the file is no recording of a mouthful.
     """
-    from mcap.exceptions import McapError
-    from mcap.reader import make_reader
+    settings = read_settings(file)
+    try:
+        return _series(file, settings)
+    except Exception as error:  # as above
+        raise InputError(f'{file}: cannot be read: {_reason(error)}') from error
+
+
+def _reason(error: Exception) -> str:
+    return ' '.join(str(error).split()) or type(error).__name__
+
+
+def _series(file: pathlib.Path, settings: Mapping[str, Any]) -> Series:
+    from mcap.reader import SeekingReader
     from mcap_ros2.decoder import DecoderFactory
 
-    settings = read_settings(file)
     times: list[float] = []
     found: dict[str, list[Any]] = {topic: [] for topic in (JOINTS, DRIVES, FOOD, CONTACTS)}
-    try:
-        with open(file, 'rb') as stream:
-            reader = make_reader(stream, decoder_factories=[DecoderFactory()])
-            for _, channel, message, content in reader.iter_decoded_messages():
-                if channel.topic == JOINTS:
-                    times.append(1e-9 * message.log_time)
-                if channel.topic in found:
-                    found[channel.topic].append(content)
-    except McapError as error:
-        raise InputError(f'{file}: cannot be read: {error}') from error
+    with open(file, 'rb') as stream:
+        largest = file.stat().st_size
+        reader = SeekingReader(
+            stream, decoder_factories=[DecoderFactory()], record_size_limit=largest
+        )
+        for _, channel, message, content in reader.iter_decoded_messages():
+            if channel.topic == JOINTS:
+                times.append(1e-9 * message.log_time)
+            if channel.topic in found:
+                found[channel.topic].append(content)
 
     def rows(topic: str, field: str) -> np.ndarray:
         return np.array([getattr(content, field) for content in found[topic]], dtype=float)

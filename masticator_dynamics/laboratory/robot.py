@@ -16,12 +16,12 @@ import math
 import time
 from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
@@ -41,6 +41,7 @@ from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.laboratory.mouthful import Series, motion_path
 from masticator_dynamics.laboratory.protocol import Mouthful, Stop
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.nodes.common.guard import GuardedExecutor
 from masticator_dynamics.ros import middleware
 
 DISABLE, APPROACH = '/servo_drives/disable', '/servo_drives/approach'
@@ -52,6 +53,7 @@ _RECEIVED = {
     topics.BITE_FORCE: WrenchStamped,
     topics.DIAGNOSTICS: DiagnosticArray,
 }
+_WATCHED = (topics.DIAGNOSTICS, topics.BITE_FORCE)
 _POINT_STEP = 0.01  # s, between points of a trajectory
 _TO_HOME = 1.5  # s, from wherever the motion is
 _PATIENCE = 30.0  # s, for nodes to appear and for services to answer
@@ -92,17 +94,18 @@ class Robot(Recorder):
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         names = {topic: _datatype(kind) for topic, kind in _RECEIVED.items()}
         super().__init__('experiment', names, lambda content: None)
-        self._spinner = SingleThreadedExecutor()
+        self._spinner = GuardedExecutor()
         self._spinner.add_node(self)
         self._trajectory = self.create_publisher(JointTrajectory, topics.TRAJECTORY, self.qos)
         self._requests = {name: self.create_client(Trigger, name) for name in _SERVICES}
 
     def taken(self, topic: str, content: bytes) -> None:
         """Check diagnostics and the food's force."""
-        if topic == topics.DIAGNOSTICS:
-            self._health.take(deserialize_message(content, DiagnosticArray).status)
-        elif topic == topics.BITE_FORCE:
-            force = deserialize_message(content, WrenchStamped).wrench.force
+        message = _read(topic, content) if topic in _WATCHED else None
+        if isinstance(message, DiagnosticArray):
+            self._health.take(message.status)
+        elif isinstance(message, WrenchStamped):
+            force = message.wrench.force
             self._force = math.sqrt(force.x**2 + force.y**2 + force.z**2)
 
     def __enter__(self) -> Robot:
@@ -246,12 +249,9 @@ class Robot(Recorder):
 
     def _events(self, topic: str) -> list[Event]:
         """Decoded events recorded from a topic."""
-        kind = _RECEIVED[topic]
-        return [
-            dataclasses.replace(event, content=deserialize_message(event.content, kind))
-            for event in self.events
-            if event.topic == topic
-        ]
+        mine = [event for event in self.events if event.topic == topic]
+        read = [(event, _read(topic, event.content)) for event in mine]
+        return [dataclasses.replace(event, content=message) for event, message in read if message]
 
     def _ask(self, service: str) -> tuple[bool, str]:
         future = self._requests[service].call_async(Trigger.Request())
@@ -293,6 +293,14 @@ def _at(times: FloatArray, stamps: FloatArray, values: FloatArray) -> FloatArray
     """Values (M, k) at other times (N,): linear between them, zero beyond their ends."""
     columns = [np.interp(times, stamps, column, left=0.0, right=0.0) for column in values.T]
     return np.stack(columns, axis=1)
+
+
+def _read(topic: str, content: bytes) -> Any:
+    """A message; None where it cannot be read: strangers may send anything."""
+    try:
+        return deserialize_message(content, _RECEIVED[topic])
+    except Exception:
+        return None
 
 
 def _datatype(kind: type) -> str:

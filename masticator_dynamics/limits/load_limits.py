@@ -70,8 +70,8 @@ class LoadLimits:
         limits = [mechanism.description.actuators[name].limits for name in mechanism.actuated]
         ranges = [contact.force_range for contact in mechanism.description.contacts]
 
-        def finite(values: list[float | None], otherwise: float) -> FloatArray:
-            return np.array([otherwise if v is None else v for v in values], dtype=float)
+        def finite(values: list[float | None], default: float) -> FloatArray:
+            return np.array([default if v is None else v for v in values], dtype=float)
 
         low, high = mechanism.effort_range
         return cls(

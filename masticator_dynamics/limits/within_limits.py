@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.actuation.distribution import Distribution
 from masticator_dynamics.actuation.limited_patterns import (
     Problem,
     least_excess,
     limit_efforts,
     scratch,
 )
+from masticator_dynamics.actuation.row_kind import GoalKind
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.limits.load_limits import LoadLimits, load_ranges
@@ -33,7 +33,7 @@ STEP_WEIGHT = 1e-8  # of steps in the free efforts, relative to the shortfall
 
 def keep_limits(
     mechanism: Evaluator,
-    distribution: Distribution,
+    distribution: GoalKind,
     given: FloatArray,
     rows: FloatArray,
     limits: LoadLimits,
@@ -45,7 +45,7 @@ def keep_limits(
     ----------
     mechanism : Evaluator
         For names, in messages.
-    distribution : Distribution
+    distribution : GoalKind
         Distributes the efforts.
     given : (N, 3 n_y + 6) array
         Rows of input.
@@ -81,7 +81,7 @@ class _OneRow:
     def __init__(
         self,
         mechanism: Evaluator,
-        distribution: Distribution,
+        distribution: GoalKind,
         given: FloatArray,
         row: FloatArray,
         limits: LoadLimits,
@@ -107,16 +107,16 @@ class _OneRow:
         Nearest in the measure of Gauss's principle of least constraint, the kinetic energy of the
         difference.
         """
-        asked, freedoms = self._given.copy(), len(self._mechanism.independent)
+        given, freedoms = self._given.copy(), len(self._mechanism.independent)
         accelerations = slice(2 * freedoms, 3 * freedoms)
-        problem = self._problem_with_accelerations(asked, accelerations)
+        problem = self._problem_with_accelerations(given, accelerations)
         amounts = np.zeros(problem.cases.shape[1])
         value, _ = limit_efforts(problem, scratch(problem), 0.0, amounts)
         if not value < np.inf:
             return False
         free = int(problem.sizes[1]) - freedoms
         shortfall = -amounts[1 + free : 1 + free + freedoms]
-        self._given = asked.copy()
+        self._given = given.copy()
         self._given[accelerations] -= shortfall
         q = self._row[self._slices['q']]
         self._row[:] = self._distribution.reference.at(self._given[None], q[None])[0]
@@ -183,15 +183,15 @@ class _OneRow:
         goal = np.array([*self._distribution.weights[2:], 0.0])
         return Problem(sizes, cases, at_actuators, at_contacts, goal)
 
-    def _problem_with_accelerations(self, asked: FloatArray, where: slice) -> Problem:
+    def _problem_with_accelerations(self, given: FloatArray, where: slice) -> Problem:
         """The same with free accelerations; the goal is to stay near the desired ones."""
         freedoms = where.stop - where.start
-        self._evaluate(asked)
+        self._evaluate(given)
         base = self._problem()
         free = int(base.sizes[1])
         columns = []
         for f in range(where.start, where.stop):
-            moved, step = asked.copy(), max(1.0, abs(asked[f]))  # rounding is that of the motion
+            moved, step = given.copy(), max(1.0, abs(given[f]))  # rounding is that of the motion
             moved[f] += step
             self._evaluate(moved)
             columns.append((self._problem().cases[:, 0] - base.cases[:, 0]) / step)
@@ -213,7 +213,7 @@ class _OneRow:
         driven = np.linalg.solve(root.T, gained[:actuators].T)
         weight = STEP_WEIGHT * actuators / float(np.sum(driven**2))
         unweighted = np.vstack([np.zeros(actuators), base.actuators[1:]])
-        self._evaluate(asked)
+        self._evaluate(given)
         return Problem(sizes, kept, unweighted, base.contacts, np.array([1.0, 0.0, weight]))
 
     def _report(self, amounts: FloatArray, slope: float) -> None:

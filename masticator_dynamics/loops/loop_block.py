@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops seen from Python, many poses at a time: their Jacobians, and whether they can close at all.
 
-The engine closes loops on the branch continuous with home, and otherwise reports only that it
+Machine code closes loops on the branch continuous with home, or reports only that it
 failed. Here each block of constraints (``engine/structure.py``) is examined on its own.
 """
 
@@ -31,7 +31,7 @@ class LoopBlock:
     joints : tuple of int
         Tree indices of the joints that it determines.
     by_formula : bool
-        Whether the engine closes it by a formula, so that it never misses a closure.
+        Whether it closes by a formula, so that it never misses a closure.
     """
 
     def __init__(self, mechanism: Model, index: int):

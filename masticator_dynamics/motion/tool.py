@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
 from masticator_dynamics.errors import (
     InputError,
     LimitError,
@@ -122,8 +122,8 @@ class ToolKinematics:
         InputError
             For a wrong shape, NaN or infinity, or an axis of length 0.
         """
-        target = _numbers(tip, 'tip', 3), _direction(_numbers(axis, 'axis', 3))
-        centre = self.mechanism.home.y if near is None else _numbers(near, 'near', 5)
+        target = as_finite_vector(tip, 'tip', 3), _direction(as_finite_vector(axis, 'axis', 3))
+        centre = self.mechanism.home.y if near is None else as_finite_vector(near, 'near', 5)
         found: list[Motion] = []
         failures: list[MasticatorError] = []
         for start in self._starts(target[1], centre):
@@ -252,13 +252,6 @@ class ToolKinematics:
 def _wrapped(angles: FloatArray) -> FloatArray:
     """Angles in (-pi, pi]."""
     return np.pi - (np.pi - angles) % (2.0 * np.pi)
-
-
-def _numbers(values: npt.ArrayLike, name: str, count: int) -> FloatArray:
-    numbers = as_floats(values, name)
-    if numbers.shape != (count,) or not np.isfinite(numbers).all():
-        raise InputError(f'{name} is {numbers}, needed are {count} finite numbers')
-    return numbers
 
 
 def _direction(axis: FloatArray) -> FloatArray:

@@ -7,14 +7,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Float64MultiArray, Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common import process
-from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN
+from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import doubles
 from masticator_dynamics.nodes.common.parameters import (
@@ -100,21 +99,17 @@ class Coupling(JointStateRuntime):
         self._message.data = doubles(self._newest)
         self._publisher.publish(self._message)
 
-    def collect(self) -> list[DiagnosticStatus]:
+    def collect(self) -> list[Status]:
         """One status per joint, and one of the topic."""
-        newest = self._newest
+        newest, names = self._newest, self._mechanism.actuated
         if newest is None or self._stream.silent:
-            joints = [self._status(name, STALE, 'no joint_states', {}) for name in self._joints]
+            joints = [self._status(name, STALE, 'no joint_states', {}) for name in names]
         else:
-            pairs = zip(self._joints, newest.tolist(), strict=True)
+            pairs = zip(names, newest.tolist(), strict=True)
             joints = [self._joint(name, value) for name, value in pairs]
         return [*joints, *super().collect()]
 
-    @property
-    def _joints(self) -> tuple[str, ...]:
-        return self._mechanism.actuated
-
-    def _joint(self, name: str, value: float) -> DiagnosticStatus:
+    def _joint(self, name: str, value: float) -> Status:
         warn, error = self._settings.warn_above, self._settings.error_above
         level, message = OK, 'within thresholds'
         if value > error:
@@ -123,9 +118,7 @@ class Coupling(JointStateRuntime):
             level, message = WARN, f'coupling index above {warn:g}'
         return self._status(name, level, message, {'mci': value})
 
-    def _status(
-        self, name: str, level: bytes, message: str, values: dict[str, object]
-    ) -> DiagnosticStatus:
+    def _status(self, name: str, level: bytes, message: str, values: dict[str, object]) -> Status:
         thresholds = {
             'warn above': self._settings.warn_above,
             'error above': self._settings.error_above,

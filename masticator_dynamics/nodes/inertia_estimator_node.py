@@ -8,13 +8,12 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Annotated
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Float64MultiArray, Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.estimation.estimator import KINDS, MODEL
 from masticator_dynamics.nodes.common import process
-from masticator_dynamics.nodes.common.diagnostics import OK
+from masticator_dynamics.nodes.common.diagnostics import OK, Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import doubles
 from masticator_dynamics.nodes.common.parameters import (
@@ -119,7 +118,7 @@ class Estimation(JointStateRuntime):
     def apply(self, settings: InertiaEstimatorSettings) -> None:
         """Apply tolerance and estimator."""
         super().apply(settings)
-        self._service.tolerance = settings.closure_tolerance
+        self._service.reader.tolerance = settings.closure_tolerance
 
     def answer(self, header: Header, reading: JointReading) -> None:
         """Publish the load inertia of every motor."""
@@ -127,7 +126,7 @@ class Estimation(JointStateRuntime):
         self._message.data = doubles(inertia)
         self._publisher.publish(self._message)
 
-    def collect(self) -> list[DiagnosticStatus]:
+    def collect(self) -> list[Status]:
         """Which estimator is used and how accurate it is, and how the topic is doing."""
         kind = self._settings.estimator
         pairs = zip(self._mechanism.actuated, self._expected[kind].tolist(), strict=True)

@@ -8,7 +8,6 @@ import dataclasses
 import time
 from typing import Annotated
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -20,7 +19,14 @@ from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.nodes.common import process
-from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN
+from masticator_dynamics.nodes.common.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    LogLimit,
+    Status,
+    shortened,
+)
 from masticator_dynamics.nodes.common.instant import both_clocks
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
@@ -42,6 +48,7 @@ _POLL = 0.02  # s
 
 
 _LONGEST = 200  # characters of a fault
+_BURST = 20  # lines in the log at once: answers to faults, and what the drives have to say
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,6 +102,7 @@ class Twin:
     def __init__(self, node: ManagedNode, settings: TwinSettings):
         self._node = node
         self._now = NodeClock(node)
+        self._log_limit = LogLimit(_BURST)
         drives = load_drives(settings.drives)
         mechanism = Mechanism(with_rotors(settings.mechanism, drives))
         self._simulation = TwinSimulation(
@@ -107,7 +115,7 @@ class Twin:
             fixture=settings.fixture,
             period=1.0 / settings.rate,
             report=self._publish,
-            log=lambda line: node.get_logger().info(line),
+            log=self._log,
         )
         self._frame = self._simulation.food_frame
         self._tooth = FrameChain(mechanism, self._frame) if self._frame else None
@@ -166,12 +174,13 @@ class Twin:
     def fail(self, reason: str) -> None:
         """Do nothing: nothing that moves is real."""
 
-    def collect(self) -> list[DiagnosticStatus]:
+    def collect(self) -> list[Status]:
         """Whether the simulation runs, and as fast as the clock; states of the drives."""
         simulation = self._simulation
+        clock = simulation.simulator.real_time
         self._keeping_up.look(
-            'the twin stood still', simulation.behind(), *self._answers_late,
-            simulation.held_back(),
+            'the twin stood still', clock.behind.take(), *self._answers_late,
+            clock.held_back.take(),
         )  # fmt: skip
         level, text = OK, 'running' if simulation.running else 'off'
         if simulation.error:
@@ -183,9 +192,10 @@ class Twin:
             self._drives(),
         ]
 
-    def _drives(self) -> DiagnosticStatus:
+    def _drives(self) -> Status:
         """Status of all drives, even when no node reports on them any more."""
-        states = self._simulation.drive_states
+        slaves = self._simulation.simulator.slaves
+        states = {joint: slave.device.state for joint, slave in slaves.items()}
         faults = [joint for joint, state in states.items() if state in _FAULTS]
         words: dict[str, object] = {joint: state.words for joint, state in states.items()}
         level, text = OK, 'in use' if self._simulation.in_use else 'nobody works with them'
@@ -195,17 +205,21 @@ class Twin:
             level, text = ERROR, f'{text}; in fault: {", ".join(faults)}'
         return self._reporter.status('drives', level, text, words)
 
+    def _log(self, line: str) -> None:
+        if self._log_limit.allows():
+            self._node.get_logger().info(f'{shortened(line)}{self._log_limit.note()}')
+
     def _inject(self, message: String) -> None:
         if len(message.data) > _LONGEST:
             raise InputError(f'{len(message.data)} characters; a fault has at most {_LONGEST}')
-        self._simulation.inject(message.data)
+        self._simulation.simulator.post(message.data)
 
     def _publish(self) -> None:
         """Called by the simulation's thread, between two of its steps."""
         plant = self._simulation.plant
         # Late steps follow one another closely; their times do not.
         now, steady = both_clocks(self._now)
-        time = now - round(self._simulation.age(steady) * 1e9)
+        time = now - round(self._simulation.simulator.age(steady) * 1e9)
         q = plant.tree_positions
         self._states.publish(self._state_bytes.filled(time, q, plant.tree_velocities))
         if self._tooth is not None:

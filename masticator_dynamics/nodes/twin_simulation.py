@@ -12,7 +12,6 @@ from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
-from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.twin import MechanismPlant, load_food
 from masticator_dynamics.twin.fixture import Fixture
@@ -46,6 +45,8 @@ class TwinSimulation:
     Attributes
     ----------
     plant : MechanismPlant
+    simulator : DriveSimulator
+        The drives.
     food_frame : str
         Where the food acts; empty: no food.
     title : str
@@ -82,7 +83,7 @@ class TwinSimulation:
         self.error = ''
         self._bus = open_bus(drives.bus)
         try:
-            self._simulator = DriveSimulator(
+            self.simulator = DriveSimulator(
                 drives,
                 simulation,
                 self._bus,
@@ -107,29 +108,12 @@ class TwinSimulation:
     @property
     def in_use(self) -> bool:
         """Whether it is running and somebody is using the drives."""
-        return self.running and self._simulator.in_use
+        return self.running and self.simulator.in_use
 
     @property
     def abandoned(self) -> bool:
         """Whether it is running, and whatever used the drives has vanished without notice."""
-        return self.running and self._simulator.abandoned
-
-    @property
-    def drive_states(self) -> dict[str, State]:
-        """State of each simulated drive, by joint."""
-        return {joint: slave.device.state for joint, slave in self._simulator.slaves.items()}
-
-    def behind(self) -> float:
-        """The longest delay (s) of the drives since the last call."""
-        return self._simulator.real_time.behind.take()
-
-    def held_back(self) -> float:
-        """For how long (s) the kernel kept the drives from running since the last call."""
-        return self._simulator.real_time.held_back.take()
-
-    def age(self, now: float) -> float:
-        """How old (s) the plant's state is at a time of the monotonic clock; for ``report``."""
-        return self._simulator.age(now)
+        return self.running and self.simulator.abandoned
 
     def start(self) -> None:
         """Start or resume time."""
@@ -150,17 +134,13 @@ class TwinSimulation:
         self.stop()
         self._bus.shutdown()
 
-    def inject(self, line: str) -> None:
-        """Inject a fault; see :mod:`masticator_dynamics.drives.simulator.faults`."""
-        self._simulator.post(line)
-
     def figures(self) -> dict[str, object]:
         """Figures for diagnostics; notes whether time was given up since the last call."""
-        clock = self._simulator.real_time
+        clock = self.simulator.real_time
         self.slow, self._looked = clock.given_up > self._looked, clock.given_up
         force = self.plant.food_force
         return {
-            'simulated time (s)': f'{self._simulator.time:.1f}',
+            'simulated time (s)': f'{self.simulator.time:.1f}',
             'steps late (%)': f'{100.0 * clock.late / max(clock.steps, 1):.2f}',
             'time given up (s)': f'{clock.given_up:.3f}',
             'bite force (N)': f'{float(force @ force) ** 0.5:.2f}',
@@ -168,7 +148,7 @@ class TwinSimulation:
 
     def _run(self) -> None:
         try:
-            self._simulator.run(self._keep_on)
+            self.simulator.run(self._keep_on)
         except Exception as error:  # whatever it was, the node must report that time stands still
             known = isinstance(error, MasticatorError)
             self.error = str(error) if known else f'{type(error).__name__}: {error}'
@@ -177,7 +157,7 @@ class TwinSimulation:
             self._on.clear()
 
     def _keep_on(self) -> bool:
-        time = self._simulator.time
+        time = self.simulator.time
         if time >= self._next:
             # Due times stay on their grid, even when the simulator had to catch up.
             self._next += self._period * (1 + (time - self._next) // self._period)

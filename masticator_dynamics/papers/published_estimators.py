@@ -26,9 +26,9 @@ class Published:
     actuated : tuple of str
     ellipse, circle : EllipseMap, CircleMap
     center : array, shape (2,)
-        Of the circle, m, that they are said to hold in.
+        Centre of the circle in which S4 says the maps hold, m.
     radius, plane_z : float
-        Its radius, and z of its plane, m.
+        Radius of this circle, and z of its plane, m.
     """
 
     actuated: tuple[str, ...]
@@ -39,15 +39,33 @@ class Published:
     plane_z: float
 
     def polar_grid(self, radii: int, angles: int) -> FloatArray:
-        """Points (radii * angles, 2), evenly spread in radius, the centre and the rim included."""
+        """Points (radii * angles, 2), evenly spaced in radius from the centre to the rim."""
         radius = np.repeat(np.linspace(0.0, self.radius, radii), angles)
         angle = np.tile(np.arange(angles) * (2.0 * np.pi / angles), radii)
         ring = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
         return np.asarray(self.center + ring)
 
     def printed_formula(self, points: FloatArray) -> FloatArray:
-        """Ellipse membership (N, n_u) at points (N, 2), with S4's parameter angle as printed."""
-        return _printed_formula(self.ellipse, points)
+        """Ellipse membership (N, n_u) at points (N, 2) by S4 Eq. 25 to the letter.
+
+        Its theta = atan(b/a tan phi), where atan(a/b tan phi) is right.
+        """
+        columns, ellipse = [], self.ellipse
+        for center, rotation, axes, levels in zip(
+            ellipse.centers[:, 0],
+            ellipse.rotations[:, 0],
+            ellipse.axes[:, 0],
+            ellipse.levels[:, 0],
+            strict=True,
+        ):
+            x, y = np.abs((points - center) @ rotation).T
+            distance, polar = np.hypot(x, y), np.arctan2(y, x)
+            a, b = axes[:, 0], axes[:, 1]
+            theta = np.arctan2(b * np.sin(polar)[:, None], a * np.cos(polar)[:, None])
+            radii = np.hypot(a * np.cos(theta), b * np.sin(theta))
+            share = (distance[:, None] - radii[:, :-1]) / np.diff(radii, axis=1)
+            columns.append(levels[0] + np.clip(share, 0.0, 1.0) @ np.diff(levels))
+        return np.column_stack(columns)
 
 
 def published() -> Published:
@@ -70,28 +88,10 @@ def published() -> Published:
             np.array([one['axes'] for one in ellipses], dtype=float)[:, None],
             levels[:, None],
         ),
-        CircleMap(points[:, 0], np.linalg.norm(points[:, 1:] - points[:, :1], axis=2), levels),
+        CircleMap(
+            points[:, 0].copy(), np.linalg.norm(points[:, 1:] - points[:, :1], axis=2), levels
+        ),
         np.array(content['workspace']['center'], dtype=float),
         float(content['workspace']['radius']),
         float(content['plane_z']),
     )
-
-
-def _printed_formula(ellipse: EllipseMap, points: FloatArray) -> FloatArray:
-    """S4 Eq. 25 to the letter: theta = atan(b/a tan phi), where atan(a/b tan phi) is right."""
-    columns = []
-    for center, rotation, axes, levels in zip(
-        ellipse.centers[:, 0],
-        ellipse.rotations[:, 0],
-        ellipse.axes[:, 0],
-        ellipse.levels[:, 0],
-        strict=True,
-    ):
-        x, y = np.abs((points - center) @ rotation).T
-        distance, polar = np.hypot(x, y), np.arctan2(y, x)
-        a, b = axes[:, 0], axes[:, 1]
-        theta = np.arctan2(b * np.sin(polar)[:, None], a * np.cos(polar)[:, None])
-        radii = np.hypot(a * np.cos(theta), b * np.sin(theta))
-        share = (distance[:, None] - radii[:, :-1]) / np.diff(radii, axis=1)
-        columns.append(levels[0] + np.clip(share, 0.0, 1.0) @ np.diff(levels))
-    return np.column_stack(columns)

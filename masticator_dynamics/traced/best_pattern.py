@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.status import JAMMED, RefusedError
+from masticator_dynamics.traced import vectors as vec
+from masticator_dynamics.traced.control_flow import call, graph_of, repeat
 from masticator_dynamics.traced.load_cases import LoadCases
 from masticator_dynamics.traced.numbers import (
     greater,
@@ -26,13 +28,11 @@ from masticator_dynamics.traced.numbers import (
     reciprocal,
     select,
     square_root,
-    take_turns,
-    total,
 )
 from masticator_dynamics.traced.sign_pattern import Goal, Row, SignPattern, Terms
 
 FIRST_STEPS, STEPS = 2, 5  # per pattern; in total for the best one
-MOST_TURNS = 200  # of a pattern that is iterated to convergence
+MOST_ITERATIONS = 200  # of a pattern that is iterated to convergence
 TOGETHER = 8  # patterns in lanes, at most
 SHORTEST = 2.0**-30  # fraction of a step
 CONVERGED = 1e-7  # last step over the efforts; the remaining error is about its square
@@ -47,7 +47,7 @@ Signs = tuple[float, ...]
 
 
 def best_of(
-    cases: LoadCases, goal: Goal, conditions: list[Any], to_the_end: bool, share: bool
+    cases: LoadCases, goal: Goal, conditions: list[Any], exhaustive: bool, share: bool
 ) -> tuple[Row, Row, Any]:
     """Free efforts and contact friction of the best pattern, and the remaining slope.
 
@@ -59,7 +59,7 @@ def best_of(
         What is minimised.
     conditions : list
         Appended to: numbers that must be positive for the answer to be valid.
-    to_the_end : bool
+    exhaustive : bool
         Iterate every pattern to convergence.
     share : bool
         Put patterns into SIMD lanes.
@@ -70,9 +70,9 @@ def best_of(
         On floats, if no pattern of signs is consistent.
     """
     terms, candidates = Terms.of(cases, goal), _candidates(cases)
-    if to_the_end:
-        return _followed(terms, candidates, conditions)
-    return _guessed(terms, candidates, conditions, share)
+    if exhaustive:
+        return _exhaustive(terms, candidates, conditions)
+    return _few_steps(terms, candidates, conditions, share)
 
 
 def _candidates(cases: LoadCases) -> list[Signs]:
@@ -100,7 +100,7 @@ def _possible(terms: Terms, signs: Sequence[Any]) -> Any:
 # A few steps
 
 
-def _guessed(
+def _few_steps(
     terms: Terms, candidates: list[Signs], conditions: list[Any], share: bool
 ) -> tuple[Row, Row, Any]:
     """The best pattern, if a few steps can establish it; otherwise a condition fails."""
@@ -109,24 +109,24 @@ def _guessed(
     others: Any = _UNSET
     steps = STEPS if terms.goal.curved else 1
     if len(candidates) > 1:
-        looked_at = _all_looked_at(terms, candidates, share)
-        signs, start, others = _first_look(terms, looked_at, conditions)
+        estimates = _estimates(terms, candidates, share)
+        signs, start, others = _most_promising(terms, estimates, conditions)
         steps -= FIRST_STEPS if terms.goal.curved else 0
     pattern, x, step = SignPattern(terms, signs), start, start
     for _ in range(steps if start else 0):
         step, _ = pattern.newton(x)
-        x = _less(x, step)
+        x = vec.subtract(x, step)
     value = pattern.value(x)
     conditions.append(pattern.margin(x))
     # Where patterns meet at the optimum they are equally good, up to rounding.
     conditions.append(others - value * (1.0 - EQUAL) + NOTHING * terms.typical)
     if terms.goal.curved and x:
-        conditions.append(_size(terms, x) * CONVERGED**2 - _square(step))
+        conditions.append(_size(terms, x) * CONVERGED**2 - vec.inner(step, step))
     return x, pattern.contacts(x), _slope(terms, value, pattern.newton(x)[1])
 
 
-def _all_looked_at(terms: Terms, candidates: list[Signs], share: bool) -> dict[Signs, Row]:
-    """Result of :func:`_looked_at` for each pattern; patterns with the same steps share lanes."""
+def _estimates(terms: Terms, candidates: list[Signs], share: bool) -> dict[Signs, Row]:
+    """Result of :func:`_estimate` for each pattern; patterns with the same steps share lanes."""
     found: dict[Signs, Row] = {}
     groups: dict[object, list[Signs]] = {}
     for i, signs in enumerate(candidates):
@@ -135,17 +135,17 @@ def _all_looked_at(terms: Terms, candidates: list[Signs], share: bool) -> dict[S
     for group in groups.values():
         columns = [lanes(np.array(column)) for column in zip(*group, strict=True)]
         pattern = SignPattern(terms.limb_by_limb if len(group) > 1 else terms, columns)
-        looked_at = _looked_at(terms, pattern, _possible(terms, columns))
+        numbers = _estimate(terms, pattern, _possible(terms, columns))
         for lane, signs in enumerate(group):
-            found[signs] = [lane_pick(x, lane) for x in looked_at]
+            found[signs] = [lane_pick(x, lane) for x in numbers]
     return found
 
 
-def _first_look(
-    terms: Terms, looked_at: dict[Signs, Row], conditions: list[Any]
+def _most_promising(
+    terms: Terms, estimates: dict[Signs, Row], conditions: list[Any]
 ) -> tuple[Row, Row, Any]:
     """Signs and free efforts of the apparent best pattern, and a lower bound of all others."""
-    candidates = list(looked_at)
+    candidates = list(estimates)
     best: Any = _UNSET
     least: Any = _UNSET  # lower bound of the apparent best
     others: Any = _UNSET
@@ -153,7 +153,7 @@ def _first_look(
     insides: dict[Signs, Any] = {}
     lows: dict[Signs, Any] = {}
     for signs in candidates:
-        value, low, inside, excluded, *x = looked_at[signs]
+        value, low, inside, excluded, *x = estimates[signs]
         insides[signs], lows[signs] = inside, low
         # A face is no lower than the minima next to it, unless these are not their patterns'
         # lowest; where one of these has consistent signs, the face is no candidate.
@@ -173,7 +173,7 @@ def _first_look(
     return chosen[: -terms.free or None], chosen[len(candidates[0]) :], others
 
 
-def _looked_at(terms: Terms, pattern: SignPattern, possible: Any) -> Row:
+def _estimate(terms: Terms, pattern: SignPattern, possible: Any) -> Row:
     """Where a pattern has its minimum, an estimate of its value, and a lower bound.
 
     Returns
@@ -184,13 +184,17 @@ def _looked_at(terms: Terms, pattern: SignPattern, possible: Any) -> Row:
         The free efforts.
     """
     first, _ = pattern.newton(terms.start)
-    x = _less(terms.start, first)
+    x = vec.subtract(terms.start, first)
     value = pattern.value(x)
     low, step, sure = value, [0.0] * terms.free, 1.0
     if not pattern.exact:
         step, fall = pattern.newton(x)
-        x = _less(x, step)
-        rest = CLOSING_IN**2 * _square(first) + CONVERGED**2 * _size(terms, x) - _square(step)
+        x = vec.subtract(x, step)
+        rest = (
+            CLOSING_IN**2 * vec.inner(first, first)
+            + CONVERGED**2 * _size(terms, x)
+            - vec.inner(step, step)
+        )
         sure = select(fall + ROUNDING * value, select(rest, 1.0, 0.0), 0.0)
         low, value = value - (1.0 + STILL_TO_COME) * fall, value - fall
     low = select(low + NOTHING * terms.typical, low, -1.0)  # also for NaN
@@ -204,34 +208,40 @@ def _looked_at(terms: Terms, pattern: SignPattern, possible: Any) -> Row:
 # To convergence
 
 
-def _followed(terms: Terms, candidates: list[Signs], conditions: list[Any]) -> tuple[Row, Row, Any]:
+def _exhaustive(
+    terms: Terms, candidates: list[Signs], conditions: list[Any]
+) -> tuple[Row, Row, Any]:
     """The best pattern of all, each iterated to convergence."""
-    count = terms.free
-    numbers = terms.numbers()
+    count, contacts, numbers = terms.free, len(terms.contacts), terms.numbers()
+    graph, size = graph_of(numbers), 5 + 3 * count + contacts
 
-    def turn(state: Row, given: Row) -> Row:
-        contacts = len(terms.contacts)
-        return _turn(terms.with_numbers(given[contacts:]), given[:contacts], state)
+    def iteration(given: Row) -> Row:
+        state, signs, known = given[:size], given[size : size + contacts], given[size + contacts :]
+        return _iteration(terms.with_numbers(known), signs, state)
 
-    def followed(signs: Signs, x: Row) -> tuple[Any, Row]:
+    def converged(signs: Signs, x: Row) -> tuple[Any, Row]:
         """Value at convergence, unset where the signs are not those assumed, and results."""
-        rest = [0.0] * (2 * count + len(signs))
-        start = [1.0, 1.0, 1.0, _UNSET, 0.0, 0.0, *x, *rest]
-        state = take_turns('turn', turn, start, [*signs, *numbers], MOST_TURNS)
-        value, slope, margin = state[3:6]
+
+        def step(state: Row) -> tuple[Any, Row]:
+            goes_on, *after = call(graph, 'iteration', iteration, [*state, *signs, *numbers])
+            return goes_on, after
+
+        start = [1.0, 1.0, _UNSET, 0.0, 0.0, *x, *[0.0] * (2 * count + contacts)]
+        state = repeat(graph, MOST_ITERATIONS, start, step)
+        value, slope, margin = state[2:5]
         inside = select(margin, _possible(terms, signs), 0.0)
-        found = [*state[6 : 6 + count], *state[6 + 3 * count :], slope]
+        found = [*state[5 : 5 + count], *state[5 + 3 * count :], slope]
         return select(inside, value, _UNSET), found
 
     ends: dict[Signs, tuple[Any, Row]] = {}
     for signs in reversed(candidates):  # those with zeros first
-        ends[signs] = followed(signs, terms.start)
+        ends[signs] = converged(signs, terms.start)
         # A pattern with several minima most likely reaches its lowest from its lowest face.
         faces = [ends[face] for face in ends if _bounds(face, signs)]
         if faces:
             _, x = _lowest([(_UNSET, terms.start), *((v, f[:count]) for v, f in faces)])
-            ends[signs] = _lowest([ends[signs], followed(signs, x)])
-    none = [0.0] * (count + len(terms.contacts) + 1)
+            ends[signs] = _lowest([ends[signs], converged(signs, x)])
+    none = [0.0] * (count + contacts + 1)
     best, chosen = _lowest([(_UNSET, none), *(ends[signs] for signs in candidates)])
     conditions.append(_UNSET / 2.0 - best)
     if is_known(best, _UNSET):
@@ -249,18 +259,19 @@ def _lowest(found: list[tuple[Any, Row]]) -> tuple[Any, Row]:
     return best, chosen
 
 
-def _turn(terms: Terms, signs: Row, state: Row) -> Row:
+def _iteration(terms: Terms, signs: Row, state: Row) -> Row:
     """Take part of a Newton step; then find the next one, or halve that part if it led upwards.
 
-    The state: positive to go on; positive at the start; part of the step; half the weighted
-    squares, relative slope, positive where the signs are those assumed; free efforts, step, step
-    to use instead if that one leads upwards, and the load that sets each contact's friction.
+    Gives what is positive to go on, then the next state. The state: positive at the start; part of
+    the step; half the weighted squares, relative slope, positive where the signs are those assumed;
+    free efforts, step, step to use instead if that one leads upwards, and the load that sets each
+    contact's friction.
     """
-    count, (_, starts, part, value, slope, margin) = terms.free, state[:6]
-    old, step, other = (state[6 + i * count : 6 + (i + 1) * count] for i in range(3))
+    count, (starts, part, value, slope, margin) = terms.free, state[:5]
+    old, step, other = (state[5 + i * count : 5 + (i + 1) * count] for i in range(3))
     pattern = SignPattern(terms, signs)
     moved = [part * a for a in step]
-    x = _less(old, moved)
+    x = vec.subtract(old, moved)
     here, (full, fall) = pattern.value(x), pattern.newton(x)
     safe, _ = pattern.newton(x, convex=True)
     full = [select(fall, a, b) for a, b in zip(full, safe, strict=True)]
@@ -268,9 +279,9 @@ def _turn(terms: Terms, signs: Row, state: Row) -> Row:
     most = select(starts, _UNSET, here)
     reached = [1.0, most, _slope(terms, here, fall), pattern.margin(x), *x, *full, *safe,
                *pattern.contacts(x)]  # fmt: skip
-    halved = [0.5 * part, value, slope, margin, *old, *other, *other, *state[6 + 3 * count :]]
+    halved = [0.5 * part, value, slope, margin, *old, *other, *other, *state[5 + 3 * count :]]
     falls = value * (1.0 + ROUNDING) - here
-    ends = _size(terms, x) * CONVERGED**2 - _square(moved)
+    ends = _size(terms, x) * CONVERGED**2 - vec.inner(moved, moved)
     on = select(starts, 1.0, select(ends, 0.0, 1.0))
     goes_on = select(falls, on, select(part - SHORTEST, 1.0, 0.0))
     return [goes_on, 0.0, *(select(falls, a, b) for a, b in zip(reached, halved, strict=True))]
@@ -284,12 +295,4 @@ def _slope(terms: Terms, value: Any, fall: Any) -> Any:
 
 def _size(terms: Terms, x: Row) -> Any:
     """Approximate square of the efforts."""
-    return terms.size + _square(x)
-
-
-def _square(x: Row) -> Any:
-    return total(a * a for a in x)
-
-
-def _less(x: Row, step: Row) -> Row:
-    return [a - b for a, b in zip(x, step, strict=True)]
+    return terms.size + vec.inner(x, x)

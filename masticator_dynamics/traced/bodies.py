@@ -22,7 +22,7 @@ from masticator_dynamics.engine.tree import SpanningTree
 from masticator_dynamics.engine.universal_limb import limb_of
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.functions import sine_cosine
-from masticator_dynamics.traced.numbers import is_known, stacked
+from masticator_dynamics.traced.numbers import per_lane, stacked
 from masticator_dynamics.traced.vectors import Matrix, Vector
 
 
@@ -35,8 +35,10 @@ class Body:
         None: the base.
     stage : Stage or None
         The stage it belongs to; None for the base.
+    joint : Joint
+        That carries it; not of the base.
     position, rotation, axis
-        Of the engine frame: origin, axes, and the axis of the joint that carries the body.
+        Of the body's frame in the tree: origin, axes, and the axis of its joint.
     velocity, angular_velocity, acceleration, angular_acceleration
         Of the origin, gravity taken as an upward acceleration of the base.
     twists : list of (velocity, angular velocity)
@@ -47,6 +49,7 @@ class Body:
 
     parent: Body | None
     stage: Stage | None
+    joint: Joint
     position: Vector
     rotation: Matrix
     axis: Vector
@@ -64,6 +67,11 @@ class Body:
     def point(self, local: Vector) -> Vector:
         """Position of a point given in the body's frame."""
         return vec.add(self.position, vec.rotate(self.rotation, local))
+
+    def velocity_at(self, point: Vector) -> Vector:
+        """Velocity of the body's point at a position in the base."""
+        arm = vec.subtract(point, self.position)
+        return vec.add(self.velocity, vec.cross(self.angular_velocity, arm))
 
 
 def fixed_base(gravity: tuple[float, ...], freedoms: int) -> Body:
@@ -90,10 +98,23 @@ class Joint:
     actuator: tuple[int, ...]  # index of its actuator, per lane; empty: none
     body: Body
 
+    def __post_init__(self) -> None:
+        """Have the body know its joint."""
+        self.body.joint = self
+
+    @property
+    def parent(self) -> Body:
+        """The body that carries the joint."""
+        assert self.body.parent is not None
+        return self.body.parent
+
+    def constant(self, of: Callable[[int], Any]) -> Any:
+        """Known numbers, per lane, from those of a joint of the tree."""
+        return stacked([of(j) for j in self.joints])
+
     def place(self, position: Any, turn: tuple[Any, Any] | None = None) -> None:
         """Place the body for a joint position, or for the sine and cosine of a turn."""
-        body, parent = self.body, self.body.parent
-        assert parent is not None
+        body, parent = self.body, self.parent
         before = vec.product(parent.rotation, self.rotation)
         origin = vec.add(parent.position, vec.rotate(parent.rotation, self.offset))
         body.axis = vec.column(before, 2)
@@ -125,14 +146,6 @@ class Stage:
     def lanes(self) -> int:
         """How many limbs share the stage's operations."""
         return max(len(self.blocks), 1)
-
-    def constant(self, of: Callable[[int], Any], joint: Joint) -> Any:
-        """Known numbers of a joint, per lane."""
-        return stacked([of(j) for j in joint.joints])
-
-    def joint_of(self, body: Body) -> Joint:
-        """The joint that carries a body of this stage."""
-        return next(joint for joint in self.joints if joint.body is body)
 
 
 class Plan:
@@ -249,20 +262,19 @@ class Plan:
             tree.joints[first].type == 'prismatic',
             stacked([tree.placements[j].rotation for j in joints]),
             stacked([tree.placements[j].position for j in joints]),
-            stacked([[self.structure.home[j]] for j in joints])[0],
+            per_lane(self.structure.home[j] for j in joints),
             self.independent.index(first) if first in self.independent else None,
             tuple(self.actuated.index(j) for j in joints if j in self.actuated),
             body,
         )
 
 
-def chain(body: Body, stage: Stage) -> list[Body]:
-    """A body and those of its stage that carry it, outermost first; none for other stages."""
+def chain(body: Body, stage: Stage | None = None) -> list[Body]:
+    """A body and those that carry it, outermost first; of one stage, or all without the base."""
     found = []
-    while body.stage is stage and not is_base(body):
+    while not is_base(body) and (stage is None or body.stage is stage):
         found.append(body)
-        assert body.parent is not None
-        body = body.parent
+        body = body.joint.parent
     return found
 
 
@@ -273,11 +285,6 @@ def is_base(body: Body) -> bool:
 
 def carrier(body: Body, stage: Stage) -> Body:
     """The body outside a stage that carries a body."""
-    while body.stage is stage and body.parent is not None:
-        body = body.parent
+    while body.stage is stage:
+        body = body.joint.parent
     return body
-
-
-def rate_is_zero(rate: Any) -> bool:
-    """Whether a joint is known not to move."""
-    return is_known(rate, 0.0)

@@ -26,6 +26,7 @@ from masticator_dynamics.traced.numbers import (
     absolute,
     greater,
     is_known,
+    per_lane,
     reciprocal,
     select,
     sign_of,
@@ -125,18 +126,11 @@ class Closing:
         for joint, position in zip(self.stage.unknowns, positions, strict=True):
             self.positions[id(joint)] = position
 
-    def position(self, joint: Joint) -> Any:
-        """Position of a joint; None if its sine and cosine are used instead."""
-        return self.positions.get(id(joint))
-
-    def turn(self, joint: Joint) -> Turn | None:
-        """Sine and cosine of a joint, where a formula gave them."""
-        return self.turns.get(id(joint))
-
     def unwound(self, joint: Joint) -> Any:
         """Position of a joint, by whole turns the one closest to home."""
-        turn = self.turn(joint)
-        return self.position(joint) if turn is None else nearest_turn(angle_of(*turn), joint.home)
+        if turn := self.turns.get(id(joint)):
+            return nearest_turn(angle_of(*turn), joint.home)
+        return self.positions[id(joint)]
 
     def _joint_position(self, index: int) -> Any:
         """Position of a joint of this or an earlier stage; not for limbs in lanes."""
@@ -149,7 +143,7 @@ class Closing:
     def place(self) -> None:
         """Place the bodies of the stage."""
         for joint in self.stage.joints:
-            joint.place(self.position(joint), self.turn(joint))
+            joint.place(self.positions.get(id(joint)), self.turns.get(id(joint)))
 
     def _measure(self) -> Any:
         """Set equations, Jacobian and inverse at the present positions; return the determinant."""
@@ -161,8 +155,8 @@ class Closing:
 
     def orientation(self, determinant: Any) -> Any:
         """A determinant of the Jacobian, made positive where its sign is the same as at home."""
-        sign = [[np.sign(np.linalg.det(rates))] for rates in self.stage.home_jacobian]
-        return determinant * stacked(sign)[0]
+        sign = [np.sign(np.linalg.det(rates)) for rates in self.stage.home_jacobian]
+        return determinant * per_lane(sign)
 
     def _check_regular(self, determinant: Any) -> None:
         columns = zip(*self.jacobian, strict=True)
@@ -241,12 +235,13 @@ class Closing:
         slide, turn = slides[0], turns[0]
         if turn.body in chain(slide.body, self.stage):
             return False
-        gaps = [self._gaps(turn, slide, (0.0, 0.0)), self._gaps(turn, slide, (0.0, 1.0))]
+        self.positions[id(slide)] = 0.0
+        c = self._gaps_at({id(turn): (0.0, 0.0)})
+        self._gaps_at({id(turn): (0.0, 1.0)})
         along = [e.entry(slide) for e in self.equations]
         b = [e.entry(turn) for e in self.equations]
-        self._gaps(turn, slide, (1.0, 0.0))
+        self._gaps_at({id(turn): (1.0, 0.0)})
         a = [-e.entry(turn) for e in self.equations]
-        c = gaps[0]
 
         def without_slide(pair: list[Any]) -> Any:
             return along[1] * pair[0] - along[0] * pair[1]
@@ -260,16 +255,11 @@ class Closing:
         self.positions[id(slide)] = -((along[0] * rest[0] + along[1] * rest[1]) * weight)
         return True
 
-    def _gaps(self, turn: Joint, slide: Joint, at: Turn) -> list[Any]:
-        """Gaps of all equations for sine and cosine of a turn, with the slide at zero.
+    def _gaps_at(self, turns: dict[int, Turn]) -> list[Any]:
+        """Gaps of all equations for sines and cosines of joints.
 
         With (0, 0), which is not a rotation, the part that does not depend on the turn.
         """
-        self.positions[id(slide)] = 0.0
-        return self._gaps_at({id(turn): at})
-
-    def _gaps_at(self, turns: dict[int, Turn]) -> list[Any]:
-        """Gaps of all equations for sines and cosines of joints."""
         self.turns.update(turns)
         self.place()
         self.equations = stage_equations(self.stage, self._body, self._joint_position)
@@ -283,7 +273,7 @@ class Closing:
             (along_0, turn_0), (along_1, turn_1) = rates[0, at], rates[1, at]
             return float(np.sign(along_1 * turn_0 - along_0 * turn_1))
 
-        return stacked([[slope(rates)] for rates in self.stage.home_jacobian])[0]
+        return per_lane(slope(rates) for rates in self.stage.home_jacobian)
 
     def _root(self, a: Any, b: Any, c: Any, slope: Any) -> Turn:
         """Sine and cosine of the root of ``a cos + b sin + c = 0`` with a slope of this sign."""
@@ -297,13 +287,9 @@ class Closing:
     def _certain(self, turn: Joint, least: float = CERTAIN_COSINE) -> None:
         """Require a joint to be near home: within a quarter turn, as for Newton steps."""
         sine, cosine = self.turns[id(turn)]
-        home = [self._home_turn(h) for h in _per_lane(turn.home, self.stage.lanes)]
-        at_sine, at_cosine = stacked(home)
+        homes = np.broadcast_to(getattr(turn.home, 'values', turn.home), self.stage.lanes)
+        at_sine, at_cosine = stacked([[np.sin(home), np.cos(home)] for home in homes])
         self.conditions.append(cosine * at_cosine + sine * at_sine - least)
-
-    @staticmethod
-    def _home_turn(home: float) -> list[float]:
-        return [float(np.sin(home)), float(np.cos(home))]
 
     # Two equations for two turns about parallel axes, e.g. of a crank and a rod in a plane
 
@@ -326,21 +312,21 @@ class Closing:
         u = self._columns(first, {id(second): gone})
         k = self._gaps_at({id(first): gone, id(second): gone})
         back, orientation = inverse([*zip(*v, strict=True)], self.stage.home_jacobian[0])
-        w, m_cosine, m_sine = ([vec.dot_2(row, x) for row in back] for x in (k, *u))
+        w, m_cosine, m_sine = (vec.apply(back, x) for x in (k, *u))
         order = [unknowns.index(joint) for joint in (first, second)]
-        signs = [[-np.sign(np.linalg.det(j[:, order]))] for j in self.stage.home_jacobian]
+        signs = [-np.sign(np.linalg.det(j[:, order])) for j in self.stage.home_jacobian]
         sine, cosine = self._root(
-            2.0 * vec.dot_2(w, m_cosine),
-            2.0 * vec.dot_2(w, m_sine),
-            vec.dot_2(w, w) + vec.dot_2(m_cosine, m_cosine) - 1.0,
-            sign_of(orientation) * stacked(signs)[0],
+            2.0 * vec.inner(w, m_cosine),
+            2.0 * vec.inner(w, m_sine),
+            vec.inner(w, w) + vec.inner(m_cosine, m_cosine) - 1.0,
+            sign_of(orientation) * per_lane(signs),
         )
         self.turns[id(first)] = sine, cosine
         along, across = (
             -(rest + x * cosine + y * sine) for rest, x, y in zip(w, m_cosine, m_sine, strict=True)
         )
         if carried:
-            turned = sine * stacked([[x] for x in alike])[0]
+            turned = sine * per_lane(alike)
             across, along = across * cosine - along * turned, along * cosine + across * turned
         self.turns[id(second)] = across, along
         self._certain(first, CERTAIN_TURNS)
@@ -382,13 +368,12 @@ class Closing:
         stage, formula = self.stage, self.stage.formula
         first, second, third = stage.unknowns
         rod_x, rod_y = (stacked([f[name] for f in formula]) for name in ('rod_x', 'rod_y'))
-        roots = [stacked([[f[name]] for f in formula])[0] for name in ('first_root', 'second_root')]
+        roots = [per_lane(f[name] for f in formula) for name in ('first_root', 'second_root')]
         constraints = stage.constraints[0]
         side = 'a' if formula[0]['limb'] > 0.0 else 'b'
         end = self._body(getattr(constraints[0], f'body_{side}'))
         tip = end.point(stacked([getattr(c, f'point_{side}') for c in constraints]))
-        parent = first.body.parent
-        assert parent is not None
+        parent = first.parent
         local = vec.rotate_back(parent.rotation, vec.subtract(tip, parent.position))
         m = vec.rotate_back(first.rotation, vec.subtract(local, first.offset))
         foot, length_squared = second.offset, vec.dot(rod_x, rod_x)
@@ -431,8 +416,3 @@ class Closing:
         x = cosine * m[0] + sine * m[1] - foot[0]
         y = cosine * m[1] - sine * m[0] - foot[1]
         return [x, y, m[2] - foot[2]]
-
-
-def _per_lane(x: Any, count: int) -> list[float]:
-    """Known numbers of all lanes."""
-    return [float(v) for v in np.broadcast_to(getattr(x, 'values', x), count)]

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.surface import Surface, polynomial, polynomial_2
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint, Stage, chain
-from masticator_dynamics.traced.numbers import reciprocal, select, stacked, total
+from masticator_dynamics.traced.numbers import per_lane, reciprocal, select, stacked, total
 from masticator_dynamics.traced.vectors import Vector
 
 Twist = tuple[Vector, Vector]  # velocity of the origin, angular velocity
@@ -92,9 +92,9 @@ class Equation:
 
     def entry(self, joint: Joint) -> Any:
         """Rate of the gap per velocity of a joint of the stage."""
-        stage = joint.body.stage
-        assert stage is not None
-        felt = [wrench for wrench in self.wrenches if joint.body in chain(wrench.body, stage)]
+        felt = [
+            wrench for wrench in self.wrenches if joint.body in chain(wrench.body, joint.body.stage)
+        ]
         if len(felt) == len(self.wrenches):
             return 0.0  # action and reaction
         return total(wrench.along(joint) for wrench in felt)
@@ -124,11 +124,6 @@ class _Ends:
         """Known numbers of the constraint."""
         return stacked([getattr(c, name) for c in self.constraints])
 
-    def velocity(self, body: Body, point: Vector) -> Vector:
-        """Velocity of the body's point at this position."""
-        arm = vec.subtract(point, body.position)
-        return vec.add(body.velocity, vec.cross(body.angular_velocity, arm))
-
 
 def _point(ends: _Ends) -> list[Equation]:
     """A point of body b on planes: fixed ones, or planes carried by body a."""
@@ -137,7 +132,7 @@ def _point(ends: _Ends) -> list[Equation]:
 
     def turning(row: Vector) -> Callable[[], Any]:
         def coriolis() -> Any:
-            passing = vec.subtract(ends.velocity(b, at_b), ends.velocity(a, at_b))
+            passing = vec.subtract(b.velocity_at(at_b), a.velocity_at(at_b))
             return -2.0 * vec.dot(row, vec.cross(a.angular_velocity, passing))
 
         return coriolis if ends.carried else _nothing
@@ -177,11 +172,11 @@ def _turn(ends: _Ends) -> list[Equation]:
 
 def _distance(ends: _Ends) -> list[Equation]:
     """A massless rod between two points."""
-    length = stacked([[c.length] for c in ends.constraints])[0]
+    length = per_lane(c.length for c in ends.constraints)
     force = vec.scale(ends.apart, reciprocal(length))
 
     def turning() -> Any:
-        passing = vec.subtract(ends.velocity(ends.b, ends.at_b), ends.velocity(ends.a, ends.at_a))
+        passing = vec.subtract(ends.b.velocity_at(ends.at_b), ends.a.velocity_at(ends.at_a))
         return vec.dot(passing, passing) * reciprocal(length)
 
     wrenches = (Wrench(ends.a, ends.at_a, vec.scale(force, -1.0)), Wrench(ends.b, ends.at_b, force))
@@ -195,14 +190,12 @@ def _surface(ends: _Ends) -> list[Equation]:
     u, v, w = (vec.rotate(a.rotation, axis) for axis in ends.known('partners'))
     surface = ends.constraints[0].surface
     assert surface is not None
-    h, hx, hy, hxx, hxy, hyy = height(
-        surface.numbers, vec.dot(u, ends.apart), vec.dot(v, ends.apart)
-    )
+    h, hx, hy, hxx, hxy, hyy = height(surface, vec.dot(u, ends.apart), vec.dot(v, ends.apart))
     slopes = vec.add(vec.scale(u, hx), vec.scale(v, hy))
     force = vec.subtract(w, slopes)
 
     def turning() -> Any:
-        passing = vec.subtract(ends.velocity(b, ends.at_b), ends.velocity(a, ends.at_b))
+        passing = vec.subtract(b.velocity_at(ends.at_b), a.velocity_at(ends.at_b))
         coriolis = vec.dot(force, vec.cross(a.angular_velocity, passing))
         x, y = vec.dot(u, passing), vec.dot(v, passing)
         return -2.0 * coriolis - (x * (hxx * x + 2.0 * hxy * y) + hyy * y * y)
@@ -211,33 +204,17 @@ def _surface(ends: _Ends) -> list[Equation]:
     return [Equation(vec.dot(w, ends.apart) - h, wrenches, turning)]
 
 
-def height(numbers: FloatArray, x: Any, y: Any) -> list[Any]:
-    """Height, slopes and curvatures of a surface, as ``engine.surface.Surface.height``.
+def height(surface: Surface, x: Any, y: Any) -> tuple[Any, ...]:
+    """As ``Surface.height``, with the cell found by selecting its coefficients."""
+    ends_x, ends_y, table = (part.tolist() for part in surface.pieces())
+    cells = [_chosen(x, ends_x, [_flat(row[j]) for row in table]) for j in range(len(ends_y) - 1)]
+    coefficients, powers = _chosen(y, ends_y, cells), len(table[0][0][0])
+    rows = [coefficients[k : k + powers] for k in range(0, len(coefficients), powers)]
+    return polynomial_2(rows, _in_cell(x, ends_x), _in_cell(y, ends_y))
 
-    The cell is found by selecting its coefficients; NaN outside the surface.
 
-    Parameters
-    ----------
-    numbers : array
-        Of an ``engine.surface.Surface``.
-    x, y : number
-        Where on it, m.
-    """
-    cells_x, cells_y, order_x, order_y = (int(n) for n in numbers[:4])
-    ends_x = numbers[4 : 5 + cells_x].tolist()
-    ends_y = numbers[5 + cells_x : 6 + cells_x + cells_y].tolist()
-    table = numbers[6 + cells_x + cells_y :].reshape(cells_x, cells_y, order_x * order_y)
-    along_x = [_chosen(x, ends_x, table[:, j].tolist()) for j in range(cells_y)]
-    coefficients = _chosen(y, ends_y, along_x)
-    x, y = _in_cell(x, ends_x), _in_cell(y, ends_y)
-    h = hx = hy = hxx = hxy = hyy = 0.0
-    for k in reversed(range(order_x)):
-        row = coefficients[k * order_y : (k + 1) * order_y]
-        value, slope, bend = polynomial(row, y)
-        hxx, hxy, hyy = hxx * x + 2.0 * hx, hxy * x + hy, hyy * x + bend
-        hx, hy = hx * x + h, hy * x + slope
-        h = h * x + value
-    return [h, hx, hy, hxx, hxy, hyy]
+def _flat(rows: list[list[float]]) -> list[float]:
+    return [x for row in rows for x in row]
 
 
 def _chosen(x: Any, ends: list[float], rows: list[list[Any]]) -> list[Any]:
@@ -256,16 +233,6 @@ def _in_cell(x: Any, ends: list[float]) -> Any:
     return (x - start) * inside
 
 
-def polynomial(coefficients: Sequence[Any], x: Any) -> tuple[Any, Any, Any]:
-    """Value, first and second derivative of a polynomial, constant coefficient first."""
-    value = slope = bend = 0.0
-    for coefficient in reversed(coefficients):
-        bend = bend * x + 2.0 * slope
-        slope = slope * x + value
-        value = value * x + coefficient
-    return value, slope, bend
-
-
 def _coupling(ends: _Ends) -> list[Equation]:
     """A sum of polynomials of joint positions: what turns or shifts one body against another."""
     constraint = ends.constraints[0]
@@ -276,7 +243,7 @@ def _coupling(ends: _Ends) -> list[Equation]:
         value, slope, bend = polynomial(coefficients, ends.position(joint))
         gap = gap + value
         body = ends.body(joint)
-        axis, slides = body.axis, body.stage.joint_of(body).slides
+        axis, slides = body.axis, body.joint.slides
         on_body, on_parent = (
             Wrench(of, body.position, along, vec.ZERO)
             if slides

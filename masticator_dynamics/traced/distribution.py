@@ -14,7 +14,7 @@ from masticator_dynamics.traced.evaluation import LARGEST_SQUARE
 from masticator_dynamics.traced.friction import friction_of_actuators
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.load_cases import LoadCases
-from masticator_dynamics.traced.numbers import largest, select, total
+from masticator_dynamics.traced.numbers import largest, select
 from masticator_dynamics.traced.sign_pattern import Goal, direction
 
 
@@ -27,7 +27,7 @@ class Distribution:
         Weights of the squares of 'torque', 'power', 'joint-force', 'contact-force'.
     friction : bool
         Include friction of contacts and actuated joints.
-    to_the_end : bool
+    exhaustive : bool
         Iterate every pattern of contact signs to convergence, for rows that are handed over.
 
     Attributes
@@ -41,7 +41,7 @@ class Distribution:
         run: InverseDynamics,
         goals: Mapping[str, float],
         friction: bool,
-        to_the_end: bool = False,
+        exhaustive: bool = False,
     ):
         self._run = run
         description = run.plan.description
@@ -50,7 +50,7 @@ class Distribution:
         run.comment('The best free efforts for each pattern of contact signs')
         goal = goal_of(run, goals, friction)
         conditions = run.forces.conditions
-        found = best_of(self._cases, goal, conditions, to_the_end, run.plan.share)
+        found = best_of(self._cases, goal, conditions, exhaustive, run.plan.share)
         free, loads, self.optimality = found
         run.comment('Efforts and forces with the best of them')
         self._loads = loads
@@ -67,11 +67,11 @@ class Distribution:
             self._sum([c.efforts[i] for c in self._all]) + self._drag[i] for i in motors
         ]
         sizes = [*self.efforts(), *self.multipliers()]
-        conditions.append(LARGEST_SQUARE - total(x * x for x in sizes))
+        conditions.append(LARGEST_SQUARE - vec.inner(sizes, sizes))
 
     def _sum(self, per_case: list[Any]) -> Any:
         """A quantity summed over the load cases with their best amounts."""
-        return total(x * amount for x, amount in zip(per_case, self._amounts, strict=True))
+        return vec.inner(per_case, self._amounts)
 
     # Results, scalar by scalar
 

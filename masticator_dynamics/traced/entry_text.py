@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from masticator_dynamics.traced.llvm_ir import pointer
 from masticator_dynamics.traced.python_entry import (
     ARRAY_DATA,
@@ -23,16 +25,18 @@ from masticator_dynamics.traced.python_entry import (
 _CONTIGUOUS_ALIGNED, _WRITEABLE = 0x101, 0x400
 
 
-def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int, at: int) -> str:
+def entry_function(
+    name: str, row: str, freedoms: int, actuators: int, outputs: int, at: int
+) -> str:
     """``PyObject *name(self, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)``.
 
     Parameters
     ----------
     row : str
-        Function of a row: from y, y_dot, y_ddot and wrench to ``told`` numbers; the first is 1
+        Function of a row: from y, y_dot, y_ddot and wrench to ``outputs`` numbers; the first is 1
         if they are valid, and the efforts begin at ``at``.
     """
-    asked = 3 * freedoms + 6
+    lengths = [freedoms, freedoms, freedoms, 6]
     writer = _Writer()
     writer.load('context', '%self', TUPLE_ITEMS)
     for i, field in enumerate((*CONTEXT, *(f'slot_{i}' for i in range(len(SLOTS))))):
@@ -42,25 +46,38 @@ def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int
     writer.say('%plain = icmp eq i64 %keywords, 0')
     writer.branch('%plain', 'unnamed', 'named')
     writer.less('%count', '5', 'other')
-    lengths = [freedoms, freedoms, freedoms, 6]
     for i, length in enumerate(lengths):
         writer.argument(i, length)
-    size = 8 * (asked + told)
+    _evaluate(writer, row, lengths, outputs)
+    _make_result(writer, actuators, at)
+    return (
+        f'\ndefine i64 @{name}(i64 %self, i64 %arguments, i64 %count, i64 %keywords) '
+        'nounwind #0 {\n'
+        f'{writer.text()}  ret i64 %answer\n' + _NAMED + _FALLBACK
+    )
+
+
+def _evaluate(writer: _Writer, row: str, lengths: Sequence[int], outputs: int) -> None:
+    """Call the function of a row with the arguments; go on if its outputs are valid."""
+    inputs, start, double = sum(lengths), 0, pointer('double')
+    size = 8 * (inputs + outputs)
     writer.say(f'%numbers = call i64 %PyBytes_FromStringAndSize(i64 0, i64 {size})')
     writer.fail_if_null('%numbers', 'no_memory')
     writer.say(f'%given = add i64 %numbers, {BYTES_DATA}')
-    writer.say(f'%told = add i64 %given, {8 * asked}')
-    start = 0
+    writer.say(f'%out = add i64 %given, {8 * inputs}')
     for i, length in enumerate(lengths):
         writer.copy(f'%data_{i}', '%given', 8 * start, length)
         start += length
-    double = pointer('double')
     writer.cast('given_at', '%given', double)
-    writer.cast('told_at', '%told', double)
-    writer.say(f'call void @{row}({double} %given_at, {double} %told_at)')
-    writer.load('counts', '%told', 0, 'double')
-    writer.say('%good = fcmp oeq double %counts, 1.0')
+    writer.cast('out_at', '%out', double)
+    writer.say(f'call void @{row}({double} %given_at, {double} %out_at)')
+    writer.load('first_output', '%out', 0, 'double')
+    writer.say('%good = fcmp oeq double %first_output, 1.0')
     writer.branch('%good', 'valid', 'invalid')
+
+
+def _make_result(writer: _Writer, actuators: int, at: int) -> None:
+    """An array of the efforts, and a result whose slots are filled in."""
     kinds = 'i64, i32, i64, i32, i64, i64, i32, i32, i64'
     writer.cast('new', '%new_array', pointer(f'i64 ({kinds})'))
     writer.say(
@@ -69,7 +86,7 @@ def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int
     )
     writer.fail_if_null('%efforts', 'no_array')
     writer.load('efforts_data', '%efforts', ARRAY_DATA)
-    writer.say(f'%from = add i64 %told, {8 * at}')
+    writer.say(f'%from = add i64 %out, {8 * at}')
     writer.copy('%from', '%efforts_data', 0, actuators)
     writer.load('flags', '%efforts', ARRAY_FLAGS, 'i32')
     writer.say(f'%fixed = and i32 %flags, {~_WRITEABLE}')
@@ -79,22 +96,25 @@ def entry_function(name: str, row: str, freedoms: int, actuators: int, told: int
     writer.say('call void %Py_IncRef(i64 %mechanism)')
     for i, value in enumerate(('%mechanism', '%numbers', '%efforts')):
         writer.store(value, '%answer', f'%slot_{i}')
-    return (
-        f'\ndefine i64 @{name}(i64 %self, i64 %arguments, i64 %count, i64 %keywords) '
-        'nounwind #0 {\n'
-        f'{writer.text()}  ret i64 %answer\n'
-        + _NAMED
-        + 'invalid:\n  call void %Py_DecRef(i64 %numbers)\n  br label %other\n'
-        'other:\n'
-        '  %looked = call i64 %PyObject_Vectorcall'
-        '(i64 %otherwise, i64 %arguments, i64 %count, i64 %keywords)\n'
-        '  ret i64 %looked\n'
-        'no_answer:\n  call void %Py_DecRef(i64 %efforts)\n  br label %no_array\n'
-        'no_array:\n  call void %Py_DecRef(i64 %numbers)\n  br label %no_memory\n'
-        'no_memory:\n  ret i64 0\n}\n'
-    )
 
 
+# What was not served, and what to give back where memory runs out.
+_FALLBACK = """invalid:
+  call void %Py_DecRef(i64 %numbers)
+  br label %other
+other:
+  %looked = call i64 %PyObject_Vectorcall(i64 %fallback, i64 %arguments, i64 %count, i64 %keywords)
+  ret i64 %looked
+no_answer:
+  call void %Py_DecRef(i64 %efforts)
+  br label %no_array
+no_array:
+  call void %Py_DecRef(i64 %numbers)
+  br label %no_memory
+no_memory:
+  ret i64 0
+}
+"""
 # Keywords are a tuple of names; their values follow the other arguments. Names are compared by
 # address: Python keeps only one of each.
 _NAMED = f"""named:
@@ -192,26 +212,26 @@ class _Writer:
         at = self._at(base, offset, kind)
         self.say(f'store {kind} {value}, {pointer(kind)} %{at}')
 
-    def branch(self, truth: str, then: str, otherwise: str) -> None:
-        self.say(f'br i1 {truth}, label %{then}, label %{otherwise}')
-        self._lines.append(f'{then}:')
+    def branch(self, truth: str, if_true: str, if_false: str) -> None:
+        self.say(f'br i1 {truth}, label %{if_true}, label %{if_false}')
+        self._lines.append(f'{if_true}:')
 
-    def unless(self, a: str, b: str, otherwise: str, kind: str = 'i64') -> None:
-        """Branch to ``otherwise`` if two numbers differ."""
+    def unless(self, a: str, b: str, target: str, kind: str = 'i64') -> None:
+        """Branch to ``target`` if two numbers differ."""
         truth = self.fresh()
         self.say(f'%{truth} = icmp eq {kind} {a}, {b}')
-        self.branch(f'%{truth}', self.fresh(), otherwise)
+        self.branch(f'%{truth}', self.fresh(), target)
 
-    def less(self, a: str, b: str, otherwise: str) -> None:
-        """Branch to ``otherwise`` unless one number is below another."""
+    def less(self, a: str, b: str, target: str) -> None:
+        """Branch to ``target`` unless one number is below another."""
         truth = self.fresh()
         self.say(f'%{truth} = icmp slt i64 {a}, {b}')
-        self.branch(f'%{truth}', self.fresh(), otherwise)
+        self.branch(f'%{truth}', self.fresh(), target)
 
-    def fail_if_null(self, address: str, otherwise: str) -> None:
+    def fail_if_null(self, address: str, target: str) -> None:
         truth = self.fresh()
         self.say(f'%{truth} = icmp ne i64 {address}, 0')
-        self.branch(f'%{truth}', self.fresh(), otherwise)
+        self.branch(f'%{truth}', self.fresh(), target)
 
     def copy(self, source: str, target: str, offset: int, count: int) -> None:
         """Copy doubles."""

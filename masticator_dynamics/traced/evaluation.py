@@ -7,11 +7,12 @@ On floats it computes; on recording numbers it builds the graph that becomes mac
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint, Plan
 from masticator_dynamics.traced.closing import Closing
 from masticator_dynamics.traced.forces import Forces
@@ -30,7 +31,7 @@ from masticator_dynamics.traced.numbers import (
 )
 from masticator_dynamics.traced.vectors import Vector
 
-LARGEST_SQUARE = 1e250  # of inputs and results together; beyond it, and for NaN, the engine decides
+LARGEST_SQUARE = 1e250  # of inputs and results together; beyond it, and for NaN, floats decide
 
 
 class Evaluation:
@@ -121,42 +122,37 @@ class Evaluation:
 
     def positions(self) -> list[Any]:
         """Of all joints, in tree order."""
-        return self._per_joint(self._position)
+        return self._per_joint(lambda i, joint: [self.closings[i].unwound(joint)])
 
     def velocities(self) -> list[Any]:
         """Of all joints."""
-        return self._per_joint(lambda i, joint: self.motions[i].velocity[id(joint)])
+        return self._per_joint(lambda i, joint: [self.motions[i].velocity[id(joint)]])
 
     def accelerations(self) -> list[Any]:
         """Of all joints."""
-        return self._per_joint(lambda i, joint: self.motions[i].acceleration[id(joint)])
+        return self._per_joint(lambda i, joint: [self.motions[i].acceleration[id(joint)]])
 
     def bodies(self) -> list[Any]:
         """Current rotation, origin, force and moment of all bodies, body by body."""
 
-        def numbers(body: Body) -> list[Any]:
+        def numbers(stage: int, joint: Joint) -> list[Any]:
+            body = joint.body
             rotation = [x for row in body.rotation for x in row]
             return [*rotation, *body.position, *body.force, *body.moment]
 
-        columns = [self._per_joint(lambda i, joint, x=x: numbers(joint.body)[x]) for x in range(18)]
-        return [x for row in zip(*columns, strict=True) for x in row]
+        return self._per_joint(numbers)
 
     def tangent(self) -> list[Any]:
         """Velocities of all joints per unit independent velocity, row by row."""
-        columns = [
-            self._per_joint(lambda i, joint, k=k: self.motions[i].tangent[id(joint)][k])
-            for k in range(len(self.plan.independent))
-        ]
-        return [x for row in zip(*columns, strict=True) for x in row]
+        return self._per_joint(lambda i, joint: self.motions[i].tangent[id(joint)])
 
     def joint_rate(self, body: Body) -> tuple[Joint, Any]:
         """The joint that carries a body, and its velocity."""
-        assert body.stage is not None
-        joint = body.stage.joint_of(body)
-        return joint, self.motions[self.plan.stages.index(body.stage)].velocity[id(joint)]
+        stage, joint, _ = self.stage_of(body.joint.joints[0])
+        return joint, self.motions[stage].velocity[id(joint)]
 
-    def counts(self) -> Any:
-        """1 where the results are valid, 0 where the engine must compute them itself."""
+    def valid(self) -> Any:
+        """1 where the results are valid, 0 where the reference must be used."""
         passed: Any = 1.0
         for condition in self._conditions():
             passed = select(lane_least(condition), passed, 0.0)
@@ -184,7 +180,7 @@ class Evaluation:
     def _size_condition(self) -> Any:
         """Condition that everything is finite, and small enough that nothing overflows."""
         squares = [lane_sum(x * x, n) for x, n in self._everything()]
-        return LARGEST_SQUARE - total(squares) - total(x * x for x in self._given)
+        return LARGEST_SQUARE - total(squares) - vec.inner(self._given, self._given)
 
     def _everything(self) -> list[tuple[Any, int]]:
         """Numbers that must be finite, with their lanes."""
@@ -194,14 +190,12 @@ class Evaluation:
             for x in (*motion.velocity.values(), *motion.acceleration.values())
         ]
 
-    def _position(self, stage: int, joint: Joint) -> Any:
-        return self.closings[stage].unwound(joint)
-
-    def _per_joint(self, of: Any) -> list[Any]:
-        found: dict[int, Any] = {}
+    def _per_joint(self, of: Callable[[int, Joint], list[Any]]) -> list[Any]:
+        """Numbers of all joints of the tree, joint by joint, from those of a stage's joints."""
+        found: dict[int, list[Any]] = {}
         for i, stage in enumerate(self.plan.stages):
             for joint in stage.joints:
-                value = of(i, joint)
+                numbers = of(i, joint)
                 for lane, index in enumerate(joint.joints):
-                    found[index] = lane_pick(value, lane)
-        return [found[i] for i in sorted(found)]
+                    found[index] = [lane_pick(x, lane) for x in numbers]
+        return [x for i in sorted(found) for x in found[i]]

@@ -12,8 +12,8 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.traced.c_source import literal, statements
 from masticator_dynamics.traced.distribution import Distribution
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
+from masticator_dynamics.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.traced.numbers import Graph, TooLargeError
-from masticator_dynamics.traced.outputs import MOST_OPERATIONS
 
 _WRENCH = ('force x', 'force y', 'force z', 'torque x', 'torque y', 'torque z')
 
@@ -73,7 +73,7 @@ def _body(
     names += [f'wrench[{i}]' for i in range(6)]
     plain = goal == 'torque' and not friction
     best = LeastNorm(run) if plain else Distribution(run, {goal: 1.0}, friction)
-    wanted = [*best.efforts(), run.counts()]
+    wanted = [*best.efforts(), run.valid()]
     return statements(graph, wanted, names, run.comments)
 
 

@@ -15,12 +15,14 @@ from masticator_dynamics.engine.status import NOT_ACTUATED, WEAK_ACTUATION, Refu
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint, Plan, Stage, carrier, chain, is_base
 from masticator_dynamics.traced.closing import Closing
+from masticator_dynamics.traced.constraints import Wrench
 from masticator_dynamics.traced.matrices import cholesky, orthogonal, solve_factored
 from masticator_dynamics.traced.motion import StageMotion
 from masticator_dynamics.traced.numbers import (
     Number,
     is_known,
     lane_sum,
+    per_lane,
     reciprocal,
     stacked,
     total,
@@ -28,7 +30,7 @@ from masticator_dynamics.traced.numbers import (
 from masticator_dynamics.traced.vectors import Matrix, Vector
 
 # Remaining square of a motor column over its own: the Cholesky factorisation squares the condition
-# number, and below this the engine's orthogonal one is better by more than a digit in 1e-11.
+# number, and below this the orthogonal one is better by more than a digit in 1e-11.
 STRENGTH = 1e-5
 WEAK = 1e-11  # of the square of the usual rate; below that of WEAK_ACTUATION it is refused
 
@@ -72,7 +74,7 @@ class Forces:
     ----------
     driving : collection of str
         Actuated joints that are powered.
-    careful : bool
+    orthogonal : bool
         Factor the motors' rates with an orthogonal basis; limbs must not share lanes.
     """
 
@@ -83,12 +85,13 @@ class Forces:
         motions: list[StageMotion],
         wrench: Vector,
         driving: Collection[str],
-        careful: bool,
+        orthogonal: bool,
     ):
         self._plan, self._closings, self._motions = plan, closings, motions
         self.conditions: list[Any] = []
-        self._wrench, self.driving, self._careful = wrench, driving, careful
+        self._wrench, self.driving = wrench, driving
         self.motors = [m for motion in motions for m in self._motors(motion)]
+        self._orthogonal = orthogonal or self._known
 
     # What motions need
 
@@ -128,7 +131,7 @@ class Forces:
         if not any(i.mass > 0.0 or i.about_center.any() for i in inertias):
             return vec.ZERO, vec.ZERO
         body, (acceleration, change) = joint.body, rates
-        mass = stacked([[i.mass] for i in inertias])[0]
+        mass = per_lane(i.mass for i in inertias)
         arm = vec.rotate(body.rotation, stacked([i.center_of_mass for i in inertias]))
 
         def second_rate(fixed: Vector) -> Vector:
@@ -139,13 +142,19 @@ class Forces:
         moment = vec.cross(arm, force)
         moments = [_second_moments(i.about_center) for i in inertias]
         for axis in range(3):
-            spread = stacked([[values[axis]] for values, _ in moments])[0]
+            spread = per_lane(values[axis] for values, _ in moments)
             if not is_known(spread, 0.0):
                 direction = stacked([axes[:, axis] for _, axes in moments])
                 along = vec.rotate(body.rotation, direction)
                 part = vec.cross(along, second_rate(along))
                 moment = vec.add(moment, vec.scale(part, spread))
         return force, moment
+
+    def clear(self) -> None:
+        """Have no body need any force."""
+        for stage in self._plan.stages:
+            for joint in stage.joints:
+                joint.body.force = joint.body.moment = vec.ZERO
 
     # What efforts and constraints supply
 
@@ -172,12 +181,11 @@ class Forces:
         loads: dict[int, Any] = {}
         handed: list[tuple[Body, Vector, Vector]] = []
         for joint in reversed(stage.joints):
-            body, parent = joint.body, joint.body.parent
-            assert parent is not None
+            body, parent = joint.body, joint.parent
             load = vec.dot(body.axis, body.force if joint.slides else body.moment)
             if rotors:
                 load = load + self.spring(closing, joint)
-                load = load + self.rotor(stage, joint) * motion.acceleration[id(joint)]
+                load = load + self.rotor(joint) * motion.acceleration[id(joint)]
             if efforts is not None and id(joint) in efforts:
                 load = load - efforts[id(joint)]
             loads[id(joint)] = load
@@ -188,7 +196,7 @@ class Forces:
                 parent.moment = vec.add(parent.moment, handed_on[1])
             else:
                 handed.append((parent, *handed_on))
-        multipliers = self._relieve(closing, loads, handed)
+        multipliers = self._multipliers(closing, loads, handed)
         for parent, force, moment in handed:
             if not is_base(parent):
                 count = stage.lanes
@@ -200,7 +208,7 @@ class Forces:
                 found.freedoms[joint.independent] = loads[id(joint)]
         return multipliers
 
-    def _relieve(
+    def _multipliers(
         self, closing: Closing, loads: dict[int, Any], handed: list[tuple[Body, Vector, Vector]]
     ) -> list[Any]:
         """Multipliers that carry the unknown joints' loads; take their effect off all loads."""
@@ -221,10 +229,17 @@ class Forces:
                 self._hand_inwards(stage, wrench, multiplier, loads, handed)
         return multipliers
 
-    def _hand_inwards(self, stage, wrench, multiplier, loads, handed):  # type: ignore[no-untyped-def]
+    def _hand_inwards(
+        self,
+        stage: Stage,
+        wrench: Wrench,
+        multiplier: Any,
+        loads: dict[int, Any],
+        handed: list[tuple[Body, Vector, Vector]],
+    ) -> None:
         """Subtract a constraint's wrench from the stage's other joints and from outer bodies."""
         for body in chain(wrench.body, stage):
-            joint = stage.joint_of(body)
+            joint = body.joint
             if joint not in stage.unknowns:
                 loads[id(joint)] = loads[id(joint)] - wrench.along(joint) * multiplier
         outer = carrier(wrench.body, stage)
@@ -255,7 +270,7 @@ class Forces:
         )
         return closing.unwound(joint) - reference, stiffness
 
-    def rotor(self, stage: Stage, joint: Joint) -> Any:
+    def rotor(self, joint: Joint) -> Any:
         """Inertia of the motor, reflected to the joint."""
         actuators = self._plan.description.actuators
 
@@ -263,7 +278,7 @@ class Forces:
             actuator = actuators.get(self._plan.tree.joints[j].name)
             return [actuator.joint_inertia if actuator else 0.0]
 
-        return stage.constant(inertia, joint)[0]
+        return joint.constant(inertia)[0]
 
     # Efforts of least norm
 
@@ -273,14 +288,14 @@ class Forces:
         found = []
         for joint in stage.joints:
             if joint.actuator:
-                ratio = stage.constant(lambda j: [actuators[names[j]].ratio], joint)[0]
-                drives = stage.constant(lambda j: [float(names[j] in self.driving)], joint)[0]
+                ratio = joint.constant(lambda j: [actuators[names[j]].ratio])[0]
+                drives = joint.constant(lambda j: [float(names[j] in self.driving)])[0]
                 rates = [rate * (ratio * drives) for rate in motion.tangent[id(joint)]]
                 found.append(Motors(joint, stage.lanes, ratio, rates))
         return found
 
     def factor(self) -> None:
-        """Factor the motors' rates: their squares, by Cholesky, unless ``careful``.
+        """Factor the motors' rates: their squares, by Cholesky, unless ``orthogonal``.
 
         Raises
         ------
@@ -288,7 +303,7 @@ class Forces:
             On floats, if the motors lose control.
         """
         usual, size = self._usual_rates(), len(self._plan.independent)
-        if self._careful or self._known:
+        if self._orthogonal:
             rates = [[m.rates[j] for m in self.motors] for j in range(size)]
             self._basis, self._triangle = orthogonal(rates)
             self._check_triangle(rates, usual)
@@ -312,7 +327,7 @@ class Forces:
                 raise RefusedError(NOT_ACTUATED)
             return
         for rest, column, size in zip(left, rates, usual.tolist(), strict=True):
-            self.conditions.append(rest * rest - WEAK * total(x * x for x in column))
+            self.conditions.append(rest * rest - WEAK * vec.inner(column, column))
             self.conditions.append(rest * rest - WEAK * size**2)
 
     @property
@@ -330,13 +345,13 @@ class Forces:
 
     def least_norm(self, freedoms: list[Any]) -> list[Any]:
         """Motor efforts of least norm that supply a generalised force."""
-        if self._careful or self._known:
+        if self._orthogonal:
             along: list[Any] = []
             for j, force in enumerate(freedoms):
                 rest = force - total(self._triangle[i][j] * x for i, x in enumerate(along))
                 along.append(rest * reciprocal(self._triangle[j][j]))
             columns = zip(*self._basis, strict=True)
-            return [total(x * y for x, y in zip(row, along, strict=True)) for row in columns]
+            return [vec.inner(row, along) for row in columns]
         x = solve_factored(self._lower, freedoms)
         return [total(r * f for r, f in zip(m.rates, x, strict=True)) for m in self.motors]
 

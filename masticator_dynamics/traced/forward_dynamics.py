@@ -13,7 +13,7 @@ are affine in the amounts of friction, which are a fixed point of a small map.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
@@ -29,66 +29,23 @@ from masticator_dynamics.traced.numbers import (
     Number,
     absolute,
     greater,
+    in_lane,
     lane_pick,
     lane_sum,
     largest,
+    per_lane,
     square_root,
     stacked,
     total,
 )
-from masticator_dynamics.traced.surroundings import NO_STOPS, Bolus, PackedStops, Surroundings
+from masticator_dynamics.traced.simulation_data import Given, Setting
+from masticator_dynamics.traced.surroundings import Bolus, Surroundings
 from masticator_dynamics.traced.vectors import Vector
 
-TURNS = 24  # of the fixed-point iteration in machine code
-MOST_TURNS = 200  # on floats, where it ends on convergence
-SETTLED = 1e-13  # relative to the largest amount of its kind
+ITERATIONS = 24  # of the fixed-point iteration in machine code
+MOST_ITERATIONS = 200  # on floats, where it ends on convergence
+CONVERGED = 1e-13  # relative to the largest amount of its kind
 INDEPENDENT = 1e-14  # least fraction of an inertia that no other freedom shares
-
-
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """Settings of forward dynamics, apart from the mechanism.
-
-    Attributes
-    ----------
-    friction : bool
-        Of contacts and joints.
-    transitions : (float, float, float)
-        Least velocities over which Coulomb friction builds up: of revolute joints, rad/s,
-        prismatic ones, m/s, and contacts, m/s.
-    stops : PackedStops
-    food : bool
-    """
-
-    friction: bool = False
-    transitions: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    stops: PackedStops = NO_STOPS
-    food: bool = False
-
-
-class Given(NamedTuple):
-    """The inputs, in this order; empty where there are none."""
-
-    y: Vector
-    y_dot: Vector
-    bolus: Vector  # the food's state
-    efforts: Vector  # of the actuators, motor side
-    food: Vector  # the rest of the food's numbers
-    wrench: Vector  # on the platform
-    settle: Vector  # one number, see surroundings.Bolus.crush
-
-    @staticmethod
-    def sizes(description: MechanismDescription, setting: Setting) -> list[int]:
-        """How many numbers each has."""
-        freedoms, state = len(description.independent), Bolus.STATE * setting.food
-        rest = Bolus.WIDTH * setting.food - state
-        return [freedoms, freedoms, state, len(description.actuated), rest, 6, 1]
-
-    @classmethod
-    def of(cls, numbers: Vector, sizes: list[int]) -> Given:
-        """From all numbers in a row."""
-        ends = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
-        return cls(*(numbers[a:b] for a, b in zip(ends, ends[1:], strict=False)))
 
 
 @dataclasses.dataclass
@@ -133,7 +90,7 @@ class ForwardDynamics(Evaluation):
         Independent accelerations.
     mass : matrix
         Of the independent coordinates.
-    settled : number
+    converged : number
         Positive where the amounts of friction have converged.
     """
 
@@ -147,16 +104,16 @@ class ForwardDynamics(Evaluation):
         at_positions: bool = False,
     ):
         sizes = Given.sizes(description, setting)
-        self.given = asked = Given.of(given, sizes)
+        self.given = parts = Given.of(given, sizes)
         positions = given[sum(sizes) :] if at_positions else None
         rest = [0.0] * len(description.independent)
         super().__init__(
-            description, structure, given, (asked.y, asked.y_dot, rest), asked.wrench,
+            description, structure, given, (parts.y, parts.y_dot, rest), parts.wrench,
             description.actuated, share and not at_positions, positions,
         )  # fmt: skip
         self.setting = setting
-        bolus = Bolus.of([*asked.bolus, *asked.food]) if setting.food else None
-        settle = asked.settle[0] if setting.food else 0.0
+        bolus = Bolus.of([*parts.bolus, *parts.food]) if setting.food else None
+        settle = parts.settle[0] if setting.food else 0.0
         self.outside = Surroundings(self, setting.stops, bolus, settle)
         self.contacts = [
             Contact(self, contact, setting.friction, setting.transitions[2])
@@ -166,8 +123,11 @@ class ForwardDynamics(Evaluation):
             self, setting.friction, setting.transitions[:2]
         )
         self._losses = losses(self) if setting.friction else {}
-        self._motor_efforts = [self._gathered(m.joint, asked.efforts) for m in self.forces.motors]
-        tangents = [self._tangent(k) for k in range(len(rest))]
+        self._motor_efforts = [self._gathered(m.joint, parts.efforts) for m in self.forces.motors]
+        self._solve([self._tangent(k) for k in range(len(rest))])
+
+    def _solve(self, tangents: list[Virtual]) -> None:
+        """Mass matrix, friction and accelerations, by the motions of the independent joints."""
         self._loads = [self._load(), *(self._unit_load(t) for t in tangents)]
         self._find_mass(tangents)
         units = self._units()
@@ -176,22 +136,20 @@ class ForwardDynamics(Evaluation):
             solve_factored(self._lower, [-self._work(load, t) for t in tangents])
             for load in (self._loads[0], *units)
         ]
-        self.settled: Any = 1.0
+        self.converged: Any = 1.0
         self.amounts: list[Any] = []
-        if setting.friction:
-            self._settle(units)
+        if self.setting.friction:
+            self._find_friction(units)
         self.y_ddot = [
-            total(x * amount for x, amount in zip(column, [1.0, *self._scalars()], strict=True))
-            for column in zip(*self._rates, strict=True)
+            vec.inner(column, [1.0, *self._scalars()]) for column in zip(*self._rates, strict=True)
         ]
 
     # Loads
 
     def _gathered(self, joint: Joint, values: Vector) -> Any:
         """Numbers of a joint's actuators, each in its lane."""
-        lanes = range(len(joint.actuator))
-        own = [stacked([[float(i == lane)] for i in lanes])[0] for lane in lanes]
-        return total(values[joint.actuator[lane]] * own[lane] for lane in lanes)
+        count = len(joint.actuator)
+        return total(values[j] * in_lane(lane, count) for lane, j in enumerate(joint.actuator))
 
     def _bodies(self) -> dict[int, Pair]:
         """Force and moment that all bodies currently need."""
@@ -213,7 +171,7 @@ class ForwardDynamics(Evaluation):
             self.plan.stages, self.closings, self.motions, strict=True
         ):
             for joint in stage.joints:
-                rotor = self.forces.rotor(stage, joint) * motion.acceleration[id(joint)]
+                rotor = self.forces.rotor(joint) * motion.acceleration[id(joint)]
                 held = self.forces.spring(closing, joint) + rotor
                 joints[id(joint)] = held - supplied.get(id(joint), 0.0)
         return Load(self._bodies(), joints)
@@ -238,7 +196,7 @@ class ForwardDynamics(Evaluation):
                 twist = tangent.twists[id(joint.body)]
                 bodies[id(joint.body)] = self.forces.inertial_wrench(joint, twist, vec.ZERO)
                 rate = tangent.rates[id(joint)]
-                joints[id(joint)] = self.forces.rotor(stage, joint) * rate
+                joints[id(joint)] = self.forces.rotor(joint) * rate
         return Load(bodies, joints)
 
     def _units(self) -> list[Load]:
@@ -248,12 +206,9 @@ class ForwardDynamics(Evaluation):
         found = []
         for m in self.forces.motors:
             for lane in range(m.lanes):
-                own = stacked([[float(i == lane)] for i in range(m.lanes)])[0]
-                found.append(Load({}, {id(m.joint): m.ratio * own}))
+                found.append(Load({}, {id(m.joint): m.ratio * in_lane(lane, m.lanes)}))
         for contact in self.contacts:
-            for stage in self.plan.stages:
-                for joint in stage.joints:
-                    joint.body.force = joint.body.moment = vec.ZERO
+            self.forces.clear()
             contact.resist(contact.coulomb)
             found.append(Load(self._bodies(), {}))
         return found
@@ -283,7 +238,7 @@ class ForwardDynamics(Evaluation):
             if number < s:
                 continue
             here = number == s
-            rates, twists = motion.virtual(outside, opening if here else None, slide)
+            rates, twists = motion.solve({}, outside, opening if here else None, slide)
             found.rates |= rates
             for joint, twist in zip(motion.stage.joints, twists, strict=True):
                 found.twists[id(joint.body)] = twist
@@ -324,13 +279,13 @@ class ForwardDynamics(Evaluation):
         works = [self._work(load, virtual) for load in (*self._loads, *units)]
         accelerated = works[1 : len(self._loads)]
         return [
-            direct + total(x * rate for x, rate in zip(accelerated, rates, strict=True))
+            direct + vec.inner(accelerated, rates)
             for direct, rates in zip(
                 [works[0], *works[len(self._loads) :]], self._rates, strict=True
             )
         ]
 
-    def _settle(self, units: list[Load]) -> None:
+    def _find_friction(self, units: list[Load]) -> None:
         """Find the amounts of friction that fit the loads they cause: per motor, then contact."""
         motors = self.forces.motors
         bearings = []
@@ -348,11 +303,11 @@ class ForwardDynamics(Evaluation):
         contacts = [0.0] * len(self.contacts)
         self.amounts = [*moving, *contacts]
         known = not isinstance(self.given.y[0], Number)
-        for _ in range(MOST_TURNS if known else TURNS):
+        for _ in range(MOST_ITERATIONS if known else ITERATIONS):
             scalars = [1.0, *self._scalars()]
             moving, changes = [], []
             for i, (x, y) in enumerate(bearings):
-                across = [_product(row, scalars) for row in (x, y)]
+                across = vec.apply((x, y), scalars)
                 length = square_root(across[0] * across[0] + across[1] * across[1])
                 moving.append(self.drag[i] + self.per_newton[i] * length)
                 # Relative to the loads without friction: those with it may nearly cancel.
@@ -362,23 +317,22 @@ class ForwardDynamics(Evaluation):
                 changes.append((change, size))
             self.amounts = [*moving, *contacts]
             scalars = [1.0, *self._scalars()]
-            still = _stands(changes)
+            unchanged = _unchanged(changes)
             contacts, changes = [], []
             for i, row in enumerate(pressed):
-                contacts.append(absolute(_product(row, scalars)))
+                contacts.append(absolute(vec.inner(row, scalars)))
                 change = absolute(contacts[i] - self.amounts[len(motors) + i])
                 changes.append((change, greater(contacts[i], absolute(row[0]))))
             self.amounts = [*moving, *contacts]
-            self.settled = -greater(-still, -_stands(changes))
-            if known and self.settled > 0.0:
+            self.converged = -greater(-unchanged, -_unchanged(changes))
+            if known and self.converged > 0.0:
                 break
-        self.forces.conditions.append(self.settled)
+        self.forces.conditions.append(self.converged)
 
     def _opened(self, contact: Contact) -> Virtual:
         """The motion in which a contact opens at unit rate."""
-        count = self.plan.stages[contact.stage].lanes
-        own = stacked([[float(i == contact.lane)] for i in range(count)])[0]
-        return self._virtual(contact.stage, opening=(contact.row, own))
+        rate = in_lane(contact.lane, self.plan.stages[contact.stage].lanes)
+        return self._virtual(contact.stage, opening=(contact.row, rate))
 
     def _scalars(self) -> list[Any]:
         """Amounts of friction one by one: of each actuated joint, then of each contact."""
@@ -429,7 +383,7 @@ class ForwardDynamics(Evaluation):
         """What the twin reports besides positions, rates and multipliers."""
         drags = self.amounts[: len(self.forces.motors)]
         friction = self.per_actuator(drags) if drags else [0.0] * len(self.given.efforts)
-        # In the order of `reported`.
+        # In the order of `simulation_data.reported`.
         return [
             *self.energy(), self.balance_residual(), *self.y_ddot, *self.outside.wrench(),
             self.outside.food, self.outside.gap, *friction,
@@ -451,7 +405,7 @@ class ForwardDynamics(Evaluation):
     def energy(self) -> tuple[Any, Any]:
         """Kinetic, and potential of gravity (zero at the base's origin) and springs, J."""
         rates = self.given.y_dot
-        momentum = [_product(row, rates) for row in self.mass]
+        momentum = vec.apply(self.mass, rates)
         potential: Any = 0.0
         for stage, closing in zip(self.plan.stages, self.closings, strict=True):
             for joint in stage.joints:
@@ -459,43 +413,16 @@ class ForwardDynamics(Evaluation):
                 inertias = [self.plan.tree.inertias[j] for j in joint.joints]
                 if any(i.mass > 0.0 for i in inertias):
                     center = joint.body.point(stacked([i.center_of_mass for i in inertias]))
-                    mass = stacked([[i.mass] for i in inertias])[0]
+                    mass = per_lane(i.mass for i in inertias)
                     own = own + mass * vec.dot(self.plan.base.acceleration, center)
                 potential = potential + lane_sum(own, stage.lanes)
-        return 0.5 * _product(momentum, rates), potential
+        return 0.5 * vec.inner(momentum, rates), potential
 
     def _everything(self) -> list[tuple[Any, int]]:
         return [*super()._everything(), *((x, 1) for x in self.y_ddot)]
 
 
-def _product(a: Vector, b: Vector) -> Any:
-    """Scalar product of any length."""
-    return total(x * y for x, y in zip(a, b, strict=True))
-
-
-def _stands(changes: list[tuple[Any, Any]]) -> Any:
+def _unchanged(changes: list[tuple[Any, Any]]) -> Any:
     """Positive where no amount changes any more, relative to the largest."""
     change, size = (largest([pair[i] for pair in changes]) for i in range(2))
-    return size * SETTLED - change + 1e-300
-
-
-def reported(freedoms: int, actuated: int, contacts: int) -> dict[str, slice]:
-    """Slice of each part of :meth:`ForwardDynamics.report`.
-
-    Parameters
-    ----------
-    freedoms, actuated, contacts : int
-        How many there are.
-    """
-    lengths = {
-        'report': 3,  # kinetic and potential energy (J), largest force left unbalanced (N or N m)
-        'y_ddot': freedoms,
-        'wrench': 6,  # food on platform, base axes, about the platform's origin
-        'food': 1,  # its force along -z of the base, N
-        'gap': 1,  # between the teeth, m
-        'joint_friction': actuated,  # effort that friction takes
-        'contact_friction': 3 * contacts,  # N, base axes, on the contact's body
-        'mass': freedoms * freedoms,
-    }
-    ends = [sum(list(lengths.values())[:i]) for i in range(len(lengths) + 1)]
-    return dict(zip(lengths, map(slice, ends, ends[1:]), strict=False))
+    return size * CONVERGED - change + 1e-300

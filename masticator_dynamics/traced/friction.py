@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, is_base
+from masticator_dynamics.traced.bodies import Body, chain, is_base
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.forces import Efforts
 from masticator_dynamics.traced.numbers import (
     Scalar,
     absolute,
+    in_lane,
     lane_pick,
     lane_sum,
     largest,
@@ -77,8 +78,8 @@ class Contact:
 
     def _slip(self, run: Evaluation) -> tuple[Vector, Any]:
         """Velocity of the body on the plane, and whether it is more than rounding."""
-        slip = vec.subtract(self._velocity(self._b), self._velocity(self._a))
-        one, other = _carriers(self._b), _carriers(self._a)
+        slip = vec.subtract(*(body.velocity_at(self._point) for body in (self._b, self._a)))
+        one, other = chain(self._b), chain(self._a)
         parts: Any = 0.0
         for body in [b for b in one if b not in other] + [b for b in other if b not in one]:
             joint, rate = run.joint_rate(body)
@@ -90,14 +91,9 @@ class Contact:
         moving = vec.dot(slip, slip) - parts * parts
         return [select(moving, x, 0.0) for x in slip], moving
 
-    def _velocity(self, body: Body) -> Vector:
-        arm = vec.subtract(self._point, body.position)
-        return vec.add(body.velocity, vec.cross(body.angular_velocity, arm))
-
     def resist(self, force: Vector) -> None:
         """Add a force that the body has to overcome."""
-        own = [[float(lane == self.lane)] for lane in range(self._stage.lanes)]
-        force = vec.scale(force, stacked(own)[0])
+        force = vec.scale(force, in_lane(self.lane, self._stage.lanes))
         for body, push in ((self._b, force), (self._a, vec.scale(force, -1.0))):
             if not is_base(body):
                 moment = vec.cross(vec.subtract(self._point, body.position), push)
@@ -121,16 +117,6 @@ def _place(run: Evaluation, name: str) -> tuple[int, int, int]:
                     return s, lane, row
             row += lanes[0].size
     raise KeyError(name)
-
-
-def _carriers(body: Body) -> list[Body]:
-    """A body and all that carry it, without the base."""
-    found = []
-    while not is_base(body):
-        found.append(body)
-        assert body.parent is not None
-        body = body.parent
-    return found
 
 
 def friction_of_actuators(
@@ -165,8 +151,7 @@ def friction_of_actuators(
             transition = max(data.transition_velocity, least_transition[slides])
             return [data.viscous / actuator.ratio, per_newton / actuator.ratio, transition]
 
-        assert m.joint.body.stage is not None
-        viscous, coulomb, transition = m.joint.body.stage.constant(law, m.joint)
+        viscous, coulomb, transition = m.joint.constant(law)
         drag.append(viscous * rate)
         per_newton.append(coulomb * _sense(rate, fastest, transition))
     return drag, per_newton
@@ -182,17 +167,17 @@ def losses(run: Evaluation) -> Efforts:
             return [0.0, 0.0, 0.0]
         return [data.damping or 0.0, data.friction or 0.0, data.transition_velocity]
 
-    rates = {
-        id(joint): (stage, joint, motion.velocity[id(joint)])
+    moving = [
+        (joint, motion.velocity[id(joint)])
         for stage, motion in zip(run.plan.stages, run.motions, strict=True)
         for joint in stage.joints
-    }
-    lossy = {k: v for k, v in rates.items() if any(any(law(j)) for j in v[1].joints)}
-    fastest = largest(rate for _, _, rate in rates.values())
+    ]
+    fastest = largest(rate for _, rate in moving)
     found = {}
-    for key, (stage, joint, rate) in lossy.items():
-        damping, coulomb, transition = stage.constant(law, joint)
-        found[key] = damping * rate + coulomb * _sense(rate, fastest, transition)
+    for joint, rate in moving:
+        if any(any(law(j)) for j in joint.joints):
+            damping, coulomb, transition = joint.constant(law)
+            found[id(joint)] = damping * rate + coulomb * _sense(rate, fastest, transition)
     return found
 
 

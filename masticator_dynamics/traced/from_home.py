@@ -12,6 +12,7 @@ code.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
@@ -32,13 +33,13 @@ from masticator_dynamics.traced.closing import (
     STEP_TOLERANCE,
     Closing,
 )
+from masticator_dynamics.traced.control_flow import graph_of, repeat
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.numbers import (
     Number,
     absolute,
     greater,
     lesser,
-    repeat,
     select,
     total,
 )
@@ -76,7 +77,7 @@ class FromHome:
         self._home = [home[j] for j in self._plan.independent]
         self._unknowns = [joint for stage in self._plan.stages for joint in stage.unknowns]
         self._unknown_home = [joint.home for joint in self._unknowns]
-        self._graph = y[0].graph if len(y) and isinstance(y[0], Number) else None
+        self._graph = graph_of(y)
         start = [1.0, 0.0, *self._nothing_failed(), *self._unknown_home]
         _, closed, *report = repeat(self._graph, TRIALS, start, self._trial)
         whole = zip(self._nothing_failed(), report[:3], strict=True)
@@ -110,7 +111,7 @@ class FromHome:
         """Whether all is closed after a step, what failed, and the positions."""
         y = [h + (x - h) * done / steps for x, h in zip(self._y, self._home, strict=True)]
         along_a_path = steps - 1.5
-        near_enough = LARGEST_JUMP - self._independent_jump(steps)
+        near_enough = LARGEST_JUMP - self._jump(self._plan.independent, self._y, self._home, steps)
         closed: Any = select(along_a_path, near_enough, 1.0)
         report = self._nothing_failed()
         after: list[Any] = []
@@ -127,23 +128,15 @@ class FromHome:
             found = (status, float(b), amount)
             report = [select(closed, new, old) for new, old in zip(found, report, strict=True)]
             closed = select(closed, 0.5 - status, 0.0)
-        jump = self._dependent_jump(after, before)
+        jump = self._jump([joint.joints[0] for joint in self._unknowns], after, before)
         closed = select(closed, select(along_a_path, LARGEST_JUMP - jump, 1.0), 0.0)
         return [closed, *report, *after]
 
-    def _independent_jump(self, steps: Any) -> Any:
-        """How far independent joints go in a step from home, over the largest Newton step."""
+    def _jump(self, joints: Sequence[int], after: Vector, before: Vector, steps: Any = 1.0) -> Any:
+        """How far joints (tree indices) go in each of some steps, over the largest Newton step."""
         largest: Any = 0.0
-        for x, home, of in zip(self._y, self._home, self._plan.independent, strict=True):
-            far = absolute(x - home) / steps * (1.0 / self._largest_step[of])
-            largest = greater(far, largest)
-        return largest
-
-    def _dependent_jump(self, after: Vector, before: Vector) -> Any:
-        """Likewise for the dependent joints."""
-        largest: Any = 0.0
-        for joint, new, old in zip(self._unknowns, after, before, strict=True):
-            far = absolute(new - old) * (1.0 / self._largest_step[joint.joints[0]])
+        for j, new, old in zip(joints, after, before, strict=True):
+            far = absolute(new - old) / steps * (1.0 / self._largest_step[j])
             largest = greater(far, largest)
         return largest
 
@@ -231,7 +224,7 @@ class ClosedFromHome(Evaluation):
         found = zip(self.report, singular, strict=True)
         self.report = [select(fine, x, new) for x, new in found]
 
-    def counts(self) -> Any:
+    def valid(self) -> Any:
         """1 where this is the answer or the loops do not close; 0 where floats must decide."""
         known = select(self.report[0], 1.0, select(self._size_condition(), 1.0, 0.0))
         for condition in self.angle_conditions():

@@ -9,11 +9,10 @@ in ``rows_ir.py``.
 from __future__ import annotations
 
 import collections
+import functools
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
-
-import llvmlite.binding as llvm
 
 from masticator_dynamics.traced.numbers import Graph, Number, Scalar, arguments, reachable
 
@@ -21,13 +20,17 @@ from masticator_dynamics.traced.numbers import Graph, Number, Scalar, arguments,
 FLAGS = 'contract nsz arcp'
 PAST_CACHES = '!nontemporal !0'  # of a store; :func:`declarations` has what it refers to
 _BINARY = ('add', 'sub', 'mul', 'div')
+_INTRINSIC = {'sqrt': ('sqrt', 1), 'abs': ('fabs', 1), 'copysign': ('copysign', 2)}
 _ROUNDER = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer
-_OPAQUE = llvm.llvm_version_info[0] >= 15
 
 
+@functools.cache
 def pointer(to: str) -> str:
     """Pointer type; up to LLVM 14 it names the type pointed to."""
-    return 'ptr' if _OPAQUE else f'{to}*'
+    # Imported only here: it loads LLVM, and usually everything is compiled.
+    import llvmlite.binding as llvm
+
+    return 'ptr' if llvm.llvm_version_info[0] >= 15 else f'{to}*'
 
 
 def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
@@ -44,15 +47,14 @@ def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
     name : str
         Of the function.
     """
-    writer = Writer(graph, name)
-    repeated = [row_function(g, told, f'{name}_{f}') for f, (g, told) in graph.functions.items()]
-    return ''.join(repeated) + writer.function(outputs)
+    called = [row_function(inner, found, f) for f, (inner, found) in graph.functions.items()]
+    return ''.join(called) + Writer(graph, name).function(outputs)
 
 
 def declarations(text: str) -> str:
     """Declarations of the intrinsic functions and metadata that a text uses."""
     found = ['!0 = !{i32 1}\n'] if PAST_CACHES in text else []
-    for name, count in (('sqrt', 1), ('fabs', 1), ('copysign', 2)):
+    for name, count in _INTRINSIC.values():
         for width in (0, 2, 4, 8, 16, 32, 64):
             suffix, kind = _suffix(width), type_of(width)
             if f'@llvm.{name}.{suffix}(' in text:
@@ -123,6 +125,8 @@ class Writer:
         self._block = 'entry'  # that is being written
         # Nodes by the loop that they are in; 0: none.
         self._inside: dict[int, list[int]] = collections.defaultdict(list)
+        # Calls that a node is an argument of, and its place among these.
+        self._passed: dict[int, list[tuple[int, int]]] = collections.defaultdict(list)
 
     def function(self, outputs: Sequence[Scalar]) -> str:
         """The text of the function that writes these numbers."""
@@ -134,6 +138,8 @@ class Writer:
         needed = reachable(self._graph, [Number(self._graph, i) for i in indices])
         for index, loop in zip(needed, loops(self._graph, needed), strict=True):
             self._inside[loop].append(index)
+            if self._graph.nodes[index][0] == 'call':
+                self._reserve(index)
         self._begin()
         for index in self._inside[0]:
             self._write(index)
@@ -152,6 +158,9 @@ class Writer:
         node = self._graph.nodes[index]
         if node[0] not in ('constant', 'lanes', 'carried', 'final'):
             getattr(self, f'_{node[0]}', self._arithmetic)(index, node)
+        # Arguments are passed as soon as they are known: those that do not change, before a loop.
+        for call, i in self._passed[index]:
+            self._store_number(f'%a{call}_{i}', f'%given{call}', i, index)
 
     def _repeat(self, index: int, node: tuple[Any, ...]) -> None:
         """A loop with its condition at the end, so that its last values are available after it."""
@@ -218,6 +227,9 @@ class Writer:
         return '<' + ', '.join(f'double {value}' for value in values) + '>'
 
     def _arithmetic(self, index: int, node: tuple[Any, ...]) -> None:
+        if node[0] in _INTRINSIC:
+            self._intrinsic(index, _INTRINSIC[node[0]][0], node)
+            return
         assert node[0] in _BINARY
         width = self._wide(index)
         a, b = (self._value(i, width) for i in node[1:])
@@ -227,20 +239,11 @@ class Writer:
         width = self._wide(index)
         self._say(f'%t{index} = fneg {type_of(width)} {self._value(node[1], width)}')
 
-    def _intrinsic(self, index: int, name: str, *arguments: int) -> None:
+    def _intrinsic(self, index: int, name: str, node: tuple[Any, ...]) -> None:
         width = self._wide(index)
         kind = type_of(width)
-        values = ', '.join(f'{kind} {self._value(i, width)}' for i in arguments)
+        values = ', '.join(f'{kind} {self._value(i, width)}' for i in node[1:])
         self._say(f'%t{index} = call {kind} @llvm.{name}.{_suffix(width)}({values})')
-
-    def _sqrt(self, index: int, node: tuple[Any, ...]) -> None:
-        self._intrinsic(index, 'sqrt', node[1])
-
-    def _abs(self, index: int, node: tuple[Any, ...]) -> None:
-        self._intrinsic(index, 'fabs', node[1])
-
-    def _copysign(self, index: int, node: tuple[Any, ...]) -> None:
-        self._intrinsic(index, 'copysign', node[1], node[2])
 
     def _round(self, index: int, node: tuple[Any, ...]) -> None:
         """To the nearest integer, without the library call that processors before SSE4 need."""
@@ -260,53 +263,28 @@ class Writer:
         self._say(f'%t{index} = select {truth} %c{index}, {kind} {a}, {kind} {b}')
 
     def _input(self, index: int, node: tuple[Any, ...]) -> None:
+        self._load(index, '%given', node[1])
+
+    def _load(self, index: int, memory: str, position: int) -> None:
+        """A node from its place in memory."""
         double = pointer('double')
-        at = f'getelementptr inbounds double, {double} %given, i64 {node[1]}'
-        self._say(f'%p{index} = {at}')
+        self._say(f'%p{index} = getelementptr inbounds double, {double} {memory}, i64 {position}')
         self._say(f'%t{index} = load double, {double} %p{index}')
+
+    def _reserve(self, call: int) -> None:
+        """Memory for inputs and outputs of a function, once, in whatever loop it is called."""
+        _, _, outputs, *arguments = self._graph.nodes[call]
+        self._say(f'%given{call} = alloca double, i64 {len(arguments)}')
+        self._say(f'%out{call} = alloca double, i64 {outputs}')
+        for i, argument in enumerate(arguments):
+            self._passed[argument].append((call, i))
 
     def _call(self, index: int, node: tuple[Any, ...]) -> None:
-        """A function of one row."""
-        _, name, told, *arguments = node
-        self._say(self._called(index, name, told, arguments))
-
-    def _turns(self, index: int, node: tuple[Any, ...]) -> None:
-        """Likewise, repeated while the first output is positive; outputs become inputs."""
-        _, name, told, most, *arguments = node
         double = pointer('double')
-        call = self._called(index, f'{self._name}_{name}', told, arguments)
-        self._say(f'br label %before_{index}')
-        self._lines.append(f'before_{index}:\n  br label %turn_{index}\nturn_{index}:')
-        self._say(f'%n_{index} = phi i64 [1, %before_{index}], [%next_{index}, %turn_{index}]')
-        self._say(call)
-        for i in range(told):
-            self._say(f'%from_{index}_{i} = getelementptr inbounds double, {double} '
-                      f'%told_{index}, i64 {i}')  # fmt: skip
-            self._say(f'%new_{index}_{i} = load double, {double} %from_{index}_{i}')
-            self._say(f'store double %new_{index}_{i}, {double} %at_{index}_{i}')
-        self._say(f'%next_{index} = add i64 %n_{index}, 1')
-        self._say(f'%asks_{index} = fcmp ogt double %new_{index}_0, {_literal(0.0)}')
-        self._say(f'%less_{index} = icmp slt i64 %n_{index}, {most}')
-        self._say(f'%more_{index} = and i1 %asks_{index}, %less_{index}')
-        self._say(f'br i1 %more_{index}, label %turn_{index}, label %after_{index}')
-        self._lines.append(f'after_{index}:')
-
-    def _called(self, index: int, name: str, told: int, arguments: Sequence[int]) -> str:
-        """The call of a function, with memory for its inputs and outputs."""
-        double = pointer('double')
-        for memory, count in (('given', len(arguments)), ('told', told)):
-            self._say(f'%{memory}_{index} = alloca double, i64 {count}')
-        for i, argument in enumerate(arguments):
-            at = f'%at_{index}_{i}'
-            self._say(f'{at} = getelementptr inbounds double, {double} %given_{index}, i64 {i}')
-            self._say(f'store double {self._value(argument, 0)}, {double} {at}')
-        return f'call void @{name}({double} %given_{index}, {double} %told_{index})'
+        self._say(f'call void @{node[1]}({double} %given{index}, {double} %out{index})')
 
     def _result(self, index: int, node: tuple[Any, ...]) -> None:
-        double, (_, call, position) = pointer('double'), node
-        at = f'getelementptr inbounds double, {double} %told_{call}, i64 {position}'
-        self._say(f'%p{index} = {at}')
-        self._say(f'%t{index} = load double, {double} %p{index}')
+        self._load(index, f'%out{node[1]}', node[2])
 
     def _pick(self, index: int, node: tuple[Any, ...]) -> None:
         width, lane = self._wide(node[1]), -1 - node[2]
@@ -355,7 +333,10 @@ class Writer:
             count, width, step = size, size, step + 1
 
     def _store(self, position: int, block: list[int]) -> None:
+        self._store_number(f'%q{position}', '%out', position, block[0])
+
+    def _store_number(self, at: str, memory: str, position: int, index: int) -> None:
+        """Store a node; ``at`` becomes the name of its place in memory."""
         double = pointer('double')
-        at = f'getelementptr inbounds double, {double} %out, i64 {position}'
-        self._say(f'%q{position} = {at}')
-        self._say(f'store double {self._value(block[0], 0)}, {double} %q{position}')
+        self._say(f'{at} = getelementptr inbounds double, {double} {memory}, i64 {position}')
+        self._say(f'store double {self._value(index, 0)}, {double} {at}')

@@ -21,9 +21,9 @@ from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.numbers import (
     lane_pick,
     lane_sum,
+    per_lane,
     reciprocal,
     square_root,
-    stacked,
     total,
 )
 from masticator_dynamics.traced.vectors import Vector
@@ -96,9 +96,7 @@ class LoadCases:
         if inertial:
             self._forces.inertial()
         else:
-            for stage in self._run.plan.stages:
-                for joint in stage.joints:
-                    joint.body.force = joint.body.moment = vec.ZERO
+            self._forces.clear()
         for contact, force in friction:
             contact.resist(force)
 
@@ -110,8 +108,7 @@ class LoadCases:
         found = balance.multipliers
         bearing = []
         for motors in self._forces.motors:
-            assert motors.joint.body.stage is not None
-            s = self._run.plan.stages.index(motors.joint.body.stage)
+            s = self._run.stage_of(motors.joint.joints[0])[0]
             force = self._transmitted(s, motors.joint, found)
             bearing.append(vec.rotate_back(motors.joint.body.rotation, force))
         observed: list[Vector] = [
@@ -140,7 +137,7 @@ class LoadCases:
         found: list[list[Any]] = []
         for actuator in self._chosen():
             efforts = [
-                stacked([[float(i == actuator)] for i in motors.joint.actuator])[0]
+                per_lane(float(i == actuator) for i in motors.joint.actuator)
                 for motors in self._forces.motors
             ]
             for _ in range(2):

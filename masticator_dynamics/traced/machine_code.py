@@ -17,6 +17,7 @@ import llvmlite
 
 from masticator_dynamics.files import kept
 from masticator_dynamics.traced import linking
+from masticator_dynamics.traced.llvm_ir import attributes, declarations
 
 OPTIMISATION = 2
 # In the small code model, code and constants lie together, which `linking` needs.
@@ -49,11 +50,11 @@ def this_processor() -> Processor:
     if not described:
         return _as_llvm_has_it()
 
-    def asked() -> bytes:
+    def from_llvm() -> bytes:
         return json.dumps(dataclasses.astuple(_as_llvm_has_it())).encode()
 
     name = kept.key_of(generator_version(), described)
-    return Processor(*json.loads(kept.kept('processors', f'{name}.json', asked)))
+    return Processor(*json.loads(kept.kept('processors', f'{name}.json', from_llvm)))
 
 
 def _described() -> list[str]:
@@ -80,8 +81,6 @@ def generator_version() -> str:
 
 def object_code(text: str, processor: Processor) -> bytes:
     """An object file for functions given in LLVM's language."""
-    from masticator_dynamics.traced.llvm_ir import attributes, declarations
-
     llvm = _llvm()
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(

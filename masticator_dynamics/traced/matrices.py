@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.numbers import is_known, reciprocal, square_root, total
 from masticator_dynamics.traced.vectors import Matrix, Vector
 
@@ -117,10 +118,18 @@ def orthogonal(columns: Matrix) -> tuple[list[list[Any]], list[list[Any]]]:
     for j, given in enumerate(columns):
         column = list(given)
         for i in 2 * [*range(j)]:
-            part = total(x * y for x, y in zip(basis[i], column, strict=True))
+            part = vec.inner(basis[i], column)
             column = [x - part * y for x, y in zip(column, basis[i], strict=True)]
             triangle[i][j] = triangle[i][j] + part
-        triangle[j][j] = square_root(total(x * x for x in column))
+        triangle[j][j] = square_root(vec.inner(column, column))
         inverted = reciprocal(triangle[j][j])
         basis.append([x * inverted for x in column])
     return basis, triangle
+
+
+def solve_triangle(upper: Matrix, right: Vector) -> list[Any]:
+    """Solve a system with an upper triangle, such as that from :func:`orthogonal`."""
+    x: list[Any] = [0.0] * len(right)
+    for i in reversed(range(len(right))):
+        x[i] = (right[i] - vec.inner(upper[i][i + 1 :], x[i + 1 :])) * reciprocal(upper[i][i])
+    return x

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Joint, Stage, rate_is_zero
+from masticator_dynamics.traced.bodies import Body, Joint, Stage
 from masticator_dynamics.traced.closing import Closing
 from masticator_dynamics.traced.constraints import Twist
-from masticator_dynamics.traced.numbers import total
+from masticator_dynamics.traced.numbers import is_known
 from masticator_dynamics.traced.vectors import Vector
 
 Rates = dict[int, Any]  # by the identity of a joint
@@ -44,7 +44,7 @@ class StageMotion:
         }
 
     def _move(self, y_dot: Vector) -> Rates:
-        rates, twists = self._solve(
+        rates, twists = self.solve(
             self._given(y_dot), lambda body: (body.velocity, body.angular_velocity)
         )
         for joint, (velocity, turning) in zip(self.stage.joints, twists, strict=True):
@@ -57,13 +57,13 @@ class StageMotion:
             joint.body.twists = []
         for k in range(freedoms):
             unit = [1.0 if i == k else 0.0 for i in range(freedoms)]
-            rates, twists = self._solve(self._given(unit), _unit_twist(k))
+            rates, twists = self.solve(self._given(unit), _unit_twist(k))
             for joint, twist in zip(self.stage.joints, twists, strict=True):
                 tangent[id(joint)].append(rates.get(id(joint), 0.0))
                 joint.body.twists.append(twist)
         return tangent
 
-    def _solve(
+    def solve(
         self,
         given: Rates,
         outside: Lookup,
@@ -72,8 +72,16 @@ class StageMotion:
     ) -> tuple[Rates, list[Twist]]:
         """Rates of all joints that keep the loops closed, and the twists that they make.
 
-        ``opening`` is an equation and the rate at which its gap opens nevertheless, ``slide`` a
-        joint that nevertheless shifts its body.
+        Parameters
+        ----------
+        given : dict
+            Rates of the independent joints; others are held.
+        outside : callable
+            Twists of bodies of earlier stages.
+        opening : tuple, optional
+            Index of an equation, and the rate at which its gap opens nevertheless.
+        slide : tuple, optional
+            A joint, and the velocity at which it shifts its body nevertheless.
         """
         held = self._outwards(given, outside, slide)
         if not self.stage.unknowns:
@@ -86,26 +94,10 @@ class StageMotion:
         rates = given | self.cancel(open_rates)
         return rates, self._outwards(rates, outside, slide)
 
-    def virtual(
-        self, outside: Lookup, opening: tuple[int, Any] | None, slide: Slide | None
-    ) -> tuple[Rates, list[Twist]]:
-        """Virtual rates and twists while independent joints are held; see :meth:`_solve`.
-
-        Parameters
-        ----------
-        outside : callable
-            Twists of bodies of earlier stages.
-        opening : tuple, optional
-            Index of an equation, and the rate at which its gap opens nevertheless.
-        slide : tuple, optional
-            A joint, and the velocity at which it shifts its body nevertheless.
-        """
-        return self._solve({}, outside, opening, slide)
-
     def cancel(self, open_rates: list[Any]) -> Rates:
         """Rates of the unknown joints that cancel rates of the equations."""
         return {
-            id(joint): -total(x * rate for x, rate in zip(row, open_rates, strict=True))
+            id(joint): -vec.inner(row, open_rates)
             for joint, row in zip(self.stage.unknowns, self._closing.inverse, strict=True)
         }
 
@@ -113,8 +105,7 @@ class StageMotion:
         """Twists of the stage's bodies; joints without a rate are at rest."""
         twists: list[Twist] = []
         for joint in self.stage.joints:
-            body, parent = joint.body, joint.body.parent
-            assert parent is not None
+            body, parent = joint.body, joint.parent
             velocity, turning = _lookup(self.stage, twists, outside)(parent)
             arm = vec.subtract(body.position, parent.position)
             velocity = vec.add(velocity, vec.cross(turning, arm))
@@ -143,8 +134,7 @@ class StageMotion:
         """Linear and angular accelerations of the bodies; joints without a rate add none."""
         found: list[Twist] = []
         for joint in self.stage.joints:
-            body, parent = joint.body, joint.body.parent
-            assert parent is not None
+            body, parent = joint.body, joint.parent
             acceleration, change = _lookup(self.stage, found, outside)(parent)
             turning = parent.angular_velocity
             arm = vec.subtract(body.position, parent.position)
@@ -168,7 +158,7 @@ def _unit_twist(k: int) -> Lookup:
 def _with_rate(joint: Joint, twist: Twist, rate: Any) -> Twist:
     """A twist plus what a joint adds by its own rate."""
     linear, angular = twist
-    if rate_is_zero(rate):
+    if is_known(rate, 0.0):
         return twist
     if joint.slides:
         return vec.add(linear, vec.scale(joint.body.axis, rate)), angular

@@ -24,10 +24,9 @@ NEGLIGIBLE = 1e-15  # of geometry in m or of unit vectors; rounding of the files
 
 # Operations of a node that act on single numbers or on all lanes alike.
 LANEWISE = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'round', 'abs', 'copysign', 'select')
-# Operations that reduce a node with lanes to one number.
-REDUCING = ('sum', 'least', 'pick')
+# 'sum', 'least' and 'pick' reduce a node with lanes to one number.
 # A function with a recording of its own is a node 'call' of its name, number of results and
-# arguments, or 'turns' with the most turns before these; its results are nodes 'result'.
+# arguments; its results are nodes 'result'.
 # A loop is a node 'repeat' of its number, the most steps, the condition to go on, and of the start
 # and the next value of each number that it carries; these are nodes 'carried' within it, 'final'
 # after it.
@@ -59,8 +58,8 @@ class Graph:
         self.nodes: list[tuple[Any, ...]] = []
         self.lanes: list[int] = []
         self._known: dict[tuple[Any, ...], int] = {}
-        self._loops = 0
-        self.functions: dict[str, tuple[Graph, list[Scalar]]] = {}  # that are repeated
+        self.loops = 0  # how many there are
+        self.functions: dict[str, tuple[Graph, list[Scalar]]] = {}  # see `control_flow.call`
 
     def record(self, operation: str, *arguments: Any) -> Number:
         """The node of an operation, new or known."""
@@ -86,36 +85,6 @@ class Graph:
         if isinstance(x, Lanes):
             return self.record('lanes', tuple(x.values.tolist())).index
         return self.record('constant', float(x)).index
-
-    def call(self, name: str, told: int, *arguments: Scalar) -> list[Number]:
-        """Results of a function that is recorded by itself.
-
-        Parameters
-        ----------
-        name : str
-            Of the function.
-        told : int
-            How many results it has.
-        arguments : number
-            What it is called with.
-        """
-        called = self.record('call', name, told, *(self.lift(x) for x in arguments))
-        return [self.record('result', called.index, i) for i in range(told)]
-
-    def repeat(
-        self,
-        most: int,
-        state: Sequence[Scalar],
-        step: Callable[[list[Any]], tuple[Scalar, list[Scalar]]],
-    ) -> list[Number]:
-        """A loop, see :func:`repeat`."""
-        self._loops += 1
-        loop = self._loops
-        start = tuple(self.lift(x) for x in state)
-        go_on, after = step([self.record('carried', loop, i) for i in range(len(start))])
-        following = tuple(self.lift(x) for x in after)
-        done = self.record('repeat', loop, most, self.lift(go_on), start, following).index
-        return [self.record('final', done, i) for i in range(len(start))]
 
     def inputs(self, count: int) -> list[Number]:
         """Numbers that are known only when the code runs."""
@@ -267,6 +236,16 @@ def stacked(arrays: Sequence[Any]) -> Any:
     return nested(table)
 
 
+def per_lane(values: Iterable[float]) -> Any:
+    """Known numbers, one per lane, rounded as by :func:`stacked`."""
+    return stacked([[value] for value in values])[0]
+
+
+def in_lane(lane: int, count: int) -> Any:
+    """1 in one lane and 0 in the others."""
+    return per_lane(float(i == lane) for i in range(count))
+
+
 def _function(operation: str, evaluate: Callable[[Any], Any]) -> Callable[[Scalar], Any]:
     def run(x: Scalar) -> Scalar:
         if isinstance(x, Number):
@@ -300,25 +279,25 @@ def sign_of(x: Scalar) -> Any:
     return math.copysign(1.0, x)
 
 
-def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Any:
-    """``positive`` where a condition is above zero; ``otherwise`` elsewhere and for NaN.
+def select(condition: Scalar, positive: Scalar, other: Scalar) -> Any:
+    """``positive`` where a condition is above zero; ``other`` elsewhere and for NaN.
 
     Parameters
     ----------
-    condition, positive, otherwise : number
+    condition, positive, other : number
         Each a float, a recorded number or lanes of numbers.
     """
     if isinstance(condition, Number):
         graph = condition.graph
-        return graph.record('select', condition.index, graph.lift(positive), graph.lift(otherwise))
+        return graph.record('select', condition.index, graph.lift(positive), graph.lift(other))
     if not isinstance(condition, Lanes):
-        return positive if condition > 0.0 else otherwise
-    known = [x for x in (positive, otherwise) if isinstance(x, Number)]
+        return positive if condition > 0.0 else other
+    known = [x for x in (positive, other) if isinstance(x, Number)]
     if known:
         graph = known[0].graph
-        at = graph.lift(condition), graph.lift(positive), graph.lift(otherwise)
+        at = graph.lift(condition), graph.lift(positive), graph.lift(other)
         return graph.record('select', *at)
-    plain: list[Any] = [x.values if isinstance(x, Lanes) else x for x in (positive, otherwise)]
+    plain: list[Any] = [x.values if isinstance(x, Lanes) else x for x in (positive, other)]
     return lanes(np.where(condition.values > 0.0, plain[0], plain[1]))
 
 
@@ -338,35 +317,6 @@ def total(terms: Iterable[Scalar]) -> Any:
     for term in terms:
         result = result + term  # type: ignore[operator]
     return result
-
-
-def repeat(
-    graph: Graph | None,
-    most: int,
-    state: Sequence[Scalar],
-    step: Callable[[list[Any]], tuple[Any, list[Any]]],
-) -> list[Any]:
-    """Numbers after steps that are repeated while a condition is above zero.
-
-    Parameters
-    ----------
-    graph : Graph or None
-        Where the loop is recorded, numbers without lanes; None: it runs, on floats.
-    most : int
-        Steps at most; one is done in any case.
-    state : sequence of number
-        What the first step begins with.
-    step : callable
-        Gives the condition to go on, and the next state, from a state.
-    """
-    if graph is not None:
-        return list(graph.repeat(most, state, step))
-    numbers = list(state)
-    for _ in range(most):
-        go_on, numbers = step(numbers)
-        if not go_on > 0.0:
-            break
-    return numbers
 
 
 def lane_sum(x: Scalar, count: int) -> Any:
@@ -409,46 +359,6 @@ def lane_pick(x: Scalar, lane: int) -> Any:
     return float(x.values[lane]) if isinstance(x, Lanes) else x
 
 
-def take_turns(
-    name: str,
-    turn: Callable[[list[Any], list[Any]], list[Any]],
-    state: Sequence[Scalar],
-    given: Sequence[Scalar],
-    most: int,
-) -> list[Any]:
-    """Iterate a state while its first number is above zero.
-
-    Recorded, it is a loop around a function that is recorded once. There are no lanes in it.
-
-    Parameters
-    ----------
-    name : str
-        Of the function, shared by all loops with it.
-    turn : callable
-        Gives the next state, from a state and ``given``.
-    state, given : sequence of number
-        The state at the start; what does not change.
-    most : int
-        Turns at most; the first is always taken.
-    """
-    numbers = [x for x in (*state, *given) if isinstance(x, Number)]
-    if not numbers:
-        found: list[Any] = list(state)
-        for _ in range(most):
-            found = turn(found, list(given))
-            if not found[0] > 0.0:
-                break
-        return found
-    graph, size = numbers[0].graph, len(state)
-    if name not in graph.functions:
-        inner = Graph(graph.largest)
-        asked = inner.inputs(size + len(given))
-        graph.functions[name] = inner, turn(asked[:size], asked[size:])
-    asked_for = (graph.lift(x) for x in (*state, *given))
-    loop = graph.record('turns', name, size, most, *asked_for)
-    return [graph.record('result', loop.index, i) for i in range(size)]
-
-
 def reachable(graph: Graph, outputs: Iterable[Number]) -> list[int]:
     """Nodes that outputs depend on, in the order in which they can be computed."""
     needed: set[int] = set()
@@ -471,6 +381,4 @@ def arguments(node: tuple[Any, ...]) -> tuple[int, ...]:
         return node[3:]
     if operation == 'repeat':
         return (node[3], *node[4], *node[5])
-    if operation == 'turns':
-        return node[4:]
     return (node[1],) if operation in ('pick', 'result', 'final') else ()

@@ -4,40 +4,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from masticator_dynamics.traced.distribution import Distribution
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.from_home import ClosedFromHome
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
-from masticator_dynamics.traced.numbers import Graph, Scalar
-
-MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
+from masticator_dynamics.traced.numbers import Scalar
 
 
-def record(asked: int, outputs: Callable[[list[Any]], list[Scalar]]) -> tuple[Graph, list[Scalar]]:
-    """A recording of a function of ``asked`` numbers, and its outputs.
-
-    Raises
-    ------
-    TooLargeError
-        If it takes more than ``MOST_OPERATIONS``.
-    """
-    graph = Graph(MOST_OPERATIONS)
-    return graph, outputs(graph.inputs(asked))
-
-
-def told(run: InverseDynamics, forces: Any = None) -> list[Scalar]:
+def efforts(run: InverseDynamics, forces: Any = None) -> list[Scalar]:
     """Outputs of :attr:`Kernels.evaluate` for a row."""
     forces = forces or LeastNorm(run)
     return [
-        run.counts(), run.closure_residual(), forces.balance_residual(),
+        run.valid(), run.closure_residual(), forces.balance_residual(),
         *forces.efforts(), *forces.multipliers(),
     ]  # fmt: skip
 
 
-def told_best(goals: Mapping[str, float], friction: bool, run: InverseDynamics) -> list[Scalar]:
+def best_efforts(goals: Mapping[str, float], friction: bool, run: InverseDynamics) -> list[Scalar]:
     """The same with the best efforts for a goal.
 
     Parameters
@@ -49,11 +35,11 @@ def told_best(goals: Mapping[str, float], friction: bool, run: InverseDynamics) 
     run : InverseDynamics
         The evaluation.
     """
-    return told(run, Distribution(run, goals, friction))
+    return efforts(run, Distribution(run, goals, friction))
 
 
-def whole(run: Any, forces: Any = None) -> list[Scalar]:
-    """Outputs of :attr:`Kernels.everything`: whether it is valid, then a row of the engine.
+def whole_row(run: Any, forces: Any = None) -> list[Scalar]:
+    """Outputs of :attr:`Kernels.everything`: whether it is valid, then a whole row.
 
     Parameters
     ----------
@@ -65,7 +51,7 @@ def whole(run: Any, forces: Any = None) -> list[Scalar]:
     forces = forces or LeastNorm(run)
     report = [0.0, -1.0, 0.0, run.closure_residual(), forces.balance_residual()]
     return [
-        run.counts(), *report, *_rates(run), *forces.efforts(), *forces.multipliers(),
+        run.valid(), *report, *_rates(run), *forces.efforts(), *forces.multipliers(),
         *run.tangent(),
     ]  # fmt: skip
 
@@ -74,7 +60,7 @@ def closed(run: ClosedFromHome) -> list[Scalar]:
     """Outputs of :attr:`Kernels.from_home`: a whole row without forces."""
     nothing = [0.0] * (len(run.plan.actuated) + run.rows)
     return [
-        run.counts(), *run.report, run.closure_residual(), 0.0, *_rates(run), *nothing,
+        run.valid(), *run.report, run.closure_residual(), 0.0, *_rates(run), *nothing,
         *run.tangent(),
     ]  # fmt: skip
 
@@ -92,9 +78,9 @@ def _rates(run: Evaluation) -> list[Scalar]:
 
 
 def distributed(
-    goals: Mapping[str, float], friction: bool, to_the_end: bool, run: InverseDynamics
+    goals: Mapping[str, float], friction: bool, exhaustive: bool, run: InverseDynamics
 ) -> list[Scalar]:
-    """Outputs of :meth:`Kernels.distribution`, see ``actuation/distribution.py``.
+    """Outputs of :meth:`Kernels.distribution`, see ``actuation/row_kind.py``.
 
     Parameters
     ----------
@@ -102,23 +88,23 @@ def distributed(
         Weights of what is minimised.
     friction : bool
         Whether joints and contacts have friction.
-    to_the_end : bool
+    exhaustive : bool
         As in :class:`Distribution`.
     run : InverseDynamics
         The evaluation.
     """
-    best = Distribution(run, goals, friction, to_the_end)
+    best = Distribution(run, goals, friction, exhaustive)
     return [
-        *whole(run, best), best.optimality, *best.joint_friction(), *best.contact_friction(),
+        *whole_row(run, best), best.optimality, *best.joint_friction(), *best.contact_friction(),
         *best.bearing_force(), *[0.0] * len(run.plan.independent),
     ]  # fmt: skip
 
 
-def needed(run: InverseDynamics) -> list[Scalar]:
+def bodies(run: InverseDynamics) -> list[Scalar]:
     """Whether it is valid, failure report, and the bodies: poses, and what each needs by itself.
 
     Rotation, origin (m), force (N) and moment (N m) about the origin, base axes, for the body's own
     acceleration, less what the environment supplies.
     """
     run.forces.inertial()
-    return [run.counts(), 0.0, -1.0, 0.0, *run.bodies()]
+    return [run.valid(), 0.0, -1.0, 0.0, *run.bodies()]

@@ -43,7 +43,7 @@ FUNCTIONS = {
     'Py_DecRef': 'void (i64)',
 }
 CONTEXT = (
-    'none', 'array', 'double', 'new_array', 'zeros', 'length', 'result', 'mechanism', 'otherwise',
+    'none', 'array', 'double', 'new_array', 'zeros', 'length', 'result', 'mechanism', 'fallback',
     *(f'word_{word}' for word in WORDS), 'no', 'others',
     *(f'at_{name}' for name in FUNCTIONS),
 )  # fmt: skip
@@ -106,7 +106,7 @@ class Entry:
         The machine code, with a function ``entry``; kept as long as the callable.
     result : type
         Class of the results; has ``SLOTS``.
-    otherwise : callable
+    fallback : callable
         What is called with arguments that are not served here.
     sizes : (int, int)
         Degrees of freedom and actuators.
@@ -121,7 +121,7 @@ class Entry:
         code: Library,
         result: type,
         mechanism: object,
-        otherwise: Callable[..., Any],
+        fallback: Callable[..., Any],
         sizes: tuple[int, int],
     ):
         zeros = np.zeros(max(sizes[0], 6))
@@ -137,7 +137,7 @@ class Entry:
             'length': length.ctypes.data,
             'result': id(result),
             'mechanism': id(mechanism),
-            'otherwise': id(otherwise),
+            'fallback': id(fallback),
             **{f'word_{word}': id(sys.intern(word)) for word in WORDS},
             'no': id(False),
             'others': self._others.ctypes.data,
@@ -155,7 +155,7 @@ class Entry:
         # it is gone itself: when Python exits, a list in this module would be gone before.
         self._held: dict[tuple[str, bool], Callable[..., Any]] = {}
         held = (
-            self._context, code, zeros, length, result, mechanism, otherwise, definition,
+            self._context, code, zeros, length, result, mechanism, fallback, definition,
             self._others, self._held,
         )  # fmt: skip
         make = ctypes.pythonapi.PyCFunction_NewEx

@@ -13,10 +13,10 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import NOT_FINITE, OVERFLOW, RefusedError
-from masticator_dynamics.traced.kernels import Code, Kernels, Outputs
+from masticator_dynamics.traced.kernels import Code, Function, Kernels
 
 
-class Careful:
+class Fallback:
     """Any outputs of an evaluation, row by row.
 
     Parameters
@@ -24,51 +24,53 @@ class Careful:
     code : Code
         Gives whether the row is valid, then status, block and amount of a failure
         (``engine/status.py``), then other outputs.
-    asked : int, optional
-        How many numbers of a row matter; by default all.
+    inputs : int, optional
+        How many numbers of an input row matter; by default all.
     """
 
-    def __init__(self, code: Code, asked: int | None = None):
-        self._code, self._asked, self.told = code, asked, code.told
+    def __init__(self, code: Code, inputs: int | None = None):
+        self._code, self._inputs = code, inputs
 
     def __call__(self, rows: FloatArray) -> FloatArray:
-        """Rows (N, told - 1) for inputs (N, asked), all of which must be finite."""
-        asked, finite = rows[:, : self._asked], np.isfinite(rows)
-        covered = self._code.covers(asked)
-        told = self._code.one_by_one(asked) if covered else np.zeros((len(rows), self.told))
-        for i in np.flatnonzero((told[:, 0] != 1.0) | ~finite.all(axis=1)):
+        """Output rows without the first number; all of the input rows must be finite."""
+        given, finite = rows[:, : self._inputs], np.isfinite(rows)
+        if self._code.covers(given):
+            found = self._code.one_by_one(given)
+        else:
+            found = np.zeros((len(rows), self._code.outputs))
+        for i in np.flatnonzero((found[:, 0] != 1.0) | ~finite.all(axis=1)):
             if finite[i].all():
-                self._on_floats(asked[i], told[i])
+                self._on_floats(given[i], found[i])
             else:
                 wrong = np.argmin(finite[i])
-                told[i, 1:4] = NOT_FINITE, wrong, rows[i, wrong]
-        return told[:, 1:]
+                found[i, 1:4] = NOT_FINITE, wrong, rows[i, wrong]
+        return found[:, 1:]
 
-    def _on_floats(self, asked: FloatArray, told: FloatArray) -> None:
+    def _on_floats(self, given: FloatArray, found: FloatArray) -> None:
         try:
-            told[:] = self._code.on_floats(asked)
-            if np.isfinite(told).all():
+            found[:] = self._code.on_floats(given)
+            if np.isfinite(found).all():
                 return
             failed = RefusedError(OVERFLOW)
         except RefusedError as error:
             failed = error
         except (OverflowError, ValueError):  # e.g. from the sine of infinity
             failed = RefusedError(OVERFLOW)
-        told[1:4] = failed.status, failed.block, failed.amount
+        found[1:4] = failed.status, failed.block, failed.amount
 
 
-class Reference(Careful):
+class Reference(Fallback):
     """The same for loops that are already closed.
 
     Parameters
     ----------
-    outputs : callable
-        Gives the ``told`` outputs, as in :class:`Careful`.
+    function : callable
+        Gives the ``outputs`` numbers, as in :class:`Fallback`.
     """
 
-    def __init__(self, kernels: Kernels, kind: str, outputs: Outputs, told: int):
-        super().__init__(Code(kernels.at_positions, kind, outputs, told))
+    def __init__(self, kernels: Kernels, kind: str, function: Function, outputs: int):
+        super().__init__(Code(kernels.at_positions, kind, function, outputs))
 
     def at(self, given: FloatArray, q: FloatArray) -> FloatArray:
-        """Rows (N, told - 1) for inputs (N, asked) at tree positions (N, n_q)."""
+        """The same for input rows at tree positions (N, n_q)."""
         return self(np.hstack([given, q]))

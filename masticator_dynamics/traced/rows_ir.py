@@ -21,13 +21,13 @@ def rows_function(
     outputs: Sequence[Scalar],
     name: str,
     width: int,
-    asked: int,
+    inputs: int,
     streamed: bool = False,
 ) -> str:
     """``void name(i64 n, double *given, double *out)``: n rows, a multiple of ``width``.
 
-    Input rows have ``asked`` numbers, output rows as many as there are outputs. The graph must have
-    no lanes.
+    Input rows have ``inputs`` numbers, output rows as many as there are outputs. The graph must
+    have no lanes.
 
     Parameters
     ----------
@@ -39,18 +39,18 @@ def rows_function(
         Of the function.
     width : int
         Rows computed side by side, a power of two.
-    asked : int
+    inputs : int
         Numbers in a row of input.
     streamed : bool
         Write rows past the caches, if registers are as long as a cache line; rows must begin at
         one, and fill whole ones.
     """
     streamed = streamed and width == LINE
-    writer = _RowsWriter(graph, f'{name}_group', width, (asked, len(outputs)), streamed)
-    return writer.function(outputs) + _loop(name, width, asked, len(outputs), streamed)
+    writer = _RowsWriter(graph, f'{name}_group', width, (inputs, len(outputs)), streamed)
+    return writer.function(outputs) + _loop(name, width, inputs, len(outputs), streamed)
 
 
-def _loop(name: str, width: int, asked: int, told: int, streamed: bool) -> str:
+def _loop(name: str, width: int, inputs: int, outputs: int, streamed: bool) -> str:
     double = pointer('double')
     return f"""
 define void @{name}(i64 %n, {double} %given, {double} %out) nounwind #0 {{
@@ -59,8 +59,8 @@ entry:
   br i1 %any, label %loop, label %done
 loop:
   %row = phi i64 [0, %entry], [%next, %loop]
-  %from = mul i64 %row, {asked}
-  %to = mul i64 %row, {told}
+  %from = mul i64 %row, {inputs}
+  %to = mul i64 %row, {outputs}
   %in_row = getelementptr inbounds double, {double} %given, i64 %from
   %out_row = getelementptr inbounds double, {double} %out, i64 %to
   call void @{name}_group({double} %in_row, {double} %out_row)
@@ -101,12 +101,12 @@ class _RowsWriter(Writer):
         return self._columns[arguments[0]] if operation == 'input' else super()._value(index, width)
 
     def _begin(self) -> None:
-        asked, width = self._strides[0], self._width
-        for first in range(0, asked, width):
-            size = min(width, asked - first)
+        inputs, width = self._strides[0], self._width
+        for first in range(0, inputs, width):
+            size = min(width, inputs - first)
             kind, rows = type_of(size), []
             for row in range(width):
-                place = self._place('given', row * asked + first, kind)
+                place = self._place('given', row * inputs + first, kind)
                 vector = self._new(f'load {kind}, {pointer(kind)} {place}, align 8')
                 lanes = [min(lane, size) for lane in range(width)]
                 whole = size == width
@@ -115,13 +115,13 @@ class _RowsWriter(Writer):
                 self._columns[first + column] = vector
 
     def _store(self, first: int, block: list[int]) -> None:
-        width, size, told = self._width, len(block), self._strides[1]
+        width, size, outputs = self._width, len(block), self._strides[1]
         columns = [self._value(index, width) for index in block] + ['undef'] * (width - size)
         kind = type_of(size)
         for row, vector in enumerate(self._turned_over(columns)):
             if size < width:
                 vector = self._shuffled(vector, 'undef', list(range(size)))
-            place = self._place('out', row * told + first, kind)
+            place = self._place('out', row * outputs + first, kind)
             self._say(f'store {kind} {vector}, {pointer(kind)} {place}, {self._how}')
 
     def _turned_over(self, rows: list[str]) -> list[str]:

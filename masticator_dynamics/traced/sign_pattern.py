@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.load_cases import LoadCases
 from masticator_dynamics.traced.matrices import inverse
 from masticator_dynamics.traced.numbers import (
@@ -272,7 +273,7 @@ class SignPattern:
         """Largest change of a multiplier by a step."""
         largest: Any = 0.0
         for row in self.multipliers:
-            largest = greater(absolute(_dot(row[1:], step)), largest)
+            largest = greater(absolute(vec.inner(row[1:], step)), largest)
         return largest
 
     # The objective
@@ -304,7 +305,7 @@ class SignPattern:
         """
         gradient, hessian = self._derivatives(x, convex)
         step = self._step(x, gradient, hessian)
-        fall = 0.5 * _dot(gradient, step)
+        fall = 0.5 * vec.inner(gradient, step)
         # Along a line the sign of the fall says enough; else the Hessian must be positive definite.
         held = total(1.0 - s * s for s in self._signs if not isinstance(s, Number))
         line = held - (len(x) - 1.5)
@@ -381,26 +382,26 @@ class SignPattern:
             return []
         if len(held) == len(x) and all(is_known(holds, 1.0) for _, holds in held):
             solution, _ = inverse([row[1:] for row, _ in held], np.eye(len(x)))
-            return _times(solution, [at(row, x) for row, _ in held])
+            return vec.apply(solution, [at(row, x) for row, _ in held])
         inverted, _ = inverse(hessian, np.eye(len(x)))
-        step = _times(inverted, gradient)
+        step = vec.apply(inverted, gradient)
         if held:
-            across = [_times(inverted, row[1:]) for row, _ in held]
+            across = [vec.apply(inverted, row[1:]) for row, _ in held]
             # What is not held is an equation of its own: nothing pulls there.
             matrix = [
-                [holds * other * _dot(row[1:], a) + float(i == j) * (1.0 - holds)
+                [holds * other * vec.inner(row[1:], a) + float(i == j) * (1.0 - holds)
                  for j, ((_, other), a) in enumerate(zip(held, across, strict=True))]
                 for i, (row, holds) in enumerate(held)
             ]  # fmt: skip
-            open_ = [holds * (at(row, x) - _dot(row[1:], step)) for row, holds in held]
-            pull = _times(inverse(matrix, np.eye(len(held)))[0], open_)
-            step = [s + _dot([a[m] for a in across], pull) for m, s in enumerate(step)]
+            open_ = [holds * (at(row, x) - vec.inner(row[1:], step)) for row, holds in held]
+            pull = vec.apply(inverse(matrix, np.eye(len(held)))[0], open_)
+            step = [s + vec.inner([a[m] for a in across], pull) for m, s in enumerate(step)]
         return step
 
 
 def at(row: Row, x: Row) -> Any:
     """Value of an affine function."""
-    return row[0] + total(a * b for a, b in zip(row[1:], x, strict=True))
+    return row[0] + vec.inner(row[1:], x)
 
 
 def direction(x: Any, y: Any) -> tuple[Any, Any, tuple[Any, Any]]:
@@ -408,11 +409,3 @@ def direction(x: Any, y: Any) -> tuple[Any, Any, tuple[Any, Any]]:
     length = square_root(x * x + y * y)
     per_length = select(length, reciprocal(length), 0.0)
     return length, per_length, (x * per_length, y * per_length)
-
-
-def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    return total(x * y for x, y in zip(a, b, strict=True))
-
-
-def _times(matrix: Sequence[Sequence[Any]], x: Sequence[Any]) -> Row:
-    return [_dot(row, x) for row in matrix]

@@ -10,28 +10,30 @@ from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.traced.forward_dynamics import ForwardDynamics, Given, Setting
-from masticator_dynamics.traced.kernels import identity, library
+from masticator_dynamics.traced.control_flow import recorded_call
+from masticator_dynamics.traced.forward_dynamics import ForwardDynamics
+from masticator_dynamics.traced.kernels import MOST_OPERATIONS, identity, library
 from masticator_dynamics.traced.llvm_ir import row_function
 from masticator_dynamics.traced.machine_code import Library
 from masticator_dynamics.traced.numbers import Graph, Scalar, TooLargeError, lesser
-from masticator_dynamics.traced.outputs import MOST_OPERATIONS, whole
+from masticator_dynamics.traced.outputs import whole_row
+from masticator_dynamics.traced.simulation_data import Given, Setting
 from masticator_dynamics.traced.vectors import Vector
 
 # Gives, for the inputs, whether they are valid, then the rates: y_ddot and the food's state.
 Rates = Callable[[list[Any]], list[Any]]
 
 
-def told_rates(run: ForwardDynamics) -> list[Scalar]:
+def rates_of(run: ForwardDynamics) -> list[Scalar]:
     """Whether it is valid, independent accelerations, state of the food."""
-    return [run.counts(), *run.y_ddot, *run.outside.bolus]
+    return [run.valid(), *run.y_ddot, *run.outside.bolus]
 
 
-def told_report(run: ForwardDynamics) -> list[Scalar]:
-    """Whether it is valid, state of the food, a row of the engine, `reported`."""
+def report_of(run: ForwardDynamics) -> list[Scalar]:
+    """Whether it is valid, state of the food, a whole row, `simulation_data.reported`."""
     run.solve_forces()
-    counted, *row = whole(run, run)
-    return [counted, *run.outside.bolus, *row, *run.report()]
+    valid, *row = whole_row(run, run)
+    return [valid, *run.outside.bolus, *row, *run.report()]
 
 
 def step(rates: Rates, given: Vector, sizes: list[int], length: Any) -> list[Any]:
@@ -40,7 +42,7 @@ def step(rates: Rates, given: Vector, sizes: list[int], length: Any) -> list[Any
     Parameters
     ----------
     given : sequence
-        As ``forward_dynamics.Given``, except for efforts at the step's start, middle and end, one
+        As ``simulation_data.Given``, except for efforts at the step's start, middle and end, one
         after the other. Food yields and breaks for good at the start.
     length : number
         Of the step, s.
@@ -50,21 +52,21 @@ def step(rates: Rates, given: Vector, sizes: list[int], length: Any) -> list[Any
     efforts = given[2 * freedoms + state :]
     rest = list(efforts[3 * actuated :])
     bolus = list(given[2 * freedoms : 2 * freedoms + state])
-    at, counts, total = start, 1.0, [0.0] * (2 * freedoms)
+    at, valid, total = start, 1.0, [0.0] * (2 * freedoms)
     for stage, (row, weight, ahead) in enumerate(
         ((0, 1.0, 0.5), (1, 2.0, 0.5), (1, 2.0, 1.0), (2, 1.0, 0.0))
     ):
         effort = list(efforts[row * actuated : (row + 1) * actuated])
         settle = 1.0 if stage == 0 else 0.0
-        counted, *told = rates([*at, *bolus, *effort, *rest, settle])
-        counts = lesser(counts, counted)
+        now_valid, *found = rates([*at, *bolus, *effort, *rest, settle])
+        valid = lesser(valid, now_valid)
         if stage == 0:
-            bolus = told[freedoms:]
-        slope = [*at[freedoms:], *told[:freedoms]]
+            bolus = found[freedoms:]
+        slope = [*at[freedoms:], *found[:freedoms]]
         total = [t + weight * s for t, s in zip(total, slope, strict=True)]
         at = [x + s * (length * ahead) for x, s in zip(start, slope, strict=True)]
     end = [x + t * (length * (1.0 / 6.0)) for x, t in zip(start, total, strict=True)]
-    return [counts, *end, *bolus]
+    return [valid, *end, *bolus]
 
 
 class Simulation:
@@ -73,7 +75,7 @@ class Simulation:
     Attributes
     ----------
     sizes : list of int
-        Of the inputs, see ``forward_dynamics.Given``.
+        Of the inputs, see ``simulation_data.Given``.
     reason : str
         Why there is no machine code; empty where there is.
     """
@@ -109,9 +111,9 @@ class Simulation:
             run = ForwardDynamics(
                 self._description, self._structure, given, self._setting, True, at_positions
             )
-            rates = told_rates(run)
+            rates = rates_of(run)
             text = row_function(graph, rates, 'rates')
-            text += row_function(graph, told_report(run), 'report')
+            text += row_function(graph, report_of(run), 'report')
             return text if at_positions else text + self._step(len(rates))
 
         depends_on = [*identity(self._description, self._structure), self._setting]
@@ -121,13 +123,13 @@ class Simulation:
             self.reason = str(error)
             return None
 
-    def _step(self, told: int) -> str:
+    def _step(self, outputs: int) -> str:
         """Function ``step``, which calls ``rates``."""
         graph = Graph()
         # Three rows of efforts, and the length of the step in place of ``settle``.
         *given, length = graph.inputs(sum(self.sizes) + 2 * self.sizes[3])
 
-        def rates(asked: list[Any]) -> list[Any]:
-            return list(graph.call('rates', told, *asked))
+        def rates(given: list[Any]) -> list[Any]:
+            return recorded_call(graph, 'rates', outputs, given)
 
         return row_function(graph, step(rates, given, self.sizes, length), 'step')

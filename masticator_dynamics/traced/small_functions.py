@@ -5,88 +5,25 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.engine.tree import SpanningTree
 from masticator_dynamics.files import kept
-from masticator_dynamics.traced.kernels import address, library
-from masticator_dynamics.traced.machine_code import Library, this_processor
+from masticator_dynamics.traced.kernels import RowCode
 
 
-class SmallFunction:
-    """Machine code of a function of numbers, one row or many, made when first called.
-
-    Parameters
-    ----------
-    name : str
-        Distinguishes it from others.
-    asked, told : int
-        Numbers in an input row and in an output row.
-    function : callable
-        From a list of numbers to a list of numbers, on recording ones.
-    depends_on : list
-        What else determines its code.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        asked: int,
-        told: int,
-        function: Callable[[Sequence[Any]], list[Any]],
-        depends_on: list[Any],
-    ):
-        self._name, self._asked, self._told, self._function = name, asked, told, function
-        self._depends_on = [kept.sources('traced'), *depends_on]
-
-    def __call__(self, given: FloatArray) -> FloatArray:
-        """Rows (..., told) for rows (..., asked)."""
-        rows = np.ascontiguousarray(given, dtype=float)
-        rows = rows.reshape(math.prod(given.shape[:-1]), self._asked)
-        width = this_processor().rows
-        if len(rows) == 1:
-            out = np.empty(self._told)
-            self._one.row(address(rows), address(out))
-            return out.reshape(*given.shape[:-1], self._told)
-        more = -len(rows) % width
-        if more:
-            rows = np.concatenate([rows, np.repeat(rows[-1:], more, axis=0)])
-        out = np.empty((len(rows), self._told))
-        self._many.rows(len(rows), address(rows), address(out))
-        return out[: len(rows) - more].reshape(*given.shape[:-1], self._told)
-
-    @functools.cached_property
-    def _one(self) -> Library:
-        return library(self._name, lambda: self._text(0), self._depends_on)
-
-    @functools.cached_property
-    def _many(self) -> Library:
-        width = this_processor().rows
-        return library(f'{self._name}, many', lambda: self._text(width), self._depends_on)
-
-    def _text(self, width: int) -> str:
-        # Imported only here: usually everything is compiled.
-        from masticator_dynamics.traced.llvm_ir import row_function
-        from masticator_dynamics.traced.numbers import Graph
-        from masticator_dynamics.traced.rows_ir import rows_function
-
-        graph = Graph()
-        told = self._function(graph.inputs(self._asked))
-        if width:
-            return rows_function(graph, told, 'rows', width, self._asked)
-        return row_function(graph, told, 'row')
+def _depends_on(*further: Any) -> list[Any]:
+    return [kept.sources('traced'), *further]
 
 
-def poses(tree: SpanningTree) -> SmallFunction:
+def poses(tree: SpanningTree) -> RowCode:
     """From tree positions: rotation, row by row, and origin of each body, base axes, m."""
 
-    def function(q: Sequence[Any]) -> list[Any]:
+    def function(q: Sequence[Any], share: bool) -> list[Any]:
         from masticator_dynamics.traced.bodies import Body, Joint, fixed_base
 
         bodies = {-1: fixed_base((0.0, 0.0, 0.0), 0)}
@@ -99,11 +36,12 @@ def poses(tree: SpanningTree) -> SmallFunction:
         vectors = [row for body in bodies.values() for row in (*body.rotation, body.position)]
         return [x for vector in vectors for x in vector]
 
-    return SmallFunction('poses', len(tree.joints), 12 * len(tree.joints), function, [tree])
+    count = len(tree.joints)
+    return RowCode('poses', count, 12 * count, function, lambda: _depends_on(tree))
 
 
 @functools.cache
-def least_squares(rows: int, columns: int) -> SmallFunction:
+def least_squares(rows: int, columns: int) -> RowCode:
     """The step (columns,) that fits errors best.
 
     Inputs are a matrix (rows, columns), row by row, the errors (rows,), the units of the rows, and
@@ -111,47 +49,35 @@ def least_squares(rows: int, columns: int) -> SmallFunction:
     largest element of the matrix times the step, in its row's unit; -1 where the matrix does not
     determine the step, which is then meaningless.
     """
+    ends = np.cumsum([0, rows * columns, rows, rows, columns]).tolist()
 
-    def function(given: Sequence[Any]) -> list[Any]:
-        ends = np.cumsum([rows * columns, rows, rows, columns]).tolist()
-        matrix, error, scale, usual = (
-            given[start:end] for start, end in zip([0, *ends], ends, strict=False)
-        )
-        return _fitted(matrix, error, scale, usual)
+    def function(given: Sequence[Any], share: bool) -> list[Any]:
+        return _fitted(*(given[a:b] for a, b in zip(ends, ends[1:], strict=False)))
 
-    asked, sizes = rows * (columns + 2) + columns, [rows, columns]
-    return SmallFunction('least squares', asked, 1 + columns, function, sizes)
+    return RowCode(
+        'least squares', ends[-1], 1 + columns, function, lambda: _depends_on(rows, columns)
+    )
 
 
 def _fitted(
     matrix: Sequence[Any], error: Sequence[Any], scale: Sequence[Any], usual: Sequence[Any]
 ) -> list[Any]:
-    from masticator_dynamics.traced.numbers import absolute, greater, select, square_root, total
-
-    count, known = len(usual), range(len(usual))
-
-    def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-        return total(x * y for x, y in zip(a, b, strict=True))
+    from masticator_dynamics.traced.matrices import orthogonal, solve_triangle
+    from masticator_dynamics.traced.numbers import absolute, greater, select
+    from masticator_dynamics.traced.vectors import apply, inner
 
     units = [1.0 / s for s in scale]
-    columns = [[x * u for x, u in zip(matrix[c::count], units, strict=True)] for c in known]
-    wanted = [x * u for x, u in zip(error, units, strict=True)]
-    basis = [list(column) for column in columns]
-    triangle: list[list[Any]] = [[0.0] * count for _ in known]
+    columns = [
+        [x * u for x, u in zip(matrix[c :: len(usual)], units, strict=True)]
+        for c in range(len(usual))
+    ]
+    basis, triangle = orthogonal(columns)
     determined: Any = 1.0
-    for c in known:
-        for d in [*range(c), *range(c)]:  # Gram-Schmidt, twice is enough
-            shared = dot(basis[d], basis[c])
-            triangle[d][c] = triangle[d][c] + shared
-            basis[c] = [x - shared * y for x, y in zip(basis[c], basis[d], strict=True)]
-        length = triangle[c][c] = square_root(dot(basis[c], basis[c]))
-        determined = select(length - WEAK_ACTUATION * usual[c], determined, 0.0)
-        basis[c] = [x / length for x in basis[c]]
-    step: list[Any] = [0.0] * count
-    for c in reversed(known):
-        rest = total(triangle[c][d] * step[d] for d in range(c + 1, count))
-        step[c] = (dot(basis[c], wanted) - rest) / triangle[c][c]
+    for c, length in enumerate(usual):
+        determined = select(triangle[c][c] - WEAK_ACTUATION * length, determined, 0.0)
+    wanted = [x * u for x, u in zip(error, units, strict=True)]
+    step = solve_triangle(triangle, apply(basis, wanted))
     largest: Any = 0.0
     for row in zip(*columns, strict=True):
-        largest = greater(absolute(dot(row, step)), largest)
+        largest = greater(absolute(inner(row, step)), largest)
     return [select(determined, largest, -1.0), *step]

@@ -17,6 +17,7 @@ from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.forces import Efforts
 from masticator_dynamics.traced.numbers import (
     greater,
+    in_lane,
     lesser,
     reciprocal,
     select,
@@ -192,8 +193,7 @@ class Surroundings:
 
     def _act(self, body: Body, stage: Stage, lane: int, point: Vector, force: Vector) -> None:
         """Note a force at a point of the body of one lane."""
-        own = stacked([[float(i == lane)] for i in range(stage.lanes)])[0]
-        force = vec.scale(force, own)
+        force = vec.scale(force, in_lane(lane, stage.lanes))
         arm = vec.subtract(point, body.position)
         self._relieved.append((body, force, vec.cross(arm, force)))
 
@@ -201,8 +201,7 @@ class Surroundings:
         s, joint, lane = self._run.stage_of(int(row[BODY]))
         body, axis = joint.body, int(row[AXIS])
         point = body.point(stacked([row[POINT : POINT + 3]]))
-        arm = vec.subtract(point, body.position)
-        rate = vec.add(body.velocity, vec.cross(body.angular_velocity, arm))[axis]
+        rate = body.velocity_at(point)[axis]
         force = [0.0, 0.0, 0.0]
         force[axis] = _range_force(point[axis], rate, row[LOWER], row[UPPER], row[LAW:])
         self._act(body, self._run.plan.stages[s], lane, point, force)
@@ -250,7 +249,7 @@ class Surroundings:
             turned = vec.scale(vec.cross(along, swing), scale)
             pivots, body = [], rod.body
             while body is not first.body:
-                pivots.append(body.stage.joint_of(body))
+                pivots.append(body.joint)
                 body = body.parent
             levers = [vec.dot(pivot.body.axis, turned) for pivot in pivots]
             velocity = self._run.motions[s].velocity
@@ -271,8 +270,7 @@ class Surroundings:
         s, joint, lane = self._run.stage_of(frame.body)
         body = joint.body
         point = body.point(bolus.point)
-        arm = vec.subtract(point, body.position)
-        rate = vec.add(body.velocity, vec.cross(body.angular_velocity, arm))[2]
+        rate = body.velocity_at(point)[2]
         self.gap = bolus.height - point[2]
         self.food, self.bolus = bolus.crush(self.gap, rate, settle)
         self.arm = vec.subtract(point, body.point(stacked([frame.position])))

@@ -59,9 +59,9 @@ class Tables:
             'drag': (actuators,),
             'per_newton': (actuators,),
         }
-        told = 4 + sum(int(np.prod(shape)) for shape in self.shapes.values())
+        outputs = 4 + sum(int(np.prod(shape)) for shape in self.shapes.values())
         kind = f'load cases, {sorted(goals.items())}, friction {friction}'
-        self._reference = Reference(kernels, kind, self._told, told)
+        self._reference = Reference(kernels, kind, self._outputs, outputs)
 
     def __call__(self, given: FloatArray, q: FloatArray) -> dict[str, FloatArray]:
         """Tables of one input row, at tree positions (n_q,).
@@ -81,7 +81,7 @@ class Tables:
             start = end
         return found
 
-    def _told(self, run: InverseDynamics) -> list[Scalar]:
+    def _outputs(self, run: InverseDynamics) -> list[Scalar]:
         cases = LoadCases(run, self._friction, observed_joints(run.plan.description, self._goals))
         goal = goal_of(run, self._goals, self._friction)
         columns = [cases.load, *cases.free, *cases.coulomb]
@@ -97,7 +97,7 @@ class Tables:
         contacts = cases.contacts
         weights = goal.efforts or [0.0] * len(goal.drag)
         return [
-            run.counts(), 0.0, -1.0, 0.0,
+            run.valid(), 0.0, -1.0, 0.0,
             *(x for table in tables for row in zip(*table, strict=True) for x in row),
             *_flat(c.coulomb for c in contacts), *_flat(c.viscous for c in contacts),
             *(x for part in (weights, goal.drag, goal.per_newton) for x in run.per_actuator(part)),

@@ -5,6 +5,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from masticator_dynamics.traced.numbers import total
+
 Vector = Sequence[Any]
 Matrix = Sequence[Sequence[Any]]
 
@@ -16,9 +18,14 @@ def dot(a: Vector, b: Vector) -> Any:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-def dot_2(a: Vector, b: Vector) -> Any:
-    """Scalar product in a plane."""
-    return a[0] * b[0] + a[1] * b[1]
+def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    """Scalar product of any length."""
+    return total(x * y for x, y in zip(a, b, strict=True))
+
+
+def apply(matrix: Matrix, a: Sequence[Any]) -> list[Any]:
+    """Matrix times vector, of any size."""
+    return [inner(row, a) for row in matrix]
 
 
 def cross(a: Vector, b: Vector) -> Vector:
@@ -35,7 +42,7 @@ def add(a: Vector, b: Vector) -> Vector:
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
-def subtract(a: Vector, b: Vector) -> Vector:
+def subtract(a: Vector, b: Vector) -> list[Any]:
     """Difference."""
     return [x - y for x, y in zip(a, b, strict=True)]
 

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
 from masticator_dynamics.engine.status import JAMMED, OVERFLOW
-from masticator_dynamics.errors import InputError, MasticatorError, SingularityError
+from masticator_dynamics.errors import MasticatorError, SingularityError
 from masticator_dynamics.failures import failure
 from masticator_dynamics.results import Motion
 from masticator_dynamics.traced import simulation
-from masticator_dynamics.traced.forward_dynamics import INDEPENDENT, Setting, reported
+from masticator_dynamics.traced.forward_dynamics import INDEPENDENT
 from masticator_dynamics.traced.forward_dynamics import ForwardDynamics as Evaluated
 from masticator_dynamics.traced.kernels import address
 from masticator_dynamics.traced.machine_code import Library
+from masticator_dynamics.traced.simulation_data import Setting, reported
 from masticator_dynamics.traced.surroundings import NO_STOPS, Bolus, PackedStops
 from masticator_dynamics.twin.food import FORCE, GAP
 
@@ -111,9 +112,9 @@ class ForwardDynamics:
         setting = Setting(bool(friction), transitions, stops, food)
         self._code = simulation.Simulation(description, mechanism.structure, setting)
         self._state = Bolus.STATE if food else 0
-        told = reported(freedoms, len(mechanism.actuated), len(mechanism.contacts))
+        slices = reported(freedoms, len(mechanism.actuated), len(mechanism.contacts))
         first = 1 + self._state + mechanism.slices['tangent'].stop
-        self._fields = {k: slice(first + s.start, first + s.stop) for k, s in told.items()}
+        self._fields = {k: slice(first + s.start, first + s.stop) for k, s in slices.items()}
         self._report = np.zeros(self._fields['mass'].stop)
         self._row = self._report[1 + self._state : first]
         self._eaten = Bolus.WIDTH if food else 0
@@ -149,39 +150,41 @@ class ForwardDynamics:
             If friction of the contacts jams the mechanism.
         """
         count = len(self.mechanism.independent)
-        state = np.concatenate([vector(y, 'y', count), vector(y_dot, 'y_dot', count)])
-        given = vector(efforts, 'efforts', len(self.mechanism.actuated))
-        load = _NO_WRENCH if wrench is None else vector(wrench, 'wrench', 6)
+        state = np.concatenate(
+            [as_finite_vector(y, 'y', count), as_finite_vector(y_dot, 'y_dot', count)]
+        )
+        given = as_finite_vector(efforts, 'efforts', len(self.mechanism.actuated))
+        load = _NO_WRENCH if wrench is None else as_finite_vector(wrench, 'wrench', 6)
         self.run(state, given[None], load)
-        row, told = self._row.copy(), self._report.copy()
-        y_ddot = told[self._fields['y_ddot']]
-        asked = np.concatenate([state, y_ddot, load])
-        motion = Motion(self.mechanism, asked, row, self.mechanism.slices)
+        row, report = self._row.copy(), self._report.copy()
+        y_ddot = report[self._fields['y_ddot']]
+        motion_inputs = np.concatenate([state, y_ddot, load])
+        motion = Motion(self.mechanism, motion_inputs, row, self.mechanism.slices)
         return Acceleration(
             y_ddot,
             motion,
             row[self.mechanism.slices['multipliers']][self.mechanism.contact_rows],
-            told[self._fields['joint_friction']],
-            told[self._fields['contact_friction']].reshape(-1, 3),
-            float(told[self._fields['report']][2]),
+            report[self._fields['joint_friction']],
+            report[self._fields['contact_friction']].reshape(-1, 3),
+            float(report[self._fields['report']][2]),
         )
 
     def mass_matrix(self, y: npt.ArrayLike) -> FloatArray:
         """Mass matrix (n_y, n_y) of the independent coordinates, rotors included."""
-        y = vector(y, 'y', len(self.mechanism.independent))
+        y = as_finite_vector(y, 'y', len(self.mechanism.independent))
         state = np.concatenate([y, np.zeros(len(y))])
-        asked = self._asked(state, np.zeros(len(self.mechanism.actuated)), _NO_WRENCH, self._idle)
-        return np.array(self._code.evaluated([*asked, *self.mechanism.solve(y).q]).mass)
+        given = self._inputs(state, np.zeros(len(self.mechanism.actuated)), _NO_WRENCH, self._idle)
+        return np.array(self._code.evaluated([*given, *self.mechanism.solve(y).q]).mass)
 
     def field(self, name: str) -> FloatArray:
-        """A view of results of the last run, see ``traced.forward_dynamics.reported``.
+        """A view of results of the last run, see ``traced.simulation_data.reported``.
 
         The next run overwrites it.
         """
         return self._report[self._fields[name]]
 
     def tree(self, name: str) -> FloatArray:
-        """A view of the engine's numbers of the last run; the next run overwrites them."""
+        """A view of the whole row of the last run; the next run overwrites them."""
         return self._row[self.mechanism.slices[name]]
 
     def run(
@@ -219,7 +222,7 @@ class ForwardDynamics:
         now, eaten = state, food.copy()
         if steps:
             now = self._moved_on(state, efforts, wrench, eaten, steps, length)
-        self._tell(now, efforts[-1], wrench, eaten)
+        self._evaluate_report(now, efforts[-1], wrench, eaten)
         state[:], food[:] = now, eaten
 
     def _moved_on(
@@ -234,22 +237,22 @@ class ForwardDynamics:
         """The state after that many steps; ``food`` yields."""
         held, changing = len(efforts) == 1, len(state) + self._state
         three = np.concatenate((efforts[0],) * 3) if held else efforts[:3].ravel()
-        asked = self._asked(state, three, wrench, food, length)
-        told, code = self._stepped, self._code.code
-        at = address(asked), address(told)
+        given = self._inputs(state, three, wrench, food, length)
+        found, code = self._stepped, self._code.code
+        at = address(given), address(found)
         for k in range(steps):
             if k and not held:
-                asked[changing : changing + len(three)] = efforts[2 * k : 2 * k + 3].ravel()
+                given[changing : changing + len(three)] = efforts[2 * k : 2 * k + 3].ravel()
             if code is not None:
                 code.of_row('step')(*at)
-            if code is None or told[0] != 1.0:
-                numbers = asked[:-1].tolist()
-                told[:] = simulation.step(self._rates, numbers, self._code.sizes, length)
-            asked[:changing] = told[1:]
-        food[: self._state] = told[1 + len(state) :]
-        return told[1 : 1 + len(state)].copy()
+            if code is None or found[0] != 1.0:
+                numbers = given[:-1].tolist()
+                found[:] = simulation.step(self._rates, numbers, self._code.sizes, length)
+            given[:changing] = found[1:]
+        food[: self._state] = found[1 + len(state) :]
+        return found[1 : 1 + len(state)].copy()
 
-    def _asked(
+    def _inputs(
         self,
         state: FloatArray,
         efforts: FloatArray,
@@ -257,77 +260,61 @@ class ForwardDynamics:
         food: FloatArray,
         last: float = 1.0,
     ) -> FloatArray:
-        """Inputs of the code, see ``traced.forward_dynamics.Given``."""
+        """Inputs of the code, see ``traced.simulation_data.Given``."""
         yields, rest = food[: self._state], food[self._state : self._eaten]
         return np.concatenate((state, yields, efforts, rest, wrench, (last,)))
 
-    def _rates(self, asked: list[float]) -> list[float]:
+    def _rates(self, given: list[float]) -> list[float]:
         """Rates at a stage of a step."""
-        told = np.empty(1 + len(self.mechanism.independent) + self._state)
-        return self._evaluate('rates', np.array(asked), told, simulation.told_rates).tolist()
+        found = np.empty(1 + len(self.mechanism.independent) + self._state)
+        return self._evaluate('rates', np.array(given), found, simulation.rates_of).tolist()
 
-    def _tell(
+    def _evaluate_report(
         self, state: FloatArray, efforts: FloatArray, wrench: FloatArray, food: FloatArray
     ) -> None:
-        asked = self._asked(state, efforts, wrench, food)
-        self._evaluate('report', asked, self._report, simulation.told_report)
+        given = self._inputs(state, efforts, wrench, food)
+        self._evaluate('report', given, self._report, simulation.report_of)
         if self._state:
             food[: self._state] = self._report[1 : 1 + self._state]
             food[GAP], food[FORCE] = self.field('gap')[0], self.field('food')[0]
 
     def _evaluate(
-        self, name: str, asked: FloatArray, told: FloatArray, tell: Callable[[Evaluated], list[Any]]
+        self,
+        name: str,
+        given: FloatArray,
+        found: FloatArray,
+        compute: Callable[[Evaluated], list[Any]],
     ) -> FloatArray:
-        """Fill ``told`` by machine code; where that hands over, with loops closed by the engine."""
-        if self._ran(self._code.code, name, asked, told):
-            return told
+        """Fill ``found`` by machine code; where that hands over, with loops closed from home."""
+        if self._ran(self._code.code, name, given, found):
+            return found
         count = len(self.mechanism.independent)
-        motion = self.mechanism.solve(asked[:count], asked[count : 2 * count])
-        at_positions = np.concatenate([asked, motion.q])
-        if self._ran(self._code.code_at_positions, name, at_positions, told):
-            return told
+        motion = self.mechanism.solve(given[:count], given[count : 2 * count])
+        at_positions = np.concatenate([given, motion.q])
+        if self._ran(self._code.code_at_positions, name, at_positions, found):
+            return found
         # On floats friction may take long to settle; what fails then is reported.
         evaluated = self._code.evaluated(at_positions.tolist())
-        numbers = np.array(tell(evaluated))
+        numbers = np.array(compute(evaluated))
         if numbers[0] != 1.0:
-            raise self._failure(evaluated, asked)
-        told[:] = numbers
-        return told
+            raise self._failure(evaluated, given)
+        found[:] = numbers
+        return found
 
     @staticmethod
-    def _ran(code: Library | None, name: str, asked: FloatArray, told: FloatArray) -> bool:
+    def _ran(code: Library | None, name: str, given: FloatArray, found: FloatArray) -> bool:
         """Whether there is a function, and its outputs are valid."""
         if code is None:
             return False
-        code.of_row(name)(address(asked), address(told))
-        return bool(told[0] == 1.0)
+        code.of_row(name)(address(given), address(found))
+        return bool(found[0] == 1.0)
 
-    def _failure(self, evaluated: Evaluated, asked: FloatArray) -> MasticatorError:
+    def _failure(self, evaluated: Evaluated, given: FloatArray) -> MasticatorError:
         """Why forces of a state that is closed cannot be computed."""
         inertias = np.linalg.eigvalsh(np.array(evaluated.mass))
         if inertias[0] <= INDEPENDENT * inertias[-1]:
             names = ', '.join(self.mechanism.independent)
             return SingularityError(f'the mass matrix of {names} is singular')
         finite = bool(np.isfinite(np.array(evaluated.y_ddot)).all())
-        status = JAMMED if finite and not evaluated.settled > 0.0 else OVERFLOW
-        return failure(self.mechanism, np.array([status, -1.0, 0.0]), asked)
-
-
-def vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:
-    """A copy of finite numbers of the right count (`InputError` otherwise).
-
-    Parameters
-    ----------
-    values : array_like
-        The numbers.
-    name : str
-        What they are, for messages.
-    length : int
-        How many there must be.
-    """
-    numbers = np.array(as_floats(values, name), order='C')
-    if numbers.shape != (length,):
-        raise InputError(f'{name} has shape {numbers.shape}, needed is ({length},)')
-    if not np.isfinite(numbers).all():
-        raise InputError(f'{name} is {numbers}, not finite numbers')
-    return numbers
+        status = JAMMED if finite and not evaluated.converged > 0.0 else OVERFLOW
+        return failure(self.mechanism, np.array([status, -1.0, 0.0]), given)

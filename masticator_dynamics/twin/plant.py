@@ -11,14 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
 from masticator_dynamics.twin.food import BROKEN, GAP, Food, pack_food
-from masticator_dynamics.twin.forward_dynamics import (
-    ForwardDynamics,
-    Regularisation,
-    vector,
-)
+from masticator_dynamics.twin.forward_dynamics import ForwardDynamics, Regularisation
 from masticator_dynamics.twin.sockets import SocketEvent, Sockets
 from masticator_dynamics.twin.stops import Stops, check_start, pack_stops
 
@@ -283,10 +279,10 @@ def _start(mechanism: Mechanism, start: npt.ArrayLike | None) -> FloatArray:
         return np.concatenate([mechanism.home.y, np.zeros(count)])
     given = as_floats(start, 'start')
     if given.ndim == 1:
-        return np.concatenate([vector(given, 'start', count), np.zeros(count)])
+        return np.concatenate([as_finite_vector(given, 'start', count), np.zeros(count)])
     if given.shape != (2, count):
         raise InputError(f'start has shape {given.shape}, needed is ({count},) or (2, {count})')
-    return vector(given.reshape(-1), 'start', 2 * count)
+    return as_finite_vector(given.ravel(), 'start', 2 * count).copy()
 
 
 def _part(efforts: FloatArray, first: float, last: float = 1.0) -> FloatArray:
@@ -294,6 +290,6 @@ def _part(efforts: FloatArray, first: float, last: float = 1.0) -> FloatArray:
     if len(efforts) == 1:
         return efforts
     times = np.array([0.0, 0.5, 1.0])
-    asked = first + (last - first) * times
-    columns = [np.interp(asked, times, column) for column in efforts.T]
+    instants = first + (last - first) * times
+    columns = [np.interp(instants, times, column) for column in efforts.T]
     return np.ascontiguousarray(np.stack(columns, axis=1))

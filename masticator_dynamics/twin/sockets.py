@@ -118,11 +118,11 @@ class Sockets:
         """Contacts that are closed but would have to pull, in the last run."""
         dynamics = self.dynamics
         forces = dynamics.tree('multipliers')[dynamics.mechanism.contact_rows]
-        told = dict(zip(dynamics.mechanism.contacts, forces.tolist(), strict=True))
+        of_contact = dict(zip(dynamics.mechanism.contacts, forces.tolist(), strict=True))
         return frozenset(
             name
             for name, contact in self.pushing.items()
-            if name in told and _side(contact) * told[name] < 0.0
+            if name in of_contact and _side(contact) * of_contact[name] < 0.0
         )
 
     def multipliers(self) -> FloatArray:
@@ -178,14 +178,15 @@ def _side(contact: Contact) -> float:
 
 def _without(mechanism: Mechanism, left: frozenset[str]) -> Mechanism:
     """The mechanism without some contacts, with joints carrying them as extra coordinates."""
-    description = mechanism.description
+    description, tree = mechanism.description, mechanism.structure.tree
     kept = tuple(c for c in description.contacts if c.name not in left)
     independent = description.independent
     found: Mechanism | None = None
     for number in range(1, len(left) + 1):
         gone = [c for c in description.contacts if c.name in left][:number]
         rest = tuple(c for c in description.contacts if c not in gone)
-        chain = _carrying(mechanism, gone[-1].frame)
+        carriers = sorted(tree.supports(tree.frames[gone[-1].frame].body))
+        chain = [mechanism.tree_joints[j] for j in carriers]
         best = np.inf
         for joint in (j for j in chain if j not in independent):
             changed = dataclasses.replace(
@@ -204,13 +205,3 @@ def _without(mechanism: Mechanism, left: frozenset[str]) -> Mechanism:
         independent = found.independent
     assert found is not None and found.contacts == tuple(c.name for c in kept)
     return found
-
-
-def _carrying(mechanism: Mechanism, frame: str) -> list[str]:
-    """Joints from the base to a frame."""
-    tree, found = mechanism.structure.tree, []
-    body = tree.frames[frame].body
-    while body >= 0:
-        found.append(tree.joints[body].name)
-        body = tree.placements[body].body
-    return found[::-1]

@@ -134,10 +134,10 @@ class StudySetting:
         plant = MechanismPlant(
             self.model, step=self.simulation.step, friction=self.friction, food=self.food
         )
-        told = self._told(0.0 if kind is Kind.BARE else self.known_friction)
-        return follow(reference, sent, plant, told, self.simulation, gains, self.delays, watch)
+        drives = self._drives_with(0.0 if kind is Kind.BARE else self.known_friction)
+        return follow(reference, sent, plant, drives, self.simulation, gains, self.delays, watch)
 
-    def _told(self, known_friction: float) -> Drives:
+    def _drives_with(self, known_friction: float) -> Drives:
         """The drives with the part of their friction that is known."""
         found = {}
         for name, drive in self.drives.drives.items():

@@ -8,25 +8,27 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from masticator_dynamics.analysis.plot_style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, STYLE
+from masticator_dynamics.analysis.plot_style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    png_figure,
+)
 from masticator_dynamics.twin.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIZE, _RESOLUTION = (12.8, 8.0), 125  # inches, dots per inch: 1600 x 1000
+_SIZE = (12.8, 8.0)  # inches: 1600 x 1000 dots
 _COLOURS = (RED, ORANGE, BLUE, GREEN, PURPLE)
 
 
 def plot_study(file: IO[bytes], study: Study) -> None:
     """Write the figure as PNG."""
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=_SIZE, layout='constrained')
-        FigureCanvasAgg(figure)
+    with png_figure(file, _SIZE) as figure:
         errors, bite, bars = figure.subplots(3, 1, height_ratios=(2.2, 0.9, 1.3))
         bite.sharex(errors)
         _plot_errors(errors, study)
@@ -38,7 +40,6 @@ def plot_study(file: IO[bytes], study: Study) -> None:
             f'in all runs: {gains.position:.3g} N m/rad, {gains.velocity:.3g} N m s/rad',
             fontsize=13,
         )
-        figure.savefig(file, dpi=_RESOLUTION, format='png', pil_kwargs={'optimize': True})
 
 
 def _plot_errors(panel: Axes, study: Study) -> None:

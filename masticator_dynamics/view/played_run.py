@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import pathlib
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from masticator_dynamics.description.loader import shipped_mechanisms
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError
+from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.tables import read_cut_table
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.mechanism import Mechanism
@@ -78,8 +77,15 @@ def load_run(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
     InputError
         If the file cannot be read, or no shipped mechanism has its joints.
     """
-    read = _read_mcap if file.suffix == '.mcap' else _read_csv
-    return read(file, mechanism)
+    if file.suffix != '.mcap':
+        return _read_csv(file, mechanism)
+    try:
+        return _read_mcap(file, mechanism)
+    except MasticatorError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError) as error:  # messages that do not fit
+        reason = f'{type(error).__name__}: {error}'
+        raise InputError(f'{file}: its messages make no motion: {reason}') from error
 
 
 def _read_csv(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
@@ -170,7 +176,6 @@ class _Recorded:
 
 def _recorded(file: pathlib.Path) -> _Recorded:
     """Content of a recording; a truncated one is read as far as it goes."""
-    from mcap.exceptions import McapError
     from mcap.records import Channel, Message, Metadata, Schema
     from mcap.stream_reader import StreamReader
     from mcap_ros2.decoder import DecoderFactory
@@ -184,7 +189,7 @@ def _recorded(file: pathlib.Path) -> _Recorded:
     cut = ''
     try:
         with open(file, 'rb') as stream:
-            for record in StreamReader(stream).records:
+            for record in StreamReader(stream, record_size_limit=file.stat().st_size).records:
                 if isinstance(record, Schema):
                     schemas[record.id] = record
                 elif isinstance(record, Channel):
@@ -193,13 +198,14 @@ def _recorded(file: pathlib.Path) -> _Recorded:
                     channels[record.id] = (record.topic.lstrip('/'), decode)
                 elif isinstance(record, Message) and channels[record.channel_id][1]:
                     topic, decode = channels[record.channel_id]
-                    found.setdefault(topic, []).append(decode(record.data))
+                    content = decode(record.data)
+                    found.setdefault(topic, []).append(content)
                     times.setdefault(topic, []).append(1e-9 * record.log_time)
                 elif isinstance(record, Metadata):
                     metadata[record.name] = record.metadata
-    except (McapError, OSError, EOFError, ValueError, struct.error) as error:
+    except Exception as error:  # readers of MCAP raise what its parts raise
         if not found:
-            reason = str(error) or 'it ends before its first message'
+            reason = ' '.join(str(error).split()) or 'it ends before its first message'
             raise InputError(f'{file}: not a recording: {reason}') from error
         span = max(row[-1] for row in times.values()) - min(row[0] for row in times.values())
         count = sum(map(len, found.values()))

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Friction of the masticator by hand: all forces as functions of the two contact multipliers.
+"""The masticator with friction, by hand: all forces as functions of the contact multipliers.
 
 Kinematics come from the hand-written oracle; forces from the balance of each body, with S1's
-friction at cranks and condyles. Nothing of the code under test is used.
+friction at cranks and condyles. Does not use the code under test.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class JawForces:
         self.axial_by_contact = np.linalg.solve(axial_map, np.reshape(carried, (3 * count, 6)).T)
 
     def contact_friction(self, multipliers: Array) -> Array:
-        """Force (2, 3) of the sockets on the mandible against its slip."""
+        """Friction force (2, 3) of the sockets on the mandible, against its slip."""
         if not self.friction:
             return np.zeros((len(multipliers), 3))
         speed = np.linalg.norm(self.slip, axis=1)
@@ -69,7 +69,7 @@ class JawForces:
         return self.pin_known - axial[:, None] * self.axis
 
     def joint_friction(self, pin_force: Array) -> Array:
-        """Torques (6,) that the bearings of the cranks take."""
+        """Friction torques (6,) of the cranks' bearings."""
         if not self.friction:
             return np.zeros(6)
         shaft = pin_force + CRANK_MASS[:, None] * np.array([0.0, 0.0, 9.8])
@@ -84,7 +84,7 @@ class JawForces:
         return self.joint_friction(pin_force) + driving
 
     def terms(self, multipliers: Array, goals: Mapping[str, float]) -> Array:
-        """What a weighted sum of goals keeps small, stacked: its norm is the objective."""
+        """Terms of a weighted sum of goals, stacked, so that their norm is the objective."""
         pin_force = self.pin_force(multipliers)
         torque = self.torque(pin_force)
         rates = self.theta_dot**2
@@ -101,9 +101,9 @@ class JawForces:
 
 
 def least_norm(terms: Callable[[Array], Array], scale: float) -> float:
-    """Smallest norm over the plane by brute force: each quadrant, each half axis, the origin.
+    """Smallest norm over all multipliers by brute force: quadrants, half axes and the origin.
 
-    Within a quadrant the forces are smooth, and bounded least squares finds its way from inside.
+    Within a quadrant the forces are smooth, so bounded least squares converges from its inside.
     """
     best = float(np.linalg.norm(terms(np.zeros(2))))
     for signs in map(np.array, itertools.product((1.0, -1.0), repeat=2)):

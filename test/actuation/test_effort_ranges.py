@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Efforts with two-signed ranges: cables that pull, and preload."""
+"""Efforts with ranges on both sides: cables that only pull, and preload."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def random_state() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def least_norm_within(mechanism, motion, low, high) -> np.ndarray | None:
-    """Efforts of least norm in ranges, of the line that all efforts for a motion lie on."""
+    """Efforts of least norm within ranges, on the line of all efforts for a motion."""
     best = mechanism.inverse_dynamics(motion).actuated
     rates = mechanism.jacobian_actuated_from_independent(motion)
     along = np.linalg.svd(rates.T)[2][-1]

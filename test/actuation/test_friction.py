@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Goals with friction against forces worked out by hand and a brute-force search."""
+"""Goals with friction against forces derived by hand and a brute-force search."""
 
 import dataclasses
 import json
@@ -24,7 +24,7 @@ GOALS = {
 
 
 def slip_map(y: samples.Array) -> samples.Array:
-    """Velocities of both condyles (6, 4) per independent velocity, from the closed formulas."""
+    """Map (6, 4) from independent velocities to both condyles' velocities, in closed form."""
     oracle, zero = rss.RssOracle('masticator'), np.zeros(4)
     columns = [
         oracle.platform_motion(y, rate, zero).point(rss.CONDYLES)[1].ravel() for rate in np.eye(4)
@@ -33,7 +33,7 @@ def slip_map(y: samples.Array) -> samples.Array:
 
 
 def about_left_condyle(y: samples.Array, crawl: float) -> samples.Array:
-    """A velocity (4,) that turns the jaw about its left condyle, which crawls (m/s)."""
+    """A velocity (4,) that turns the jaw about its left condyle, which moves at ``crawl`` m/s."""
     left = slip_map(y)[:3]
     turning = np.linalg.svd(left)[2][2:].T @ np.array([0.3, 0.4])
     return np.asarray(turning + np.linalg.pinv(left) @ (crawl * left[:, 0]))
@@ -59,8 +59,8 @@ def test_forces_balance_with_friction_and_no_choice_is_better(name: str) -> None
     state = MOTIONS[name]
     hand = JawForces('masticator', tuple(state), friction=True)
     for goal, weights in GOALS.items():
-        asked = weights if goal == 'blend' else goal
-        effort = samples.mechanism('masticator').feedforward(*state, goal=asked, friction=True)
+        chosen = weights if goal == 'blend' else goal
+        effort = samples.mechanism('masticator').feedforward(*state, goal=chosen, friction=True)
         pin_force = hand.pin_force(effort.contact)
         for value, expected in [
             (effort.contact_friction, hand.contact_friction(effort.contact)),
@@ -78,7 +78,7 @@ def test_forces_balance_with_friction_and_no_choice_is_better(name: str) -> None
 
 @pytest.mark.parametrize('goal', ['torque', 'joint-force', 'power'])
 def test_the_jaw_is_in_balance_and_friction_takes_power(goal: str) -> None:
-    """Newton and Euler on the mandible with the forces reported for it, nothing else."""
+    """Newton and Euler equations of the mandible, using only the forces reported for it."""
     mechanism = samples.mechanism('masticator')
     for state in samples.states('masticator', 12, seed=83):
         effort = mechanism.feedforward(*state, goal=goal, friction=True)
@@ -93,7 +93,7 @@ def test_the_jaw_is_in_balance_and_friction_takes_power(goal: str) -> None:
 
 
 def test_joints_transmit_the_forces_of_the_goal() -> None:
-    """The forces on the couplers; a joint that moves the platform freely transmits nothing."""
+    """The forces on the couplers; joints that move the platform freely transmit none."""
     mechanism = samples.mechanism('masticator')
     pins = mechanism.tree_indices([f'universal_{i}_first' for i in range(1, 7)])
     free = mechanism.tree_indices(['x', 'y', 'z'])
@@ -171,7 +171,7 @@ def test_reproduces_the_reference_samples() -> None:
 def test_much_friction_hides_no_optimum(
     coefficient: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten times the friction of S1 bends the objective much; the best is found all the same."""
+    """With ten times S1's friction, the objective is strongly curved; its optimum is found."""
     description = samples.mechanism('masticator').description
     actuators = {
         name: type(old)(friction=dataclasses.replace(old.friction, coulomb=coefficient))

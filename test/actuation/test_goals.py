@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Goals without friction, their blends, and what is refused."""
+"""Goals without friction, weighted sums of goals, and refusals."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ FIVE = ['crank_1', 'crank_2', 'crank_3', 'crank_4', 'crank_5']
 
 
 def test_the_torque_goal_is_the_pseudo_inverse() -> None:
-    """Asked for as a mapping, it takes the way of all goals and not the engine's short one."""
+    """Given as a mapping, the goal takes the general path and not the engine's shortcut."""
     mechanism, hand = samples.mechanism('masticator'), RssOracle('masticator')
     for state in samples.states('masticator', 10, seed=91):
         expected = hand.inverse_dynamics(*state)
@@ -97,7 +97,7 @@ def test_only_the_ratio_of_weights_matters() -> None:
 @pytest.mark.parametrize('friction', [False, True])
 @pytest.mark.parametrize('goal', ['joint-force', 'power', 'torque'])
 def test_a_batch_is_its_rows(goal: str, friction: bool) -> None:
-    """To 1e-12: machine code of many rows is not that of one."""
+    """To 1e-12, since the machine code for many rows differs from that for one."""
     mechanism = samples.mechanism('masticator')
     states = samples.states('masticator', 6, seed=97)
     parts = [np.array(part) for part in zip(*states, strict=True)]
@@ -113,7 +113,7 @@ def test_a_batch_is_its_rows(goal: str, friction: bool) -> None:
 
 
 def test_five_motors_serve_a_goal_and_the_sixth_idles() -> None:
-    """One contact force of freedom is left; the idle motor's torque pins down the other."""
+    """One contact force remains free; the idle motor's zero torque determines the other."""
     mechanism = Mechanism.load('masticator', FIVE)
     for state in samples.states('masticator', 3, seed=98):
         hand = JawForces('masticator', tuple(state), friction=False)

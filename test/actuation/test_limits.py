@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Efforts within limits against forces worked out by hand and a search from many starts."""
+"""Efforts within limits against forces derived by hand and a search from many starts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Hand:
     limits: LoadLimits
 
     def margins(self, multipliers: samples.Array) -> samples.Array:
-        """How far each load is inside its limit, as a part of it; negative beyond."""
+        """Margin of each load as a fraction of its limit; negative beyond the limit."""
         pin_force = self.forces.pin_force(multipliers)
         torque = self.forces.torque(pin_force)
         shaft = pin_force - CRANK_MASS[:, None] * GRAVITY
@@ -52,7 +52,7 @@ class Hand:
         return np.concatenate(parts)
 
     def search(self, objective: Callable[[samples.Array], float]) -> float:
-        """Least objective within limits that SLSQP finds in any quadrant, from many starts."""
+        """Smallest objective within limits that SLSQP finds in any quadrant, from many starts."""
         best, generator = np.inf, np.random.default_rng(5)
         for signs in itertools.product((1.0, -1.0), repeat=2):
             ends = [(0.0, 300.0) if sign > 0.0 else (-300.0, 0.0) for sign in signs]
@@ -132,7 +132,7 @@ def test_other_goals_keep_limits_too(goal: str) -> None:
 
 
 def test_limits_that_do_not_bind_change_nothing() -> None:
-    """Bit for bit, so that a result does not depend on limits that are far away."""
+    """Bit for bit: a result does not depend on limits that are far away."""
     mechanism = samples.mechanism('masticator')
     wide = dataclasses.replace(OPEN, effort=np.full(6, 1e3), power=np.full(6, 1e3))
     for state in samples.states('masticator', 8, seed=93):
@@ -145,7 +145,7 @@ def test_limits_that_do_not_bind_change_nothing() -> None:
 @settings(max_examples=15, deadline=None)
 @given(seed=some.integers(0, 10**6), part=some.floats(0.3, 0.9), friction=some.booleans())
 def test_the_least_excess_is_the_least(seed: int, part: float, friction: bool) -> None:
-    """Widened by what the message says the limits can be kept, and by a little less they cannot."""
+    """Limits widened by the amount in the message can be kept; by slightly less, they cannot."""
     mechanism = samples.mechanism('masticator')
     state = samples.states('masticator', 1, seed=seed)[0]
     bound = part * np.abs(mechanism.feedforward(*state, friction=friction).actuated).max()
@@ -168,7 +168,7 @@ def test_the_least_excess_is_the_least(seed: int, part: float, friction: bool) -
 
 @pytest.mark.parametrize('friction', [False, True])
 def test_the_nearest_motion_is_driven_within_limits(friction: bool) -> None:
-    """Efforts are those of the acceleration that is left, and no nearer one is within limits."""
+    """Efforts belong to the acceleration returned, and no nearer acceleration is within limits."""
     mechanism = samples.mechanism('masticator')
     generator = np.random.default_rng(6)
     for state in samples.states('masticator', 4, seed=94):
@@ -223,7 +223,7 @@ def test_batches_name_the_row_and_keep_the_rest() -> None:
 
 
 def test_without_redundancy_limits_decide_only_whether() -> None:
-    """rss6 has one solution: within limits it is that, beyond them the motion must give."""
+    """rss6 has one solution: it is returned if it is within limits, else the motion must change."""
     mechanism = samples.mechanism('rss6')
     open_limits = LoadLimits(*[np.full(6, np.inf)] * 4, np.empty(0), np.empty(0))
     for state in samples.states('rss6', 4, seed=96):

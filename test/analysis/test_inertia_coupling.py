@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inertia in actuated space and its coupling, against the papers and bodies added up by hand."""
+"""Inertia in actuated space and its coupling, against the papers and sums over bodies by hand."""
 
 import json
 import pathlib
@@ -33,7 +33,7 @@ def platform_pose(y) -> samples.Array:
 
 
 def mass_matrix(name: str, y) -> samples.Array:
-    """Mass matrix over the independent coordinates: what torques grow by per acceleration."""
+    """Mass matrix of the independent coordinates, from the change of torques with acceleration."""
     oracle, zero = rss.RssOracle(name), np.zeros(len(y))
     jacobian = oracle.jacobian(y)
     still = oracle.inverse_dynamics(y, zero, zero).effort
@@ -45,7 +45,7 @@ def mass_matrix(name: str, y) -> samples.Array:
 
 
 def inertia_by_hand(name: str, y) -> samples.Array:
-    """S0: cranks and jaw moving as they like, each coupler between its two ends; S0 Sec. 6."""
+    """S0 Sec. 6: cranks and jaw move independently, and each coupler follows its two ends."""
     oracle, count = rss.RssOracle(name), len(y)
     zero, crank_rates = np.zeros(count), np.eye(6, 6 + count)
     motions = [oracle.platform_motion(y, unit, zero) for unit in np.eye(count)]
@@ -125,7 +125,7 @@ def test_coupling_is_what_the_matrix_says() -> None:
 
 
 def test_a_mirrored_jaw_swaps_the_cranks() -> None:
-    """All but the products of inertia across the middle, which are 1e-4 of the jaw's inertia."""
+    """Except for the products of inertia across the middle plane, 1e-4 of the jaw's inertia."""
     mechanism = samples.mechanism('masticator')
     for x, y, alpha, beta in some_poses('masticator'):
         coupling = mechanism.inertia_coupling(mechanism.solve([x, y, alpha, beta]))
@@ -151,7 +151,7 @@ def test_rotors_add_to_the_diagonal(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize('name', ['rcid', 'five_bar', 'boom'])
 def test_inertia_of_other_mechanisms_is_what_their_motors_feel(name: str) -> None:
-    """Efforts per acceleration of the motors, rotors included."""
+    """Change of efforts with the motors' acceleration, rotors included."""
     mechanism = samples.mechanism(name)
     for state in samples.states(name, 4, seed=102):
         motion, count = mechanism.solve(state.y), len(mechanism.independent)
@@ -166,7 +166,7 @@ def test_inertia_of_other_mechanisms_is_what_their_motors_feel(name: str) -> Non
 
 @pytest.mark.parametrize('name', ['masticator', 'rcid', 'boom'])
 def test_rows_of_a_batch_are_single_poses(name: str) -> None:
-    """Also across the parts into which many rows are cut."""
+    """Also across the chunks into which many rows are divided."""
     mechanism = samples.mechanism(name)
     poses = np.array([s.y for s in samples.states(name, 7, seed=103)] * 43)
     batch = mechanism.feedforward_batch(poses)
@@ -189,7 +189,10 @@ def test_the_command_writes_what_python_says(tmp_path: pathlib.Path) -> None:
     assert list(written.columns) == header
     mechanism = samples.mechanism('masticator')
     expected = [mechanism.inertia_coupling(mechanism.solve(y)) for y in poses]
-    assert np.array_equal(written.numbers(header), np.column_stack([table[:, 0], expected]))
+    numbers = written.numbers(header)
+    assert np.array_equal(numbers[:, 0], table[:, 0])
+    # The command closes the loops of all rows together, to other last digits.
+    assert numbers[:, 1:] == pytest.approx(np.array(expected), rel=1e-10)
 
 
 @pytest.mark.skipif(
@@ -214,7 +217,7 @@ FIVE_BAR = pathlib.Path(__file__).parents[1] / 'mechanisms/five_bar.yaml'
 
 
 def test_where_actuators_lose_control_there_is_no_inertia() -> None:
-    """Rods in line: the motors cannot push the pin."""
+    """With its rods in line, the motors cannot push the pin."""
     five_bar = Mechanism.load(FIVE_BAR)
     flat = np.array([0.0, np.sqrt(0.2**2 - 0.175**2)])
     with pytest.raises(SingularityError, match=r'motor_1, motor_2 lose control at \[0'):

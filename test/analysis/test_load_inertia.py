@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Load inertia over poses: TriMule by hand (S4), nets, pictures."""
+"""Load inertia over poses: TriMule by hand (S4), nets of poses, plots."""
 
 import io
 
@@ -34,7 +34,7 @@ def test_trimules_is_that_of_virtual_work() -> None:
 
 @pytest.mark.parametrize('name', ['trimule', 'rcid', 'five_bar'])
 def test_it_is_what_a_motor_feels_that_alone_accelerates(name: str) -> None:
-    """Efforts at rest, with and without one motor's acceleration, in the motors' own motion."""
+    """Difference of efforts at rest with and without acceleration of one motor alone."""
     mechanism = samples.mechanism(name)
     y = samples.states(name, 1, seed=102)[0].y
     motion = mechanism.solve(y)

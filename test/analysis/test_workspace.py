@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Workspaces: the five-bar's is known in closed form, the masticator's is symmetrical."""
+"""Workspaces: the five-bar's is known in closed form, the masticator's is symmetric."""
 
 import dataclasses
 import functools
@@ -43,7 +43,7 @@ def survey(name: str, poses, **options) -> Workspace:
 
 @functools.cache
 def free_five_bar(folder: pathlib.Path) -> Mechanism:
-    """The five-bar without limits of joints, so that geometry alone decides."""
+    """The five-bar without joint limits, so that only geometry matters."""
     urdf = (samples.OWN / 'five_bar.urdf.xacro').read_text(encoding='utf-8')
     for old in ('lower="-0.15" upper="0.15"', 'lower="0.15" upper="0.42"'):
         assert old in urdf
@@ -82,13 +82,13 @@ class FiveBar:
 
     @property
     def missing(self) -> samples.Array:
-        """Distance (N,) of a leg's annulus from the pin; negative inside both."""
+        """Distance (N,) of the pin outside a leg's annulus; negative inside both."""
         beyond = np.maximum(self.distance - CRANK - ROD, ROD - CRANK - self.distance)
         return beyond.max(axis=1)
 
     @property
     def sines(self) -> samples.Array:
-        """Of the angle between rod and arm (N, leg); the cosine rule gives the angle."""
+        """Sines of the angles between rod and arm (N, leg), by the cosine rule."""
         cosine = (ROD**2 + self.distance**2 - CRANK**2) / (2.0 * ROD * self.distance)
         return np.sqrt(1.0 - cosine**2)
 
@@ -98,12 +98,12 @@ class FiveBar:
 
     @property
     def crossing(self) -> samples.Array:
-        """Cross product (N,) of the rods: 0 where they are in line."""
+        """Cross product (N,) of the rods: 0 if they are in line."""
         return self.rod[:, 0, 0] * self.rod[:, 1, 1] - self.rod[:, 0, 1] * self.rod[:, 1, 0]
 
 
 def test_five_bar_reaches_two_annuli(free: Mechanism) -> None:
-    """What cannot close is outside an annulus, by the amount told; what is inside can close."""
+    """Poses that cannot close are outside an annulus by the amount reported; those inside close."""
     grid = make_grid(free, [Axis('x', -0.42, 0.42, 57), Axis('y', -0.45, 0.48, 63)])
     found = WorkspaceSurveyor(free).survey(grid.poses())
     missing = FiveBar(found.y).missing
@@ -146,7 +146,7 @@ def test_five_bar_measures_in_closed_form(free: Mechanism) -> None:
 
 
 def test_beyond_rods_in_line_lies_another_world(free: Mechanism) -> None:
-    """Elbows outwards, the cross product of the rods has one sign on home's side."""
+    """With elbows outwards, the cross product of the rods has the same sign as at home."""
     poses = wide_poses('five_bar', 1500, seed=8)
     found = WorkspaceSurveyor(free, clearance=0.01).survey(poses)
     bar, home = FiveBar(poses), FiveBar(free.home.y[None])
@@ -181,7 +181,7 @@ def test_measures_vanish_steadily_towards_singularities(free: Mechanism) -> None
 
 
 def test_a_dead_centre_of_a_single_actuator_is_of_type_2() -> None:
-    """Where the ladder's foot turns back, by differences of where it is."""
+    """Where the ladder's foot turns back, found by finite differences of its position."""
     ladder = samples.mechanism('ladder')
     tilt = np.linspace(0.12, 1.48, 400)
     found = survey('ladder', tilt[:, None], clearance=0.02)
@@ -247,7 +247,7 @@ def test_classes_say_what_solve_and_range_violations_say(name: str) -> None:
 
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_sines_and_condition_numbers_pose_by_pose(name: str) -> None:
-    """Against the projection of one column of a block's Jacobian on the others."""
+    """Against the projection of one column of a block's Jacobian onto the others."""
     mechanism = samples.mechanism(name)
     poses = np.array([state.y for state in samples.states(name, 4, seed=71)])
     loops = SingularityMeasures(mechanism).loops(mechanism.attempt(poses).motions)
@@ -271,7 +271,7 @@ def test_sines_and_condition_numbers_pose_by_pose(name: str) -> None:
 
 @pytest.mark.parametrize('name', ['masticator', 'rss6'])
 def test_actuation_is_conditioned_as_numpy_says(name: str) -> None:
-    """With finite differences of the cranks for their Jacobian; lengths in 0.05 m."""
+    """With a Jacobian of the cranks by finite differences, and 0.05 m as unit of length."""
     mechanism = samples.mechanism(name)
     slides = [joint in ('x', 'y', 'z') for joint in mechanism.independent]
     scale = np.where(slides, 0.05, 1.0)
@@ -310,7 +310,7 @@ def test_the_characteristic_length_balances_turning_and_sliding() -> None:
 
 
 def test_a_pose_behind_a_hole_is_not_said_to_be_too_far() -> None:
-    """0.33 m from motor 1 and 0.47 m from motor 2, and the way there leads out of reach."""
+    """0.33 m from motor 1 and 0.47 m from motor 2, but the path there leads out of reach."""
     mechanism = samples.mechanism('five_bar')
     assert FiveBar(np.array([[-0.28, -0.28]])).missing[0] < 0.0
     with pytest.raises(ReachError, match='leg_1 can close at .* is lost on the straight way'):

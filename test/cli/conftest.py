@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Running commands inside the test's process, where loading a mechanism is paid for once."""
+"""Runs commands inside the test's process, so that a mechanism is loaded only once."""
 
 import dataclasses
 import functools
@@ -17,7 +17,7 @@ from masticator_dynamics.files.tables import read_table, write_table
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What a command did."""
+    """Result of a command."""
 
     status: int
     out: str

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""check-robot: what is missing on a computer is named with a remedy; and canopen, by itself."""
+"""check-robot: what a computer lacks is named with a remedy, and so is a missing canopen."""
 
 import pathlib
 import subprocess
@@ -21,7 +21,7 @@ def run(*arguments):
 
 
 def to_do(output):
-    """What is listed below, by what it is about."""
+    """Remedies listed at the end of the output, by subject."""
     rows = output.partition('To do\n')[2].splitlines()
     return {row.split(':')[0].strip(): row.split(':', 1)[1].strip() for row in rows}
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""check: what a description says, or what is wrong with it."""
+"""check: prints what a description says, or what is wrong with it."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ from masticator_dynamics.files.share import share_directory
 
 @pytest.fixture
 def copy(tmp_path) -> pathlib.Path:
-    """The masticator's files, to be spoilt."""
+    """A copy of the masticator's files, to be edited."""
     for folder in ('config', 'urdf'):
         shutil.copytree(share_directory() / folder, tmp_path / folder)
     return tmp_path / 'config/mechanisms/masticator.yaml'
@@ -119,7 +119,7 @@ def test_unknown_mechanisms_are_refused_naming_the_shipped(run, tmp_path) -> Non
 
 
 def arm(folder: pathlib.Path, mass: float, **keys: object) -> pathlib.Path:
-    """Two driven joints in a row; only the second link may have mass."""
+    """Two driven joints in series; only the second link may have mass."""
     parts = [Part('one', 'base'), Part('two', 'one', (0.3, 0.0, 0.0), mass=mass)]
     joints = [part.joint for part in parts]
     return linkages.write(
@@ -137,7 +137,7 @@ def test_driven_chains_without_mass_are_told(run, tmp_path) -> None:
 
 
 def test_a_crank_without_mass_is_felt_by_what_its_loop_moves(run, tmp_path) -> None:
-    """A parallelogram whose rocker alone has mass, and one without any."""
+    """A parallelogram in which only the rocker has mass, and one without mass."""
     for mass in (1.0, 0.0):
         parts = [
             Part('crank', 'base'), Part('rod', 'crank', (0.1, 0.0, 0.0)),

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""check-drives: what a drives file means at the joints, or what is wrong with it."""
+"""check-drives: prints what a drives file means at the joints, or what is wrong with it."""
 
 import math
 import re
@@ -15,7 +15,7 @@ pytest.importorskip('canopen', reason='canopen is not installed')
 
 @pytest.fixture
 def write(tmp_path):
-    """The shipped drives file with another value somewhere."""
+    """The shipped drives file with one value changed."""
 
     def write(*keys_and_value):
         text = (share_directory() / 'config/drives.yaml').read_text(encoding='utf-8')

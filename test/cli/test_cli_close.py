@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator close``: a home is found, printed or written, or what stays open is named."""
+"""``masticator close``: finds a home and prints or writes it, or names what stays open."""
 
 import json
 import pathlib
@@ -33,7 +33,7 @@ def four_bar(folder: pathlib.Path, rod: float = 0.4, **keys: object) -> pathlib.
 
 
 def distance(file: pathlib.Path) -> float:
-    """How far tip and seat are apart at home, worked out by hand, m."""
+    """Distance between tip and seat at home, derived by hand, m."""
     home = yaml.safe_load(file.read_text(encoding='utf-8'))['home']
     crank, rod, rocker = (home.get(f'{name}_joint', 0.0) for name in ('crank', 'rod', 'rocker'))
     tip = 0.1 * np.exp(1j * crank) + 0.4 * np.exp(1j * (crank + rod))
@@ -70,7 +70,7 @@ def test_another_branch_is_found_from_there(run, tmp_path: pathlib.Path) -> None
 
 
 def test_what_cannot_close_is_named(run, tmp_path: pathlib.Path) -> None:
-    """Ground and rocker reach 0.7 m, crank and rod 0.8 m at least."""
+    """Ground and rocker reach 0.7 m at most, crank and rod at least 0.8 m."""
     file = four_bar(tmp_path, rod=0.9)
     before = file.read_text(encoding='utf-8')
     answer = run('close', file, '--write')
@@ -90,7 +90,7 @@ def test_starts_that_are_none(run, tmp_path: pathlib.Path, text: str) -> None:
 
 @pytest.mark.parametrize('name', ['cassie_like', 'digit_like', 'talos_like', 'wl16_like'])
 def test_robots_of_others_without_their_home(name: str) -> None:
-    """From zero, where loops are open by decimetres."""
+    """From zero, where loops are open by several decimetres."""
     if not ROBOTS.is_dir():
         pytest.skip('the robots of others are not here')
     description = load_description(ROBOTS / f'{name}.yaml')
@@ -104,7 +104,7 @@ def test_robots_of_others_without_their_home(name: str) -> None:
 
 @pytest.mark.parametrize('name', ['five_bar_gepetto'])
 def test_a_home_that_was_found_gives_efforts(name: str) -> None:
-    """On the branch found; efforts of the reference are of another."""
+    """From a guess near the reference's home: efforts agree with the reference."""
     if not ROBOTS.is_dir():
         pytest.skip('the robots of others are not here')
     description = load_description(ROBOTS / f'{name}.yaml')
@@ -120,7 +120,7 @@ def test_a_home_that_was_found_gives_efforts(name: str) -> None:
 
 
 def test_joints_of_no_loop_stay_where_they_are(run, tmp_path: pathlib.Path) -> None:
-    """From 0 the four-bar is stretched, so that it is searched for; what it turns on is not."""
+    """At 0 the four-bar is stretched, so its joints are searched for; the hand's joint is not."""
     parts = [
         Part('slew', 'ground', axis=(1.0, 0.0, 0.0), mass=1.0),
         Part('crank', 'slew', mass=1.0), Part('rod', 'crank', (0.1, 0.0, 0.0), mass=1.0),

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""compare: sections by name, formats by ending, output whole or not at all."""
+"""compare: sections by name, formats by file extension, output whole or not at all."""
 
 import contextlib
 import csv
@@ -24,7 +24,7 @@ from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 @pytest.fixture
 def motion(write):
-    """Two poses: averages of a comparison on it are quickly made."""
+    """A motion of two poses, on which averages are quickly computed."""
     rows = np.column_stack([[0.0, 0.1], np.zeros((2, 12))])
     rows[1, 1] = 1e-3
     columns = ['time', *(c + s for c in ('x', 'y', 'alpha', 'beta') for s in ('', '_dot', '_ddot'))]
@@ -55,7 +55,7 @@ def test_text_on_standard_output_fits_a_terminal(run, motion) -> None:
 
 
 def test_the_motion_is_the_one_given(run, write, tmp_path) -> None:
-    """A jaw that stays forward: the averages are those of the forward pose."""
+    """With a jaw that stays forward, the averages are those of the forward pose."""
     file = write(['time', 'x', 'y', 'alpha', 'beta'], [[t, *coupling.FORWARD] for t in range(8)])
     out = tmp_path / 'out.json'
     assert run('compare', 'coupling', '--motion', file, '--output', out).status == 0

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""export-mjcf: MuJoCo reads it, agrees on accelerations, and import reads it back."""
+"""export-mjcf: MuJoCo reads the file and agrees on accelerations, and import reads it back."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_mujoco_accelerates_as_our_efforts_ask(run, tmp_path, name: str, toleran
 
 @pytest.mark.parametrize('name', ['delta', 'trimule', 'five_bar'])
 def test_import_reads_it_back(tmp_path: pathlib.Path, name: str) -> None:
-    """The same efforts, but for the little inertia that bodies need in MuJoCo."""
+    """The same efforts, except for the small inertia that bodies need in MuJoCo."""
     described = load_description(name)
     (tmp_path / 'made.xml').write_text(export_mjcf(described).text)
     made = import_robot(

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``flexible``: what it writes, draws and refuses."""
+"""flexible: what the command writes, plots and refuses."""
 
 import re
 
@@ -48,7 +48,7 @@ def test_shapes_can_be_chosen_and_runs_drawn(run, write, read, tmp_path) -> None
 
 
 def soft_rods(folder) -> str:
-    """A copy of rrr4's description with rods of rubber."""
+    """A copy of rrr4's description with rubber rods."""
     from masticator_dynamics.files.share import share_directory
 
     text = (share_directory() / 'config/mechanisms/rrr4.yaml').read_text()

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""import: two files of one's own, or one line and nothing."""
+"""import: writes two files, or one line of error and no file."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ def test_choices_of_the_user(run, tmp_path: pathlib.Path) -> None:
     assert (content['platform'], content['actuated']) == ('rod_2', ['motor_2'])
 
 
+DEEP = '<robot name="a">' + 5000 * '<link name="b">' + 5000 * '</link>' + '</robot>'
 SDF, MJCF = five_bars.sdf(), five_bars.mjcf()
 ROD_2 = '<child link="rod_2"/><origin'
 
@@ -85,6 +86,8 @@ ROD_2 = '<child link="rod_2"/><origin'
         ('a.sdf', SDF.replace('world</parent>', 'rod_1</parent>'), 'no freedom'),
         ('a.sdf', SDF.replace('</model>', '<link name="b"/></model>'), 'no joint connects it to'),
         ('a.sdf', '<sdf version="1.7"/>', 'it has no <model>'),
+        ('a.sdf', SDF.replace('<pose>-0.1 ', '<pose>1e308 '), 'cannot be used: SVD did not'),
+        ('a.urdf', DEEP, 'cannot be used: maximum recursion depth exceeded'),
         ('a.xml', MJCF[:-60], 'MuJoCo'),
         ('a.xml', '<scene/>', 'its root element is <scene>, none of <robot>'),
         ('a.xml', MJCF.replace('body2="rod_2"', 'body2="rod_7"'), 'rod_7'),

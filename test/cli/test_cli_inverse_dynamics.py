@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""inverse-dynamics: what goes in, what comes out, what is refused."""
+"""inverse-dynamics: input, output and refusals."""
 
 import pathlib
 
@@ -24,7 +24,7 @@ HEADER = (
 
 
 def states(count, seed=0):
-    """Rows time, y, y_dot, y_ddot, wrench inside the ranges, far from one another."""
+    """Rows time, y, y_dot, y_ddot, wrench inside the ranges, far apart from one another."""
     rng = np.random.default_rng(seed)
     low, high = [-1e-3, -1e-3, -0.02, 0.0], [3e-3, 1e-3, 0.02, 0.12]
     y = rng.uniform(low, high, (count, 4))
@@ -152,7 +152,7 @@ def test_derivatives_come_from_a_smooth_function_of_time(inverse, write, read, t
 
 @pytest.mark.parametrize('count', [1, 2, 3])
 def test_few_rows_are_a_motion_too(inverse, write, read, count) -> None:
-    """One row is at rest, two move evenly, three on a parabola."""
+    """One row is at rest, two move at constant velocity, three on a parabola."""
     time = np.array([0.0, 0.1, 0.3])[:count, None]
     order = np.array([1.0, 0.3, 2.0])  # of 1, t, t^2
     order[count:] = 0.0

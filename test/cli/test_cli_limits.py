@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""inverse-dynamics --limits: efforts that keep limits, what is refused, what is counted."""
+"""inverse-dynamics --limits: efforts within limits, refusals, and rows that are counted."""
 
 import re
 
@@ -35,7 +35,7 @@ def split(rows):
 
 @pytest.fixture
 def inverse(run, write, read, tmp_path, file):
-    """Run the command with --friction on rows; answer and columns, if there are any."""
+    """Run the command with --friction on rows; returns its result and the columns, if any."""
 
     def inverse(rows, *options):
         out = tmp_path / 'out.csv'
@@ -58,7 +58,7 @@ def mechanism(file):
 
 
 def outside(mechanism, rows):
-    """Rows whose best efforts, not knowing of limits, leave them."""
+    """Rows whose best efforts without limits exceed them."""
     batch = mechanism.feedforward_batch(*split(rows), friction=True)
     groups = load_ranges(mechanism, batch, mechanism.load_limits)
     return np.any([group.outside().any(axis=1) for group in groups], axis=0)
@@ -95,7 +95,7 @@ def test_limits_that_are_far_away_change_nothing(inverse) -> None:
 
 
 def hopeless():
-    """Rows of which the third and the fifth cannot be driven within limits."""
+    """Rows, the third and fifth of which cannot be driven within limits."""
     rows = states(6, force=20.0)
     rows[2, 12], rows[4, 12] = 2.0e5, -3.0e5  # rad/s^2 of beta
     return rows

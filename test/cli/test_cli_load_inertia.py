@@ -29,7 +29,7 @@ def test_along_a_motion(run, write, read, tmp_path) -> None:
 
 
 def test_over_a_grid_with_a_picture(run, read, tmp_path) -> None:
-    """Half of this grid is behind the machine."""
+    """Half of this grid is behind the machine, out of reach."""
     out, picture = tmp_path / 'out.csv', tmp_path / 'out.png'
     words = ['--axis', 'x:-0.3:0.3:3', '--axis', 'z:-1.2:1.2:2', '--fix', 'y=-0.1']
     words += ['--output', out, '--plot', picture]

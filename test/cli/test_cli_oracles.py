@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command line against the papers' own equations, on rows far from one another."""
+"""The command line against the papers' own equations, on rows far apart from one another."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ WRENCH = ['fx', 'fy', 'fz', 'tx', 'ty', 'tz']
 
 
 def rss6_poses(rng):
-    """Return poses near the masticator's, off its sockets' planes."""
+    """Return poses near the masticator's, but off the planes of its sockets."""
     sockets = RssOracle('masticator')
     y = rng.uniform([-1e-3, -1e-3, -0.02, 0.0], [3e-3, 1e-3, 0.02, 0.1], (ROWS, 4))
     poses = [sockets.platform_motion(row, np.zeros(4), np.zeros(4)).pose for row in y]

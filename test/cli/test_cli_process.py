@@ -1,7 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The program as shells see it: exit statuses, pipes, Ctrl-C, help, import time."""
+"""The program as a shell sees it: exit status, pipes, Ctrl-C, help, import time."""
 
+import errno
 import os
 import pathlib
 import signal
@@ -15,6 +16,7 @@ import pytest
 
 from masticator_dynamics import cli
 from masticator_dynamics.actuation.goals import GOALS
+from masticator_dynamics.files import tables
 
 PROGRAM = [sys.executable, '-m', 'masticator_dynamics']
 PATIENCE = 240  # s; a busy computer may have to compile first
@@ -40,7 +42,7 @@ def test_help_lists_every_command_with_its_own_summary(run) -> None:
 
 
 def test_help_needs_neither_engine_nor_numpy_in_the_command_line() -> None:
-    """Counted without the package's own __init__, which is another's business."""
+    """Without counting the package's own __init__, which is not part of the command line."""
     script = (
         'import sys; import masticator_dynamics; before = set(sys.modules);'
         'import masticator_dynamics.cli as cli; cli.main(["--help"]);'
@@ -128,6 +130,30 @@ def test_nothing_goes_to_standard_output_when_a_row_is_refused() -> None:
     assert complaint.count('\n') == 1
 
 
+def test_a_full_disk_is_told_with_the_file(tmp_path: pathlib.Path) -> None:
+    (tmp_path / 'in.csv').write_text(MOTION)
+    process = start(*INVERSE, tmp_path / 'in.csv', '--output', '/dev/full')
+    _, complaint = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert complaint == "masticator: error: [Errno 28] No space left on device: '/dev/full'\n"
+
+
+def test_a_file_that_cannot_be_finished_is_named_and_not_there(tmp_path, monkeypatch) -> None:
+    def full(*_) -> None:
+        raise OSError(errno.ENOSPC, 'No space left on device')
+
+    monkeypatch.setattr(tables.os, 'replace', full)
+    with pytest.raises(OSError, match='out.csv') as caught:
+        tables.write_text(str(tmp_path / 'out.csv'), 'text')
+    assert 'part' not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_message_that_a_file_makes_long_is_cut(run) -> None:
+    answer = run('check', 'x' * 5000)
+    assert answer.status == 2 and len(answer.err) < 2500 and 'characters)' in answer.err
+
+
 def test_a_reader_that_goes_away_is_no_crash(tmp_path: pathlib.Path) -> None:
     file = tmp_path / 'in.csv'
     rows = [f'{k},0,0,0,0' for k in range(3000)]  # more output than a pipe holds
@@ -161,7 +187,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: pathlib.Path) -> None:
 
 
 def read_to_the_end(terminal: int) -> str:
-    """What a program writes to a terminal, which holds some kilobytes only."""
+    """Everything that a program writes to a terminal, which buffers only some kilobytes."""
     shown = b''
     while True:
         try:
@@ -201,7 +227,7 @@ def test_a_demo_is_run_with_its_options(run, tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize('library', ['numpy', '_csv'])
 def test_ctrl_c_while_modules_load_says_nothing(library: str) -> None:
-    """The shared objects that a process has mapped tell how far it has got."""
+    """The shared objects that a process has mapped show how far it has come."""
     process = start(*INVERSE, 'none.csv', '--output', '-')
     maps = pathlib.Path(f'/proc/{process.pid}/maps')
     end = time.monotonic() + PATIENCE

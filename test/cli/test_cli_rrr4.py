@@ -12,13 +12,13 @@ ROWS = 20
 
 
 def three_motors(solution: rrr4_oracle.Rrr4Result) -> np.ndarray:
-    """Torques when motor 4 idles (mode a): no choice is left."""
+    """Torques with motor 4 idle (mode a), which leaves no choice."""
     generalized = solution.jacobian.T @ solution.effort
     return np.append(np.linalg.solve(solution.jacobian[:3].T, generalized), 0.0)
 
 
 def least_power(solution: rrr4_oracle.Rrr4Result) -> np.ndarray:
-    """Torques of least sum of squared powers (mode c), by Lagrange multipliers."""
+    """Torques with the least sum of squared powers (mode c), by Lagrange multipliers."""
     speed = solution.angle_dot
     weights = np.diag(speed**2 + (1e-3 * np.abs(speed).max()) ** 2)
     jacobian = solution.jacobian
@@ -60,12 +60,3 @@ def test_check_shows_one_motor_too_many(run) -> None:
     assert 'actuation rank 3 of 3: redundantly actuated, by 1' in lines
     assert 'independent 3 x y phi' in lines
     assert 'actuated 4 motor_1 motor_2 motor_3 motor_4' in lines
-
-
-def test_two_motors_cannot_drive_three_freedoms(run, write, tmp_path) -> None:
-    file = write(['time', 'x', 'y', 'phi'], [[0.0, 0.0, 0.0, 2.1]])
-    out = tmp_path / 'out.csv'
-    words = ['--motion', file, '--output', out, '--actuators', 'motor_1,motor_2']
-    answer = run('inverse-dynamics', 'rrr4', *words)
-    assert (answer.status, out.exists()) == (2, False)
-    assert 'actuators motor_1, motor_2 control 2 of 3 degrees of freedom' in answer.err

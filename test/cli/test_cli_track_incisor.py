@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""track-incisor: a recording becomes a motion that inverse-dynamics reads."""
+"""track-incisor: converts a recording to a motion that inverse-dynamics reads."""
 
 import re
 
@@ -15,7 +15,7 @@ HEADER = 'time,' + ','.join(f'{c},{c}_dot,{c}_ddot' for c in Y)
 
 @pytest.fixture
 def recording():
-    """Opening by 8 mm and closing in half a second."""
+    """The jaw opens by 8 mm and closes, in half a second."""
     time = np.arange(0.0, 0.5, 0.005)
     course = np.sin(np.pi * time / 0.495) ** 4  # at rest, without acceleration, at the ends
     return np.column_stack([time, np.outer(course, [-1e-3, 1e-3, -8e-3])])

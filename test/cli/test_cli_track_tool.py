@@ -13,7 +13,7 @@ NAME = 'trimule_five_axis'
 
 
 def test_the_tool_of_the_motion_is_where_it_was_asked_for(run, write, read, tmp_path) -> None:
-    """A circle with the tool tilted outwards; what comes out is a motion for inverse-dynamics."""
+    """A circle with the tool tilted outwards; the output is a motion for inverse-dynamics."""
     angle = np.linspace(0.0, np.pi, 9)
     tips = np.column_stack([0.2 * np.cos(angle), 0.2 * np.sin(angle) - 0.2, 0.0 * angle + 1.5])
     axes = np.column_stack([0.3 * np.cos(angle), 0.3 * np.sin(angle), 0.0 * angle + 1.0])
@@ -54,7 +54,7 @@ def test_a_row_that_cannot_be_is_named(run, write, tmp_path, tip, message) -> No
 
 
 def test_a_wrist_that_flips_is_told(run, write, tmp_path) -> None:
-    """From one side to the other of the straight tool the C axis must turn half."""
+    """Where the tool passes the straight position, the C axis must make half a turn."""
     rows = [[0.0, 0.0, -0.2, 1.5, 0.0, -0.8, 1.0], [1.0, 0.0, -0.2, 1.5, 1.0, -0.2, 1.0]]
     out = tmp_path / 'out.csv'
     answer = run('track-tool', NAME, '--tool', write(COLUMNS, rows), '--output', out)

@@ -36,14 +36,6 @@ def test_check_shows_an_exactly_actuated_machine(run) -> None:
     assert 'gravity (0, -9.81, 0) m/s^2' in lines
 
 
-def test_two_limbs_cannot_drive_three_freedoms(run, write, tmp_path) -> None:
-    file, out = write(NAMES[:4], [[0.0, 0.0, 0.0, 1.268]]), tmp_path / 'out.csv'
-    words = ['--motion', file, '--output', out, '--actuators', 'limb_1,limb_3']
-    answer = run('inverse-dynamics', 'trimule', *words)
-    assert (answer.status, out.exists()) == (2, False)
-    assert 'actuators limb_1, limb_3 control 2 of 3 degrees of freedom' in answer.err
-
-
 def test_limbs_outside_their_stroke_are_counted_and_refused_when_strict(
     run, write, tmp_path
 ) -> None:

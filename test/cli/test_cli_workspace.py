@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""workspace: grids in, classes and margins out, in words, as CSV and as PNG."""
+"""workspace: classes and margins over grids, as text, CSV and PNG."""
 
 import csv
 import importlib.util

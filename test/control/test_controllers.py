@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of controllers and of ros2_canopen: names, joints, units, and what is refused."""
+"""Parameters of controllers and of ros2_canopen: names, joints, units and refusals."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_drives_must_take_what_the_controller_commands(tmp_path: pathlib.Path) -
 
 
 def test_ros2_canopen_has_the_drives_of_the_robot() -> None:
-    """Names, node numbers and units are those of config/drives.yaml; nobody is doubled."""
+    """Names, node numbers and units are those of config/drives.yaml; none occurs twice."""
     bus = yaml.safe_load(BUS.read_text(encoding='utf-8'))
     drives = load_drives('drives.yaml').drives
     assert list(bus['nodes']) == list(drives) == list(load_description('masticator').actuated)
@@ -216,7 +216,7 @@ def test_ros2_canopen_has_the_drives_of_the_robot() -> None:
 
 
 def test_ros2_canopen_maps_what_its_driver_moves() -> None:
-    """Eight bytes a PDO at most; the modes of the two interfaces; one SYNC per period."""
+    """At most eight bytes per PDO; the modes of the two interfaces; one SYNC per period."""
     size = {0x6040: 2, 0x6041: 2, 0x6060: 1, 0x6061: 1, 0x6064: 4, 0x606C: 4, 0x6071: 2,
             0x6077: 2, 0x607A: 4}  # fmt: skip
     bus = yaml.safe_load(BUS.read_text(encoding='utf-8'))
@@ -242,7 +242,7 @@ def test_ros2_canopen_maps_what_its_driver_moves() -> None:
 def test_ros_reads_the_files_in_any_namespace(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, node: str, namespace: str
 ) -> None:
-    """As written, and as handed over: rcl's own parser, which knows less of YAML than Python's."""
+    """As written and as passed on, by rcl's own parser, which knows less YAML than Python's."""
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     monkeypatch.setenv('ROS_DOMAIN_ID', str(1 + os.getpid() % 101))
     rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed (extra "ros", or ROS 2)')
@@ -268,7 +268,7 @@ def test_ros_reads_the_files_in_any_namespace(
 
 
 def flat(parameters: dict[str, Any], above: str = '') -> dict[str, Any]:
-    """Parameters by their full names, a.b.c."""
+    """Parameters by their full names (a.b.c)."""
     found = {}
     for name, value in parameters.items():
         nested = (

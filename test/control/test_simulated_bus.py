@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A drives file on a simulated bus: no real device in it, encoders that know."""
+"""A drives file moved to a simulated bus: no real device in it, and absolute encoders."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def moved(folder: pathlib.Path, file: pathlib.Path) -> pathlib.Path:
 
 
 def knowing(drives: Drives) -> Drives:
-    """The same with encoders that know where they are."""
+    """The same with absolute encoders."""
     each = {
         name: Drive(**dict(drive) | {'motor': Motor(**dict(drive.motor) | {'absolute': True})})
         for name, drive in drives.drives.items()

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every check is green for a faultless run and red for the fault it is there for."""
+"""Every check passes for a faultless run and fails for the fault that it should find."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -38,7 +38,7 @@ def failed(mechanism, script, record):
 
 
 def with_state(record, **changes):
-    """A record whose feedforward_state differs, and feedforward_effort with it."""
+    """A record with changed feedforward_state and, to match, feedforward_effort."""
     state = dataclasses.replace(record.state, **changes)
     return dataclasses.replace(record, state=state, effort=state.effort)
 
@@ -60,7 +60,7 @@ def test_faultless_run_passes(mechanism, script, record):
 
 @pytest.fixture(scope='module')
 def snap(mechanism):
-    """The jaw opens, snaps shut within 5 ms and stays: torques rise and fall within cycles."""
+    """The jaw opens, snaps shut within 5 ms and stays shut: torques rise and fall within cycles."""
     times = np.array([0.0, 0.3, 0.305, 0.6])
     positions = np.zeros((4, 4))
     positions[1, 3] = 2e-3
@@ -89,7 +89,7 @@ def test_a_tenth_more_mass_does_not_balance(mechanism, snap):
 
 
 def test_peaks_between_cycles_are_told(mechanism, snap):
-    """Against a node of 20 kHz; that of 500 Hz sees them two or three times, or not."""
+    """Against a 20 kHz node; a 500 Hz node sees a peak two or three times, or not at all."""
     record = perfect_record(mechanism, snap)
     evaluation = evaluate(mechanism, snap, record)
     checks = run_checks(mechanism, snap, record, evaluation, RATE)
@@ -199,7 +199,7 @@ def test_slow_reception_is_noticed(mechanism, script, record):
 
 
 def test_messages_that_wait_before_they_come_are_no_matter_of_rate(mechanism, script, record):
-    """60 ms about the end of the motion came together: stamps are perfect, nothing is lost."""
+    """Messages of 60 ms around the motion's end came at once; stamps are right, none is lost."""
     received, stamps = record.state.received.copy(), record.state.stamps
     waited = np.abs(stamps - script.duration) < 0.03
     received[waited] = script.duration + 0.031
@@ -212,7 +212,7 @@ def test_messages_that_wait_before_they_come_are_no_matter_of_rate(mechanism, sc
 def test_a_pause_is_noticed_though_messages_came_at_the_rate_during_the_motion(
     mechanism, script, record
 ):
-    """Fifty cycles are left out before the motion begins."""
+    """Fifty cycles are missing before the motion begins."""
     stamps = record.state.stamps
     rows = (stamps < -0.099) | (stamps > 0.0)
     kept = keep(record, rows)

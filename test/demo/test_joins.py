@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Listeners that come and go hold up no cycle of the demos. Slow, for a computer of its own:
+"""Listeners that come and go delay no cycle of the demos. The slow form needs an idle computer:
 
 ``JOINS=200 pytest test/demo/test_joins.py``
 """
@@ -19,8 +19,7 @@ from nodes.test_middleware_joins import LONGEST, Guests  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 
 from masticator_dynamics.demo import processes  # noqa: E402
-from masticator_dynamics.demo.loop_run import run_closed_loop  # noqa: E402
-from masticator_dynamics.demo.run import run_demo  # noqa: E402
+from masticator_dynamics.demo.run import run_closed_loop, run_demo  # noqa: E402
 
 pytestmark = pytest.mark.skipif('JOINS' not in os.environ, reason='slow: JOINS=200 runs it')
 
@@ -33,7 +32,7 @@ RUNS = {
 
 
 class Watch:
-    """The largest lateness, s, of any cycle that nodes tell of."""
+    """The largest lateness of any cycle that nodes report, s."""
 
     def __init__(self):
         self.largest, self.messages, self._ended = 0.0, 0, threading.Event()
@@ -67,7 +66,7 @@ class Watch:
 
 @pytest.mark.parametrize('name', RUNS)
 def test_listeners_come_and_go_beside_the_demos(name, tmp_path, monkeypatch):
-    """Not later than in as many runs without them: what the computer does is not their doing."""
+    """Not later than in as many runs without listeners, as the computer also causes delays."""
     monkeypatch.setenv('ROS_DOMAIN_ID', str(DOMAIN))
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     monkeypatch.setattr(processes.random, 'randint', lambda low, high: DOMAIN)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Links straight from the URDF, against Pinocchio."""
+"""Motion of links straight from the URDF, against Pinocchio."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def oracle(mechanism):
 
 @pytest.fixture(scope='module')
 def states(oracle):
-    """Any joint values: loops need not close for energies and poses."""
+    """Arbitrary joint values: loops need not be closed for energies and poses."""
     random = np.random.default_rng(1)
     count = len(oracle.joint_names)
     return random.uniform(-0.3, 0.3, (5, count)), random.uniform(-2.0, 2.0, (5, count))

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Complete definitions name every message inside a message, once."""
+"""Complete definitions contain every nested message once."""
 
 import pytest
 

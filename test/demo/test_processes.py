@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Children end with the demo, whatever ends it."""
+"""Child processes end with the demo, however it ends."""
 
 import os
 import signal

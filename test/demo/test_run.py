@@ -5,6 +5,7 @@
 import dataclasses
 import importlib.util
 import json
+import os
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from by_the_clock import by_the_clock
 
 from demo.perfect_run import perfect_record
 from masticator_dynamics import Mechanism
-from masticator_dynamics.demo import run, run_demo, session
+from masticator_dynamics.demo import processes, run, run_demo, session
 from masticator_dynamics.demo.checks import TIMING
 from masticator_dynamics.demo.mcap_file import read_mcap
 from masticator_dynamics.demo.script import script_for
@@ -29,8 +30,14 @@ pytestmark = [
 RATE = 200.0  # Hz; enough to see everything, and a busy test machine keeps up
 
 
+@pytest.fixture(autouse=True)
+def own_domain(monkeypatch):
+    """One that no other process of this test run takes, as a random one may be."""
+    monkeypatch.setattr(processes.random, 'randint', lambda *_: 1 + os.getpid() % 101)
+
+
 def assert_passed(code, output):
-    """Everything but the timing, which is the computer's, not the program's."""
+    """Check everything except timing, which depends on the computer."""
     summary = json.loads((output / 'summary.json').read_text())
     failed = {check['name']: check['detail'] for check in summary['checks'] if not check['passed']}
     assert code == (1 if failed else 0)
@@ -133,7 +140,7 @@ def test_node_that_does_not_listen(tmp_path, capsys, monkeypatch):
 
 
 def test_failed_check_is_named_and_results_stay(tmp_path, capsys, monkeypatch):
-    """Of a record as a faultless node leaves it, but for its efforts."""
+    """From a faultless record with wrong efforts."""
     mechanism = Mechanism.load('masticator')
     record = perfect_record(mechanism, script_for(mechanism, None, 1))
     state = dataclasses.replace(record.state, effort=record.state.effort * 1.1)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is played: from home to home at rest, inside the sockets, with the food's force."""
+"""The motion played: from home to home at rest, inside the sockets, with the food's force."""
 
 import numpy as np
 import pytest
@@ -91,7 +91,7 @@ def test_recorded_script_without_force(mechanism, recording, tmp_path):
 
 
 def test_points_keep_the_motion_between_them(mechanism, recording):
-    """Quintics through the points are the motion that was planned, to a recording's resolution."""
+    """Quintics through the points give the planned motion, to the resolution of a recording."""
     script = recorded_script(mechanism, recording)
     halved = Script(
         **{

@@ -29,7 +29,7 @@ def test_it_is_a_schema() -> None:
     not NEW_ENOUGH, reason='pydantic before 2.10 writes the same schema in other words'
 )
 def test_it_is_up_to_date() -> None:
-    """If not: python -m masticator_dynamics.description > config/mechanism.schema.json."""
+    """To update it: python -m masticator_dynamics.description > config/mechanism.schema.json."""
     assert json.loads(json.dumps(json_schema())) == SCHEMA
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a description is what its files say now, to the bit, warnings included."""
+"""A cached description equals what its files say now, bit for bit, warnings included."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fixture_folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> p
 
 @pytest.fixture(name='reads')
 def fixture_reads(monkeypatch: pytest.MonkeyPatch) -> list[pathlib.Path]:
-    """Files that were read and checked, one after the other."""
+    """Files that were read and checked, in order."""
     found, read = [], loader._read
 
     def counted(file, arguments):

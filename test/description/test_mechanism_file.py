@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a mechanism file is told with file, key and reason."""
+"""Errors in a mechanism file are reported with file, key and reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Edit = Callable[[dict[str, Any]], Any]
 
 
 def content_of(name: str) -> dict[str, Any]:
-    """A description as plain data, its URDF found from anywhere."""
+    """A description as plain data, with an absolute path of its URDF."""
     file = samples.file_of(name)
     data = yaml.safe_load(file.read_text(encoding='utf-8'))
     return {**data, 'urdf': str((file.parent / data['urdf']).resolve())}
@@ -42,7 +42,7 @@ def load_edited(folder: pathlib.Path, original: dict[str, Any], edit: Edit) -> M
 
 
 def refused(folder: pathlib.Path, original: dict[str, Any], edit: Edit) -> DescriptionError:
-    """The refusal of an edited file; it names the file and holds its parts."""
+    """The refusal of an edited file; checks that it names the file and contains the parts."""
     with pytest.raises(DescriptionError) as caught:
         load_edited(folder, original, edit)
     error = caught.value

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``<mimic>`` in the URDF of a mechanism file: the coupling that could be written instead."""
+"""``<mimic>`` in the URDF of a mechanism file is equivalent to a coupling."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_what_is_read() -> None:
 
 
 def test_fixed_axis_angles_and_rotated_inertias() -> None:
-    """Roll about x, then pitch about the old y, then yaw about the old z; tensors turn along."""
+    """Roll about x, then pitch about fixed y, then yaw about fixed z; inertias rotate too."""
     text = LADDER.replace('<origin xyz="0.45 0.02 0"/>', '<origin xyz="0 0 0" rpy="0.3 -0.5 0.7"/>')
     about = urdf.parse(text, FILE).links['rungs'].about_center
 
@@ -78,7 +78,7 @@ def test_a_continuous_joint_has_no_range() -> None:
 
 
 def test_order_of_the_file_does_not_matter() -> None:
-    """Joints come from the root outwards."""
+    """Joints are ordered from the root outwards."""
     end = LADDER.index('<joint name="tilt"')
     head, rest = LADDER[: LADDER.index('<joint name="slide"')], LADDER[end:]
     moved = head + rest.replace('</robot>', '') + LADDER[len(head) : end] + '</robot>'

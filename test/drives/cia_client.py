@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A CANopen client of its own, from the frame formats of CiA 301 and CiA 402 alone.
+"""An independent CANopen client, written from the frame formats of CiA 301 and CiA 402 alone.
 
 It uses neither a CANopen library nor anything of the package: frames are struct and python-can.
 """
@@ -41,7 +41,7 @@ class AbortedError(Exception):
 
 
 class Client:
-    """On a bus; ``pump``, if given, lets the other side act instead of waiting for it."""
+    """A client on a bus; ``pump``, if given, makes the other side act instead of waiting for it."""
 
     def __init__(self, bus, pump=None):
         self.bus, self._pump = bus, pump
@@ -52,13 +52,13 @@ class Client:
         self.bus.send(message)
 
     def collect(self):
-        """All that is on the bus now."""
+        """Take all frames that are on the bus now."""
         while (message := self.bus.recv(0.0)) is not None:
             self.frames.append((message.arbitration_id, bytes(message.data)))
         return self.frames
 
     def data_of(self, identifier):
-        """Of the frames with an identifier so far."""
+        """Data of the frames with an identifier so far."""
         return [data for found, data in self.collect() if found == identifier]
 
     def forget(self):
@@ -66,7 +66,7 @@ class Client:
         self.frames.clear()
 
     def wait(self, identifier, condition=lambda data: True, patience=PATIENCE):
-        """Data of the next frame with an identifier that meets a condition."""
+        """Wait for the next frame with an identifier that meets a condition; returns its data."""
         end = time.monotonic() + patience
         while time.monotonic() < end:
             for k, (found, data) in enumerate(self.collect()):
@@ -92,7 +92,7 @@ class Client:
     # SDO
 
     def request(self, node, data):
-        """Eight bytes to the server, eight from it."""
+        """Send eight bytes to the server; returns its eight."""
         self.send(0x600 + node, data)
         return self.wait(0x580 + node)
 
@@ -130,7 +130,7 @@ class Client:
 
     @contextlib.contextmanager
     def aborts(self, code):
-        """What is in the block is refused with a code."""
+        """Check that requests in the block are refused with a code."""
         try:
             yield
         except AbortedError as error:
@@ -145,7 +145,7 @@ class Client:
     # PDO
 
     def map_pdo(self, node, parameters, mapping, identifier, entries, transmission=1):
-        """In the order of CiA 301: invalid, empty, entries, count, valid."""
+        """Map a PDO in the order of CiA 301: invalid, empty, entries, count, valid."""
         self.write(node, parameters, 1, 'I', 0x80000000 | identifier)
         self.write(node, mapping, 0, 'B', 0)
         for number, entry in enumerate(entries, start=1):
@@ -155,7 +155,7 @@ class Client:
         self.write(node, parameters, 1, 'I', identifier)
 
     def map_cyclic(self, node):
-        """Control word, target position and torque offset; status word, position and torque."""
+        """Map control word, target position and torque offset; status word, position and torque."""
         self.map_pdo(node, 0x1400, 0x1600, 0x200 + node, [0x60400010, 0x607A0020, 0x60B20010])
         self.map_pdo(node, 0x1800, 0x1A00, 0x180 + node, [0x60410010, 0x60640020, 0x60770010])
 
@@ -171,7 +171,7 @@ class Client:
         self.write(node, 0x6040, 0, 'H', word)
 
     def enable(self, node, mode):
-        """By SDO, state by state."""
+        """Enable the drive by SDO, state by state."""
         self.write(node, 0x6060, 0, 'b', mode)
         for word, state in (
             (0x06, 'ready to switch on'), (0x07, 'switched on'), (0x0F, 'operation enabled'),

@@ -10,13 +10,13 @@ from masticator_dynamics import Mechanism
 
 @pytest.fixture
 def free_port():
-    """A UDP port that nobody uses now, nor the one above it."""
+    """A UDP port that is free, as is the one above it."""
     return find_port()
 
 
 @pytest.fixture(scope='module')
 def module_port():
-    """The same for all tests of a file."""
+    """One free port for all tests of a file."""
     return find_port()
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Drives that do at once what they are told, for tests of what tells them."""
+"""Drives that follow commands at once, for tests of the supervisor."""
 
 import dataclasses
 
@@ -49,7 +49,7 @@ class IdealDrives:
         self.velocity = np.zeros(self.count)
 
     def cycle(self, count=1):
-        """Run cycles; returns the last setpoint."""
+        """Run some cycles; returns the last setpoint."""
         for _ in range(count):
             self.time += PERIOD
             self.setpoint = self.supervisor(self._feedback())
@@ -65,7 +65,7 @@ class IdealDrives:
         return self.setpoint
 
     def until(self, goal, most=2000):
-        """Cycles until a goal is set."""
+        """Run cycles until a goal is set."""
         for count in range(1, most):
             if self.cycle().goal is goal:
                 return count

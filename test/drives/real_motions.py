@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Motions that the drives are for: built-in strokes, both foods, a recorded stroke."""
+"""Typical motions of the drives: built-in strokes, both foods, a recorded stroke."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ NAMES = ('left', 'right', 'soft', 'nut', 'recorded')
 
 
 def motion(mechanism, name, rate):
-    """Positions, velocities and efforts (N, 6), a row for each period of a rate (Hz)."""
+    """Positions, velocities and efforts (N, 6), one row per period of a rate (Hz)."""
     side = 'right' if name == 'right' else 'left'
     path, end = chewing_stroke(side=side, strokes=1), 1.0
     if name == 'recorded':
@@ -33,7 +33,7 @@ def motion(mechanism, name, rate):
 
 
 def _recorded(mechanism, path):
-    """A stroke as a jaw tracker gives it: the incisor at 250 Hz, rounded to 0.01 mm."""
+    """A stroke as a jaw tracker records it: the incisor at 250 Hz, rounded to 0.01 mm."""
     times = np.linspace(0.0, 1.0, 251)
     home = mechanism.frame_pose(mechanism.home, 'incisor').position
     solved = [mechanism.solve(y) for y in path.sample(times)[0]]

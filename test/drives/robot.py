@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated drives in a process of their own, and a cycle that does what a test tells it."""
+"""Simulated drives in their own process, and a cycle controlled by a test."""
 
 import collections
 import contextlib
@@ -28,7 +28,7 @@ SHIPPED = share_directory() / 'config' / 'drives.yaml'
 
 
 def content(port=None):
-    """The shipped drives file as data that shares nothing, on a bus of its own."""
+    """The shipped drives file as data without shared parts, on its own bus."""
     data = yaml.safe_load(SHIPPED.read_text(encoding='utf-8'))
     data['drives'] = {name: copy.deepcopy(drive) for name, drive in data['drives'].items()}
     if port is not None:
@@ -51,7 +51,7 @@ def wait_for(condition, what, patience=PATIENCE):
 
 
 class Robot:
-    """`masticator simulate-drives` with a drives file; faults by `inject`."""
+    """`masticator simulate-drives` with a drives file; `inject` makes faults."""
 
     def __init__(self, folder, data):
         self.file = folder / 'drives.yaml'
@@ -70,14 +70,14 @@ class Robot:
             self._lines.put(line)
 
     def inject(self, line):
-        """Make a fault; returns when it is made."""
+        """Make a fault; returns once it is made."""
         self._process.stdin.write(f'{line}\n')
         self._process.stdin.flush()
         answer = self._lines.get(timeout=PATIENCE)
         assert answer.startswith('ok'), answer
 
     def restart(self):
-        """Nothing is wrong, and all drives are as after power-on."""
+        """Remove all faults and reset the drives to their state after power-on."""
         self.inject('clear all')
         with open_bus(load_drives(self.file).bus) as bus:
             reset_node = can.Message(arbitration_id=0, is_extended_id=False, data=b'\x81\x00')
@@ -104,7 +104,7 @@ class Robot:
 
 
 class Told:
-    """A cycle that keeps what comes and asks for what it is told."""
+    """A cycle that keeps all feedback and requests what a test sets."""
 
     def __init__(self, count=6):
         self.goal = Goal.TORQUE_FREE
@@ -125,7 +125,7 @@ class Told:
         return [state_of(int(word)).words for word in self.newest.status_word]
 
     def reach(self, goal, state):
-        """Ask for a goal and wait until all drives are in a state."""
+        """Request a goal and wait until all drives are in a state."""
         self.goal = goal
         wait_for(lambda: set(self.states()) == {state}, f'{goal}: {state}')
 

@@ -43,7 +43,7 @@ def simulation(count=2, step=0.0005, **changes):
 
 
 class Loaded(FreeMotors):
-    """An inertia that turns freely, apart from a constant load, N m, or not at all."""
+    """An inertia that turns freely except for a constant load, N m, or is held."""
 
     load, held = 0.0, False
 
@@ -53,7 +53,7 @@ class Loaded(FreeMotors):
 
 
 class Axis:
-    """A servo on such an inertia."""
+    """A servo with such an inertia."""
 
     def __init__(self, motor=None, step=0.0005, load=0.0, **changes):
         data = simulation(1, step, **changes)
@@ -82,25 +82,25 @@ class Axis:
         return float(self._axes.efforts[0])
 
     def drive_with(self, demand):
-        """A step with a demanded torque of the motor, N m, which no setting clips."""
+        """Make a step with a demanded motor torque, N m, that no setting limits."""
         self.servo.control, self.servo.max_torque = ServoTask.TORQUE, math.inf
         self.servo.target_torque = 1000.0 * demand / self._rated
         self._axes.advance()
 
     def turned(self, demand, velocity):
-        """Effort at the joint, N m, in such a step at a velocity, rad/s, that is kept."""
+        """Effort at the joint, N m, in such a step at a constant velocity, rad/s."""
         self.plant.held, self.plant.velocity = True, np.array([velocity])
         self.drive_with(demand)
         self.plant.held = False
         return self.effort
 
     def shown(self, position):
-        """Counts at a joint position, rad."""
+        """Encoder counts at a joint position, rad."""
         self.plant.position = np.array([position])
         self.turned(0.0, 0.0)
         return self.servo.position
 
     def follow(self, duration):
-        """Steps of the servo."""
+        """Make steps of the servo."""
         for _ in range(round(duration / self.step)):
             self._axes.advance()

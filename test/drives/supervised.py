@@ -27,7 +27,7 @@ WIDE_OPEN = {
 class Bench:
     """Supervisor, ideal drives, and a sender of commands.
 
-    Unless it is ``strict`` one crank may be commanded alone, and at once: the gate is wide open.
+    Unless ``strict``, the gate is wide open: one crank may be commanded alone, and at once.
     """
 
     def __init__(self, mechanism, enabled=True, homed=True, strict=False, **changes):
@@ -48,7 +48,7 @@ class Bench:
             self.drives.enable()
 
     def command(self, position=None, velocity=None, effort=None, age=0.0, stamp=None):
-        """A command that comes now."""
+        """A command that arrives now."""
         now = self.drives.time + 0.5 * PERIOD
         position = self.goal if position is None else position
         return Command(
@@ -68,7 +68,7 @@ class Bench:
         return self.supervisor.report()
 
     def off(self, crank, amount):
-        """Home, but for one crank."""
+        """Home, except for one crank."""
         position = self.home.copy()
         position[crank - 1] += amount
         return position

@@ -5,12 +5,14 @@
 import socket
 import subprocess
 import sys
+import tracemalloc
 
 import can
+import msgpack
 import pytest
 from can.interfaces.udp_multicast.utils import pack_message
 
-from masticator_dynamics.drives.can_bus import error_frame_words, open_bus
+from masticator_dynamics.drives.can_bus import error_frame_words, is_data_frame, open_bus
 from masticator_dynamics.drives.configuration import Bus
 from masticator_dynamics.errors import DriveError
 
@@ -75,6 +77,50 @@ def test_what_is_no_frame_is_ignored_and_counted(multicast):
         assert here.ignored == 4
 
 
+PLAIN = {
+    'arbitration_id': 0x181, 'dlc': 1, 'data': b'\x01', 'is_extended_id': False,
+    'is_remote_frame': False, 'is_error_frame': False, 'is_fd': False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'data': 200_000_000},  # python-can would make that many bytes of it
+        {'data': [1]},
+        {'data': 'x'},
+        {'arbitration_id': 385.0},
+        {'arbitration_id': 64.5, 'is_error_frame': True},
+        {'arbitration_id': True},
+        {'arbitration_id': 2**63},
+        {'is_error_frame': [0]},
+        {'dlc': 1.0},
+        {'check': False},
+    ],
+    ids=str,
+)
+def test_a_packet_whose_numbers_are_of_another_type_is_no_frame(multicast, change):
+    with open_bus(multicast) as here, open_bus(multicast) as there:
+        tracemalloc.start()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+            packet = msgpack.packb(PLAIN | change)
+            stranger.sendto(packet, (multicast.channel, multicast.port))
+        send(there, 0x182, b'')
+        assert receive(here, 0x182) == b''
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert here.ignored == 1 and peak < 1_000_000
+
+
+@pytest.mark.parametrize(
+    'kind', ['is_extended_id', 'is_remote_frame', 'is_error_frame', 'is_fd', None]
+)
+def test_canopen_has_one_kind_of_frame(kind):
+    flags = {'is_extended_id': False} | ({kind: True} if kind else {})
+    assert is_data_frame(can.Message(arbitration_id=0x701, **flags)) == (kind is None)
+
+
 def test_packets_for_one_machine_alone_are_no_frames(multicast):
     with open_bus(multicast) as here, open_bus(multicast) as there:
         send(there, 0x182, b'')
@@ -87,7 +133,7 @@ def test_packets_for_one_machine_alone_are_no_frames(multicast):
 
 
 def test_a_flood_of_what_is_no_frame_holds_nobody_up(multicast):
-    """Who waits without end for a frame has a say from time to time."""
+    """A wait for a frame without time limit returns from time to time."""
     with open_bus(multicast) as here:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""PDOs to feedback and setpoints to PDOs, frame by frame."""
+"""Conversion of PDOs to feedback and setpoints to PDOs, frame by frame."""
 
 import dataclasses
 import math
@@ -106,7 +106,7 @@ def test_velocity_over_the_time_between_samples():
 
 
 def test_filter_of_velocity():
-    """After a step of the slope the rest of the error is (tau / (tau + T)) ** n."""
+    """After a step of the slope, the remaining error is (tau / (tau + T)) ** n."""
     bench = Bench(velocity_filter=0.03)
     bench.cycle(answer(1, READY, 0), answer(2, READY, 0))
     for n in range(1, 6):
@@ -184,7 +184,7 @@ def test_two_answers_to_one_sync_do_not_stand_for_two_drives():
 
 
 def test_fault_reset_is_a_slow_alternation():
-    """An edge every 20 ms: two cycles of 10 ms each."""
+    """An edge every 20 ms, i.e. every two cycles of 10 ms."""
     bench = Bench()
     feedback = bench.cycle(answer(1, FAULT, 0), answer(2, READY, 0))
     words = [bench.send(feedback, Goal.RESET) for _ in range(12)]

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Commands out of names and numbers."""
+"""Commands from names and numbers."""
 
 import numpy as np
 import pytest

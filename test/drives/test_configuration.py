@@ -16,7 +16,7 @@ SHIPPED = share_directory() / 'config' / 'drives.yaml'
 
 
 def data():
-    """The shipped file, without aliases."""
+    """The shipped file as data, without YAML aliases."""
     return copy.deepcopy(yaml.safe_load(SHIPPED.read_text(encoding='utf-8')))
 
 
@@ -32,7 +32,7 @@ def change(content, path, value):
 
 
 def separate(content):
-    """Drives that share no mapping through YAML's anchors."""
+    """Drives that share no mapping through YAML anchors."""
     content['drives'] = {name: copy.deepcopy(d) for name, d in content['drives'].items()}
     return content
 
@@ -146,6 +146,34 @@ def test_eds_that_is_none(written, tmp_path):
     assert 'vendor.eds is no EDS' in refusal(file)
     (tmp_path / 'vendor.eds').write_bytes(b'\xff\xfe\x00picture')
     assert 'vendor.eds is no EDS' in refusal(file)
+
+
+ENDLESS = """
+[20FE]
+ParameterName=x
+ObjectType=8
+DataType=7
+AccessType=rw
+CompactSubObj=1
+[20FEName]
+NrOfEntries=99999999999
+"""
+
+
+@pytest.mark.parametrize(
+    ('added', 'reason'),
+    [
+        (ENDLESS, 'NrOfEntries is 99999999999, above 254'),
+        ('[2002Name]\nNrOfEntries=1\n', 'not subscriptable'),
+        ('[20FF]\nParameterName=x\nDataType=[\n', 'invalid literal'),
+        ('; ' + 'x' * 10_000_000, 'larger than 10 MB'),
+    ],
+)
+def test_eds_with_what_no_parser_expects(written, tmp_path, added, reason):
+    file = written('drives/crank_4/eds', 'vendor.eds')
+    (tmp_path / 'vendor.eds').write_text(EDS.read_text(encoding='utf-8') + '\n' + added)
+    told = refusal(file)
+    assert 'vendor.eds is no EDS: ' in told and reason in told and '\n' not in told
 
 
 def without(text, *sections):

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A stop that one drive does not hear: what is tried, when, and when it gives no torque."""
+"""A stop that one drive ignores: what is tried and when, and when the drive gives no torque."""
 
 import contextlib
 import time
@@ -30,7 +30,7 @@ TAKEN = ['stop by SDO', 'stop by NMT', 'stop by silence', 'acts on nothing']
 
 
 class Disobedient:
-    """Crank 2 of a bench tells the same status word whatever is asked; what follows, with times."""
+    """Crank 2 of a bench always reports the same status word; records what follows, with times."""
 
     def __init__(self, bench, word):
         self.bench, self.begin = bench, bench.drives.time
@@ -101,7 +101,7 @@ def test_a_quick_stop_may_take_its_ramp_and_no_longer(following):
 
 
 def test_a_stall_of_this_side_is_no_disobedience(stopped):
-    """Time that passes without cycles gives no drive a chance to obey."""
+    """Without cycles, no drive has a chance to obey."""
     stopped.run(2 * PERIOD)
     stopped.bench.drives.time += 1.0
     assert stopped.run(PERIOD) == ['emergency stop']
@@ -125,7 +125,7 @@ def test_a_drive_that_is_not_heard_of_is_told_as_such(stopped):
 
 
 def test_a_drive_that_somebody_else_enables_is_set_free(bench):
-    """Torque-free is a goal like any other, held against whoever writes control words."""
+    """Torque-free is a goal like any other, kept even if somebody else writes control words."""
     bench.supervisor.disable()
     assert bench.drives.finish().success
     other = Disobedient(bench, ON)
@@ -137,7 +137,7 @@ def test_a_drive_that_somebody_else_enables_is_set_free(bench):
 
 @contextlib.contextmanager
 def chewing_robot(mechanism, file):
-    """Drives that hold still, enabled, with the real supervisor; yields network and supervisor."""
+    """Enabled drives that hold still, with the real supervisor; yields network and supervisor."""
     with connected(None, file) as network:
         supervisor = Supervisor(in_order(load_drives(file), mechanism), mechanism)
         exchange = CyclicExchange(network, supervisor, supervisor.exchange_failed)
@@ -175,7 +175,7 @@ def robot(tmp_path_factory, module_port):
 
 
 def after_stop(supervisor):
-    """Stop; returns how long (s) each drive went on giving torque."""
+    """Stop; returns how long (s) each drive continued to give torque."""
     begin = time.monotonic()
     supervisor.emergency_stop()
     taken = np.full(6, np.nan)

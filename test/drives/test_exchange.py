@@ -15,6 +15,7 @@ from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.cycle import Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
+from masticator_dynamics.drives.objects import NmtState
 
 pytestmark = by_the_clock
 JOINTS = 6
@@ -39,7 +40,7 @@ def robot(running):
 
 
 def longest_run(kept):
-    """Cycles in a row in which all PDOs came."""
+    """Largest number of successive cycles in which all PDOs arrived."""
     best = run = 0
     for feedback in list(kept):
         run = run + 1 if feedback.fresh.all() else 0
@@ -81,7 +82,7 @@ def test_cycles_are_on_a_grid_and_all_accounted_for(robot):
 
 
 def test_positions_and_efforts_reach_the_motors(robot):
-    """Joints go where they are told, whichever way their motors are mounted."""
+    """Joints go where they are commanded, whichever way their motors are mounted."""
     goal = np.array([0.3, 0.2, -0.1, -0.2, 0.15, 0.25])
     with connected(robot) as network, exchanging(network) as (_, told):
         told.reach(Goal.ENABLED, 'operation enabled')
@@ -254,8 +255,47 @@ def test_bus_off_is_told_once_and_ends_when_drives_are_heard(robot):
         wait_for(lambda: told.newest.bus_error == '', 'bus in order')
 
 
+@pytest.mark.parametrize('kind', ['is_extended_id', 'is_remote_frame', 'is_fd'])
+def test_frames_of_other_kinds_are_nobodys(robot, kind):
+    """Their identifiers are those of SYNC, of the master, of an error and of a heartbeat."""
+    with connected(robot) as network, exchanging(network) as (_, told):
+        wait_for(lambda: told.newest is not None and told.newest.fresh.all(), 'feedback')
+        with open_bus(network.drives.bus) as stranger:
+            for identifier in (0x080, 0x77E, 0x081, 0x706):
+                data = b'' if kind == 'is_remote_frame' else b'\x10\x23\x04'
+                flags = {'is_extended_id': False} | {kind: True}
+                stranger.send(can.Message(arbitration_id=identifier, data=data, **flags))
+            begin = told.newest.time
+            wait_for(lambda: told.newest.time > begin + 0.2, 'some cycles')
+        kept = list(told.kept)
+        assert not [f.other_master for f in kept if f.other_master]
+        assert not [f.emergencies for f in kept if f.emergencies]
+        assert network.nmt_states == [NmtState.OPERATIONAL] * JOINTS
+
+
+def test_answers_that_nobody_has_asked_for_do_not_pile_up(robot):
+    with connected(robot) as network, open_bus(network.drives.bus) as stranger:
+        sdo, lss = network._channels['crank_1']._node.sdo, network._network.lss
+        frames = [
+            can.Message(arbitration_id=identifier, data=bytes(8), is_extended_id=False)
+            for identifier in (0x581, 0x7E4)
+        ]
+
+        def kept():
+            for frame in 50 * frames:
+                stranger.send(frame)
+            time.sleep(0.005)
+            return sdo.responses.qsize() >= 1000
+
+        wait_for(kept, 'answers that nobody has asked for')
+        for _ in range(10):
+            kept()
+        assert sdo.responses.qsize() == 1000 and lss.responses.empty()
+        assert network.read('crank_1', objects.MODE) == 8
+
+
 def test_a_bus_that_breaks_is_told_and_the_cycle_goes_on(robot):
-    """The socket is taken away, as when the interface of the bus is pulled out."""
+    """The socket is taken away, as if the bus interface were unplugged."""
     with connected(robot) as network, exchanging(network) as (exchange, told):
         wait_for(lambda: told.newest is not None and told.newest.fresh.all(), 'feedback')
         exchange._bus.shutdown()

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing goes to the drives that the gate would not let through, and right motions pass as ever.
+"""Drives receive nothing that the gate would refuse, and valid motions pass unchanged.
 
-``GATE_COMMANDS=1000000 pytest test/drives/test_gate.py`` is the long form of the random one.
+``GATE_COMMANDS=1000000 pytest test/drives/test_gate.py`` is the long form of the random test.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ def strict(mechanism):
 
 
 class Judge:
-    """Holds every setpoint against the limits of the drives file, by itself."""
+    """Checks every setpoint against the limits of the drives file, independently."""
 
     def __init__(self, mechanism):
         rows = mechanism.tree_indices(mechanism.actuated)
@@ -48,7 +48,7 @@ class Judge:
         self.joined = 9
 
     def look(self, setpoint, joins):
-        """Steps are in one period here: cycles are never left out."""
+        """Check the gate for steps within one period: no cycle is ever left out."""
         position, effort = setpoint.position, setpoint.effort
         assert np.isfinite(position).all() and np.isfinite(effort).all()
         step, rate = position - self.position, effort - self.force
@@ -71,7 +71,7 @@ class Judge:
 
 
 class Sender:
-    """Commands of any stamps and rates, most of which are near enough to be taken."""
+    """Sends commands with any stamps and rates, most of them near enough to be accepted."""
 
     def __init__(self, rng, bench, poses):
         self.rng, self.bench, self.poses = rng, bench, poses
@@ -154,7 +154,7 @@ def test_no_setpoint_is_beyond_the_limits_whatever_is_commanded(mechanism, mode)
 
 @pytest.mark.parametrize('name', real_motions.NAMES)
 def test_right_motions_pass_bit_for_bit(mechanism, name):
-    """As with a gate that is wide open."""
+    """They give the same setpoints as with a wide-open gate."""
     rows = list(zip(*real_motions.motion(mechanism, name, 1.0 / PERIOD), strict=True))
     benches = [Bench(mechanism, strict=strict) for strict in (True, False)]
     for position, velocity, effort in rows:
@@ -168,7 +168,7 @@ def test_right_motions_pass_bit_for_bit(mechanism, name):
 
 @pytest.mark.parametrize('stall', [3, 5, 8])
 def test_a_command_that_comes_long_after_sync_is_no_leap(mechanism, stall):
-    """The process was kept from running in between, for so many periods."""
+    """The process was kept from running in between for some periods."""
     rows = list(zip(*real_motions.motion(mechanism, 'soft', 1.0 / PERIOD), strict=True))
     bench, k, late = Bench(mechanism, strict=True), 0, 0.0
     while k + stall < len(rows):
@@ -231,7 +231,7 @@ def test_a_crank_that_opens_the_loops_is_refused_and_named(strict, crank):
 
 
 def test_internal_load_stays_below_what_is_stated(mechanism):
-    """Position gain times what is left of the largest disagreement that passes."""
+    """Position gain times the residual of the largest disagreement that passes."""
     gain = DRIVES.drives['crank_1'].gains.position
     assert gain * DRIVES.command_closure == pytest.approx(0.16)  # N m, docs/drives.md
     closure, rng = CommandedClosure(mechanism), np.random.default_rng(4)
@@ -263,7 +263,7 @@ def test_positions_that_overflow_make_no_velocity_in_mode_effort(mechanism):
 
 
 def test_efforts_that_come_without_velocity_are_held_to_their_limits(mechanism):
-    """The position loop alone overcomes friction then: no velocity is asked of anybody."""
+    """The position loop alone then overcomes friction, as no velocity is commanded."""
     guard = Bench(mechanism, mode='effort').supervisor.guard
     gate, home = Gate(DRIVES, guard, mechanism), mechanism.home.position
     gate.begin(home)
@@ -280,3 +280,14 @@ def test_where_no_drive_is_redundant_any_positions_close_the_loops():
     closure.begin(mechanism.home.position)
     assert not closure.redundant
     assert (closure.error(mechanism.home.position + 0.3) == 0.0).all()
+
+
+def test_no_cycle_waits_for_machine_code_of_the_closure():
+    """The first position far from where it began took 5 ms: a cycle of the drives was left out."""
+    mechanism = Mechanism.load('masticator')
+    closure = CommandedClosure(mechanism)
+    closure.begin(mechanism.home.position)
+    opened = mechanism.feedforward(mechanism.home.y + [0.002, 0.0, 0.0, 0.1]).position
+    loaded = set(vars(mechanism.kernels)) | set(vars(mechanism.solver))
+    closure.error(opened)
+    assert set(vars(mechanism.kernels)) | set(vars(mechanism.solver)) == loaded

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Drives found, checked and set up, against simulated drives in another process."""
+"""Finding, checking and setting up drives that another process simulates."""
 
 import math
 import os
@@ -43,7 +43,7 @@ def robot(running):
 
 
 def altered(robot, change):
-    """The robot's drives file with a change, beside it."""
+    """A copy of the robot's drives file with a change, in the same folder."""
     data = yaml.safe_load(robot.file.read_text(encoding='utf-8'))
     change(data)
     file = robot.file.with_name('altered.yaml')
@@ -60,7 +60,7 @@ def refusal(file):
 
 
 def test_what_is_written_is_there(robot):
-    """Read back with the values worked out by hand from the file."""
+    """Values read back equal those derived by hand from the file."""
     with connected(robot) as network:
         counts = 4096 * 4.8 / (2.0 * math.pi)  # per rad
         expected = {
@@ -133,7 +133,7 @@ os._exit(7)
 
 
 def test_drives_that_a_dead_process_left_enabled_are_set_free(other_robot):
-    """It had told them to watch for neither heartbeat nor SYNC."""
+    """The process had told them to monitor neither heartbeat nor SYNC."""
     robot = other_robot(lambda text: text)
     ended = subprocess.run(
         [sys.executable, '-c', ENABLE_AND_DIE, robot.file],
@@ -221,7 +221,7 @@ def test_eds_of_another_product(robot):
 
 @pytest.fixture
 def other_robot(tmp_path, free_port):
-    """Makes a robot whose crank_6 is what an edited EDS says."""
+    """Makes a robot whose crank_6 is as an edited EDS describes."""
     robots = []
 
     def make(edit, **changes):
@@ -238,7 +238,7 @@ def other_robot(tmp_path, free_port):
 
 
 def test_object_that_only_the_eds_has(other_robot):
-    """The drive refuses to know it."""
+    """The drive does not know the object."""
     robot = other_robot(lambda text: re.sub(r'\[605D\][^[]*', '', text))
     file = altered(robot, lambda data: data['drives']['crank_6'].update(eds='cia402_servo.eds'))
     assert refusal(file).startswith(
@@ -316,7 +316,7 @@ def test_homing_takes_the_present_position_for_home(robot):
 
 
 def test_homing_that_one_drive_refuses_leaves_none_in_its_mode(other_robot):
-    """A drive in homing mode could be enabled with the others, and would not follow."""
+    """A drive left in homing mode could be enabled with the others, but would not follow."""
     robot = other_robot(lambda text: re.sub(r'\[6098\][^[]*', '', text))
     file = altered(robot, lambda data: data['drives']['crank_6'].update(eds='cia402_servo.eds'))
     with connected(robot, file) as network:
@@ -327,7 +327,7 @@ def test_homing_that_one_drive_refuses_leaves_none_in_its_mode(other_robot):
 
 
 def test_drives_that_need_not_watch_do_not_fault_without_exchange(tmp_path, free_port):
-    """Neither heartbeat nor SYNC are there between two exchanges."""
+    """There is neither heartbeat nor SYNC between two exchanges."""
     data = content(free_port)
     data['heartbeat'] = {'period': 0.1, 'timeout': 1.0}  # 50 missing SYNCs take a second, too
     robot = Robot(tmp_path, data)

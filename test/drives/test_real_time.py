@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of the process with the drives stays where it is, where that is permitted."""
+"""Where permitted, the memory of the process with the drives is locked."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ print(granted, int(locked.split()[1]))
 
 
 def lock(limit=0):
-    """Whether it was granted, and kB that are locked after 50 MB more have been touched."""
+    """Whether the lock was granted, and locked kB after touching 50 MB more."""
     answer = subprocess.run(
         [sys.executable, '-c', PROGRAM, str(limit)], capture_output=True, text=True, check=True
     )
@@ -95,7 +95,7 @@ print(granted, longest, *taken)
 
 @pytest.mark.skipif(not os.path.exists('/proc/self/schedstat'), reason='Linux only')
 def test_what_the_kernel_takes_from_a_real_time_thread_is_counted():
-    """One that never sleeps is made to wait, as sched_rt_runtime_us says."""
+    """A thread that never sleeps has to wait, according to sched_rt_runtime_us."""
     answer = subprocess.run([sys.executable, '-c', THROTTLED], capture_output=True, text=True)
     first, granted, *numbers = answer.stdout.split()
     assert first == 'True', answer.stderr
@@ -123,7 +123,7 @@ print(granted, urgent())
 
 
 def test_nothing_is_compiled_at_real_time_priority(tmp_path):
-    """Where the lock can be had, and where it cannot."""
+    """Whether the lock is granted or not."""
     command = [sys.executable, '-c', COMPILING, str(tmp_path)]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
     granted, urgent = zip(*(line.split() for line in answer.stdout.splitlines()), strict=True)

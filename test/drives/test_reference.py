@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Six measured angles: do they close the loops, and if not, which drive is off by how much?"""
+"""Do six measured angles close the loops, and if not, which drive is off and by how much?"""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_a_drive_that_is_off_is_named_with_the_amount(mechanism, pose, crank, am
 
 
 def test_a_turn_of_the_motor_is_found_in_spite_of_quantised_angles(mechanism):
-    """A reference one turn of the motor off: too far for the loops to close at all."""
+    """With a reference off by one motor turn, the loops cannot close at all."""
     noise = RESOLUTION * np.random.default_rng(0).uniform(-0.5, 0.5, 6)
     for crank in range(6):
         angles = mechanism.home.position + noise
@@ -106,7 +106,7 @@ def test_a_position_that_is_no_number_closes_nothing(mechanism):
 
 
 def test_an_encoder_that_sticks_is_told_from_others_by_its_command(mechanism):
-    """All drives follow a little late; loops that are just open fit more than one of them."""
+    """All drives follow slightly late; slightly open loops fit more than one of them."""
     rng = np.random.default_rng(0)
     ambiguous = 0
     for trial in range(60):
@@ -134,7 +134,7 @@ def test_a_slipped_encoder_that_follows_its_command_is_named_by_angles(mechanism
 
 @pytest.mark.parametrize('amounts', [(1.31,), (2.5,), (2.0, -2.0, 1.5, -1.5, 2.5, -2.5)])
 def test_loops_that_are_far_open_take_a_bounded_number_of_poses(monkeypatch, amounts):
-    """Seven fits of 32 poses; some 0.15 ms each, and without a bound there were ten thousand."""
+    """Seven fits of 32 poses, some 0.15 ms each; without a bound there were ten thousand."""
     mechanism = Mechanism.load('masticator')
     solved, at_rest = [], mechanism.solver.at_rest
     monkeypatch.setattr(mechanism.solver, 'at_rest', lambda y: solved.append(0) or at_rest(y))

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Units, by numbers worked out by hand and by the power that a gear passes on."""
+"""Units, against numbers derived by hand and the power that a gear transmits."""
 
 import math
 
@@ -69,7 +69,7 @@ def test_round_trips(effort, velocity, direction, zero):
 
 @given(st.floats(-300.0, 300.0), st.floats(-20.0, 20.0), st.sampled_from((1, -1)))
 def test_no_power_comes_from_the_gear(per_mille, velocity, direction):
-    """Power at the joint is at most the motor's, and the share of it that the efficiency says."""
+    """Power at the joint is at most the motor's, reduced by the efficiency."""
     scaling = of(direction=direction)
     effort = scaling.effort_from_per_mille(one(per_mille), one(velocity))[0]
     motor_power = per_mille * 1e-3 * 0.1 * direction * 5.0 * velocity

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a drive may answer that a well-behaved one does not, from a CANopen node that does as told.
+"""Misbehaving answers of a drive, from a CANopen node that a test controls.
 
-The node is canopen's own server of an EDS, with nothing of a drive behind it.
+The node is canopen's own server of an EDS, without a drive behind it.
 """
 
 import copy
@@ -47,7 +47,7 @@ class Served:
         self.node.set_data(entry.index, entry.subindex, variable.encode_raw(value))
 
     def answers(self, entry, value):
-        """The node answers so from now on, whatever is written."""
+        """Make the node always return this value, whatever is written."""
 
         def answer(index, subindex, od):
             return value if (index, subindex) == (entry.index, entry.subindex) else None
@@ -55,7 +55,7 @@ class Served:
         self.node.add_read_callback(answer)
 
     def obeys_modes(self):
-        """The display of the mode follows what is asked for."""
+        """Make the displayed mode follow the requested one."""
 
         def follow(index, subindex, od, data):
             if index == objects.MODE.index:
@@ -64,7 +64,7 @@ class Served:
         self.node.add_write_callback(follow)
 
     def lacks(self, entry):
-        """The EDS and the node are without an object."""
+        """Remove an object from the EDS and the node."""
         for one in (self.node, self.asked):
             one.object_dictionary = copy.deepcopy(one.object_dictionary)
             found = one.object_dictionary[entry.index]
@@ -139,7 +139,7 @@ def without_gains(rate=DRIVES.cycle_rate):
 
 
 def test_a_drive_with_the_least_that_it_must_have_is_set_up(served):
-    """No gains in the file; neither resolution, cycle time nor further PDOs in the EDS."""
+    """There are no gains in the file, and no resolution, cycle time or further PDOs in the EDS."""
     served.obeys_modes()
     kept = served.channel.read(objects.POSITION_GAIN)
     for entry in (
@@ -162,7 +162,7 @@ def test_a_rate_that_no_cycle_time_is_for(served):
 
 
 def test_segments_without_end_are_not_read_for_ever():
-    """Who has the answers' identifier may send as many as it likes, and keep a thread for good."""
+    """A node that uses the answers' identifier could otherwise send segments for ever."""
     channel = f'segments-{next(CHANNELS)}'
     network = canopen.Network()
     network.connect(interface='virtual', channel=channel)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The machine code of the servo loops against their text, run on floats."""
+"""The machine code of the servo loops against their source, run on floats."""
 
 import numpy as np
 import pytest

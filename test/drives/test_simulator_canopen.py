@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated drive as a slave of CiA 301, seen by a client made of frames."""
+"""The simulated drive as a CiA 301 slave, seen by a client that works on raw frames."""
 
 import struct
 

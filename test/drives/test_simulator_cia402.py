@@ -27,7 +27,7 @@ def bench():
 
 
 def bring(bench, state):
-    """From switch on disabled to a state by legal ways."""
+    """Bring the drive from switch on disabled to a state by legal transitions."""
     client = bench.client
     client.write(1, 0x605A, 0, 'h', 6)
     client.write(1, 0x6060, 0, 'b', CST)
@@ -83,7 +83,7 @@ def test_fault_reset_takes_an_edge(bench):
 
 
 def slow_down(bench, deceleration_index=0x6085):
-    """Enabled in torque mode, turning at 10 rad/s, and 100 rad/s^2 set: 0.1 s to standstill."""
+    """Enabled in torque mode at 10 rad/s, with 100 rad/s^2 set: 0.1 s to standstill."""
     client = bench.client
     bring(bench, ENABLED)
     client.write(1, deceleration_index, 0, 'I', round(100.0 * COUNTS))
@@ -255,7 +255,7 @@ def test_following_error_beyond_its_window_is_a_fault(bench):
 
 
 def test_torque_over_pdos_turns_an_inertia(bench):
-    """J a = tau, tau the target in per mille of the rated torque, by the gear."""
+    """J a = tau, where tau is the target in per mille of the rated torque, through the gear."""
     client = bench.client
     client.map_pdo(1, 0x1400, 0x1600, 0x201, [0x60400010, 0x60710010])
     client.map_pdo(1, 0x1800, 0x1A00, 0x181, [0x60410010, 0x60640020, 0x60770010])

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every fault that can be injected: what the bus sees of it, and how it ends."""
+"""Every fault that can be injected: its effect on the bus, and how it ends."""
 
 import struct
 
@@ -26,7 +26,7 @@ def bench():
 
 
 def exchange(bench, cycles):
-    """PDOs of drive 1 and 2 by cycle: lists of the numbers of cycles in which they came."""
+    """Numbers of the cycles in which PDOs of drives 1 and 2 arrived, as lists."""
     came = ([], [])
     bench.client.forget()
     for k in range(cycles):
@@ -87,7 +87,7 @@ def test_over_temperature(bench):
 
 
 def test_heat_of_the_winding_itself_is_a_fault_too():
-    """30 degrees from 25: 0.1 N m heats by 5 K/W * 0.5 ohm * (5 A)^2 = 62.5 K in the end."""
+    """From 25 to 30 degrees: 0.1 N m finally heats by 5 K/W * 0.5 ohm * (5 A)^2 = 62.5 K."""
     with virtual.opened(temperature_limit=30.0, inertia=1e6) as bench:
         bench.client.enable(1, 10)
         bench.client.write(1, 0x6071, 0, 'h', 1000)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of simulated drives: what is refused, and with which words."""
+"""Files of simulated drives: what is refused, and with which message."""
 
 import pytest
 import yaml

@@ -44,7 +44,7 @@ def test_torque_is_clipped_to_the_peak():
 
 
 def test_supply_voltage_limits_speed_as_back_emf_grows():
-    """J dw/dt = K i and i = (U - K w) / R: w tends to U / K with the time constant J R / K^2."""
+    """J dw/dt = K i with i = (U - K w) / R: w tends to U / K with the time constant J R / K^2."""
     voltage, constant = 2.0, SIMULATED['torque_constant']
     inertia = INERTIA / RATIO**2  # at the motor
     settling = inertia * SIMULATED['resistance'] / constant**2
@@ -109,7 +109,7 @@ def test_gear_loses_a_fifth_of_the_power_either_way():
 
 @pytest.mark.parametrize('load', [0.0, 0.4, -0.8])
 def test_losses_do_not_chatter_on_little_inertia(load):
-    """A velocity that losses brake goes to rest without changing its sign."""
+    """A velocity braked by losses goes to rest without changing sign."""
     axis = Axis(
         motor={'efficiency': 0.8}, friction={'coulomb': 0.01}, inertia=1e-5, load=load, step=0.0005
     )
@@ -147,7 +147,7 @@ def test_heat_of_a_step_is_that_of_the_current_on_its_way():
 
 
 def test_electrical_work_is_motion_and_friction():
-    """The work of the torque at the motor's shaft, against what became of it."""
+    """Work of the torque at the motor's shaft equals kinetic energy plus friction losses."""
     coulomb, viscous = 0.002, 1e-5
     axis = Axis(step=1e-5, friction={'coulomb': coulomb, 'viscous': viscous})
     work = lost = 0.0

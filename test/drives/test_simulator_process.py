@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command simulate-drives as a process of its own, and a client made of frames on its bus."""
+"""The command simulate-drives as a process, and a client on its bus that works on raw frames."""
 
 import contextlib
 import math
@@ -44,7 +44,7 @@ def vcan_missing():
 
 
 class Process:
-    """simulate-drives, its lines in and out."""
+    """simulate-drives, with its input and output lines."""
 
     def __init__(self, folder, bus):
         data = yaml.safe_load((CONFIG / 'drives.yaml').read_text())
@@ -72,7 +72,7 @@ class Process:
         return self.line()
 
     def end(self, number):
-        """Last line, and what was said on standard error."""
+        """Last line of output, and everything on standard error."""
         self.process.send_signal(number)
         assert self.process.wait(PATIENCE) == 0
         return self.line(), self.process.stderr.read()
@@ -91,7 +91,7 @@ def simulator_on(folder, bus, **options):
 
 @pytest.fixture(scope='module', params=['udp_multicast', 'socketcan'])
 def running(request, tmp_path_factory, unused_port):
-    """The process, ready, and a client that was there before it."""
+    """The process, once it is ready, and a client that was started before it."""
     if request.param == 'socketcan':
         if reason := vcan_missing():
             pytest.skip(reason)
@@ -142,7 +142,7 @@ def test_abort_codes(running):
 
 
 def test_torque_moves_a_free_motor_as_its_inertia_lets_it(running):
-    """J a = tau, integrated over the way, so that no clock but the drive's own matters.
+    """J a = tau, integrated over the angle, so that only the drive's own clock matters.
 
     J w^2 / 2 is the work of the torque, less the losses that simulated_drives.yaml states.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator against the clock: never ahead of it, and not lost when it falls behind."""
+"""The simulator against the clock: never ahead of it, and able to fall behind and recover."""
 
 import collections
 import math
@@ -22,7 +22,7 @@ PATIENCE = 60.0  # s
 
 
 class SlowMotors(FreeMotors):
-    """Take longer for a step than a step is long."""
+    """Motors that take longer to compute a step than the step lasts."""
 
     def advance(self, efforts):
         time.sleep(0.004)
@@ -41,7 +41,7 @@ class BrokenBus(can.BusABC):
 
 
 class ScriptedBus(can.BusABC):
-    """Frames that come at their stamps, on a clock that moves when somebody waits."""
+    """Frames that arrive at their stamps, on a clock that advances when somebody waits."""
 
     channel_info = 'scripted'
 
@@ -133,7 +133,7 @@ def test_a_bus_that_fails_ends_it_with_a_reason():
 
 @pytest.mark.parametrize('phase', [0.01, 0.3, 0.99])
 def test_steps_come_to_lie_around_sync(bus, monkeypatch, phase):
-    """Wherever SYNC comes at first, targets are taken in the same step of every cycle later."""
+    """Wherever SYNC arrives at first, targets are later taken in the same step of every cycle."""
     simulator = DriveSimulator(drives(), simulation(), bus)
     step, clock = simulator.axes.plant.step, [1000.0]
     monkeypatch.setattr(time, 'monotonic', lambda: clock[0])
@@ -153,7 +153,7 @@ def test_steps_come_to_lie_around_sync(bus, monkeypatch, phase):
 def test_frames_that_came_while_it_was_kept_from_running_are_for_their_own_time(
     scripted, hold, kept
 ):
-    """Unless it was for long: then they are answered at once, ahead of the plant's time."""
+    """Unless the gap was long: then they are answered at once, ahead of the plant's time."""
     sent = scripted.clock + np.arange(1, 201) * 0.004
     sync = {'arbitration_id': 0x080, 'is_extended_id': False}
     scripted.frames.extend(can.Message(timestamp=stamp, **sync) for stamp in sent)
@@ -176,7 +176,7 @@ def test_frames_that_came_while_it_was_kept_from_running_are_for_their_own_time(
 
 @pytest.mark.skipif(not hasattr(os, 'sched_getscheduler'), reason='Linux only')
 def test_the_calling_thread_is_given_back_as_it_was(bus):
-    """Or it, and every process that it starts, would go on before all others."""
+    """Otherwise it, and every process that it starts, would keep its real-time priority."""
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     DriveSimulator(drives(), simulation(), bus).run(lambda: False)
     assert (os.sched_getscheduler(0), os.sched_getparam(0)) == before

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loops inside the simulated drive."""
+"""Control loops inside the simulated drive."""
 
 import math
 
@@ -23,7 +23,7 @@ FILTER = 1.0 / (2.0 * math.pi * 300.0)
 
 
 def test_gains_are_those_of_a_spring_and_a_damper_at_the_joint():
-    """Against J a = K (target - q) + D (target rate - v), lags and all, integrated elsewhere."""
+    """Against J a = K (target - q) + D (target rate - v) with all lags, integrated separately."""
     axis = Axis(motor=FINE, step=5e-6)
     servo = axis.servo
     servo.period, servo.position_gain, servo.velocity_gain = 0.01, 3.0, 0.02

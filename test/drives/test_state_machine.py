@@ -66,14 +66,14 @@ def fits(word, pattern):
 
 
 def status_word(state, others):
-    """Some status word of a state; bits that say nothing of it are those of ``others``."""
+    """A status word of a state; bits that do not belong to the state are taken from ``others``."""
     bits = PATTERNS[state].replace(' ', '')
     free = f'{others:016b}'
     return int(''.join(f if p == 'x' else p for p, f in zip(bits, free, strict=True)), 2)
 
 
 class Slave:
-    """A drive that obeys the figure."""
+    """A drive that follows the standard's figure."""
 
     def __init__(self, state):
         self.state = state

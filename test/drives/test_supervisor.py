@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every row of the safety table, on drives that do at once what they are told."""
+"""Every row of the safety table, on drives that follow commands at once."""
 
 import dataclasses
 import time

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What commands make the drives do: followed, led, kept within limits, refused."""
+"""Effects of commands: followed, extrapolated, kept within limits, refused."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def test_the_margin_is_kept_and_used(mechanism):
 
 
 def test_velocity_counts_between_stamps_and_not_between_arrivals(following):
-    """Commands that wait while cycles are left out, the way of three periods: no reason to stop."""
+    """Three commands wait while cycles are left out; together they move by three periods."""
     following.drives.time += 2.0 * PERIOD
     step = 20.0 * PERIOD
     stamp = 5000.0 + following.drives.time - 1.5 * PERIOD
@@ -160,7 +160,7 @@ def test_a_motion_of_constant_acceleration_is_led_to_where_it_will_be(following)
 
 
 def test_a_motion_whose_next_command_is_late_goes_on_for_four_periods(following):
-    """From its stamp on, which is half a period before the cycle here."""
+    """Four periods from its stamp, which is half a period before the cycle here."""
     velocity, slope = array(2, 1.5, 0.0), array(3, 2.0, 0.0)
 
     def sent(t):
@@ -203,7 +203,7 @@ def test_velocity_goes_with_efforts_that_were_commanded(following):
 
 
 def test_velocity_of_positions_alone_is_that_of_their_motion(following):
-    """Some controllers send no velocities, and send positions twice."""
+    """Some controllers send no velocities, and send each position twice."""
     for k in range(100):
         place = following.off(2, 0.8 * (k // 2) * PERIOD)
         setpoint = following.send(place, effort=np.zeros(6))
@@ -232,7 +232,7 @@ def test_efforts_are_led_to_the_middle_of_the_cycle_in_which_they_are_given(foll
 
 
 def test_an_effort_is_not_led_beyond_its_bound(following):
-    """Neither clamped is counted: nobody asked for so much."""
+    """The bound is not counted as a clamped command, since nobody commanded so much."""
     for amount in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         effort = following.send(effort=array(1, amount, 0.0)).effort
     assert effort[0] == pytest.approx(min(LIMITS.effort, following.bound[0]))
@@ -248,7 +248,7 @@ def test_a_step_of_effort_is_not_overshot(following):
 
 @pytest.mark.parametrize('changes', [{'effort_lead': 0.0}, {'mode': 'effort'}])
 def test_efforts_that_are_not_led(mechanism, changes):
-    """A controller that closes its loop over efforts alone must not find a lead in it."""
+    """A controller that closes its loop over efforts alone must not have them extrapolated."""
     bench = Bench(mechanism, **changes)
     for amount in np.linspace(0.0, 0.1, 20):
         effort = bench.send(effort=array(2, amount, 0.0)).effort

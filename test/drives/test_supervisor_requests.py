@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to the supervisor: enable, approach, disable, reset, home; what they answer."""
+"""Requests to the supervisor and their answers: enable, approach, disable, reset, home."""
 
 import dataclasses
 import time
@@ -174,7 +174,7 @@ def test_absolute_encoders_need_no_homing(mechanism):
 
 @pytest.mark.parametrize('crank', [1, 4])
 def test_a_drive_that_is_homed_to_another_position_is_named(mechanism, crank):
-    """E.g. one that takes 0x607C with the other sign."""
+    """For example a drive that uses 0x607C with the opposite sign."""
     bench = Bench(mechanism, enabled=False, homed=False)
     bench.drives.home = bench.off(crank, -0.002)
     assert bench.supervisor.home().success
@@ -230,7 +230,7 @@ def test_a_drive_that_is_not_enabled_in_time_is_named(mechanism):
 
 @pytest.fixture
 def far(bench, mechanism):
-    """Enabled at home; commands are for the mouth open."""
+    """Drives enabled at home, with commands for the open mouth."""
     bench.goal = mechanism.solve(mechanism.home.y + [0.0, 0.0, 0.0, 0.2]).position
     assert np.abs(bench.goal - bench.home).max() > LIMITS.following_error
     bench.drives.run(0.1, bench.command)
@@ -268,7 +268,7 @@ def test_a_way_is_told_how_long_it_takes(far):
 
 
 def test_a_way_that_leaves_ranges_is_not_gone(far):
-    """Ends may be within while cranks in between are not."""
+    """Both ends may be within ranges while cranks in between are not."""
     guard, halfway = far.supervisor.guard, 0.5 * (far.home + far.goal)
     crank = int(np.argmax(np.abs(far.goal - far.home)))
     row = far.home.copy()
@@ -303,6 +303,21 @@ def test_ways_that_there_are_not(bench, far):
     far.drives.run(0.01, far.command)
     outcome = far.supervisor.approach(0.5)
     assert not outcome.success and 'crank_3: commanded position' in outcome.message
+
+
+@pytest.mark.parametrize('crank', [1, 4])
+def test_there_is_no_way_to_where_the_loops_would_be_open(mechanism, crank):
+    """The drives would pull against one another there for as long as they are enabled."""
+    bench = Bench(mechanism, strict=True)
+    bench.goal = bench.off(crank, 0.19)
+    bench.drives.run(0.1, bench.command)
+    assert bench.report.refusal.startswith(f'first command for crank_{crank}')
+    outcome = bench.supervisor.approach(0.5)
+    assert not outcome.success
+    assert outcome.message.startswith(f'crank_{crank}: commanded positions do not close the loops')
+    assert float(outcome.message.split('off by ')[1].split()[0]) == pytest.approx(0.19, rel=0.1)
+    bench.drives.cycle(10)
+    assert (bench.drives.setpoint.position == bench.home).all()
 
 
 def test_without_a_far_command_there_is_no_way(bench):
@@ -404,7 +419,7 @@ def test_same_feedback_and_commands_same_setpoints(mechanism):
 
 
 def test_a_cycle_costs_little(following):
-    """Of the whole cycle with a command, 0.15 ms are wanted; ten times that is a slow computer."""
+    """The whole cycle with a command should take 0.15 ms; ten times that is a slow computer."""
     feedback = following.drives._feedback()
     times = []
     for _ in range(500):

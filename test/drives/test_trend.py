@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where rows of numbers are said to go."""
+"""Prediction of rows of numbers."""
 
 import numpy as np
 import pytest

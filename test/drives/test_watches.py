@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is set up is looked after, and so are those who look."""
+"""Settings of drives are monitored, and so are the monitors."""
 
 import contextlib
 import struct
@@ -129,7 +129,7 @@ def test_frames_of_another_master_stop_quickly(following):
 
 
 class Mute:
-    """Drives of which crank_4 leaves reads without an answer."""
+    """Drives whose crank_4 does not answer read requests."""
 
     def __init__(self, names, lost):
         self.names, self.lost = names, lost
@@ -193,7 +193,7 @@ CHANGES = {
 
 
 def foreign_write(network, node, entry, kind, value):
-    """As somebody else on the bus would."""
+    """Write as somebody else on the bus would."""
     data = struct.pack('<' + kind, value)
     head = 0x23 | (4 - len(data)) << 2
     request = struct.pack('<BHB4s', head, entry.index, entry.subindex, data)
@@ -235,7 +235,7 @@ def test_drives_are_verified_and_what_differs_is_named(robot):
 
 @by_the_clock
 def test_answers_of_no_length_end_no_thread(mechanism, robot):
-    """Whoever answers for a drive; the reading goes on, and temperatures come."""
+    """Whoever answers for a drive, reading continues and temperatures arrive."""
     with chewing_robot(mechanism, robot.file) as (network, supervisor):
         with reading(network, supervisor), open_bus(network.drives.bus) as other:
             for _ in range(150):

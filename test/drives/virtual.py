@@ -33,13 +33,13 @@ class Bench:
         return self.simulator.axes.servos[joint]
 
     def spin(self, velocity):
-        """Turn all motors, rad/s."""
+        """Turn all motors at a speed, rad/s."""
         plant = self.simulator.axes.plant
         plant.velocity = 0.0 * plant.velocity + velocity
         self.advance(0.02)  # the measured velocity follows
 
     def emergencies(self, node=1):
-        """Codes and error registers since the last time, (code, register)."""
+        """Emergencies since the last call, as (code, register)."""
         found = self.client.data_of(0x80 + node)
         self.client.forget()
         return [(int.from_bytes(data[:2], 'little'), data[2]) for data in found]
@@ -51,7 +51,7 @@ class Bench:
 
 @contextlib.contextmanager
 def opened(**changes):
-    """A bench for as long as it is used."""
+    """A bench, closed after use."""
     found = Bench(**changes)
     try:
         yield found

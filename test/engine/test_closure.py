@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loops close, on the branch continuous with home, or are refused by name and amount."""
+"""Loops close on the branch continuous with home, or are refused by name and amount."""
 
 import itertools
 
@@ -17,7 +17,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def largest_gap(name: str, motion) -> float:
-    """Largest distance of closing points, or from contact planes, in m, from frame poses alone."""
+    """Largest distance between closing points or from contact planes, m, from frame poses alone."""
     mechanism = samples.mechanism(name)
     description = mechanism.description
     gaps = [0.0]
@@ -49,7 +49,7 @@ def test_loops_close_over_the_workspace(name: str, seed: int) -> None:
 @settings(max_examples=10)
 @given(seed=SEEDS)
 def test_the_branch_is_continuous_with_home(name: str, seed: int) -> None:
-    """Along a bent path from home no joint jumps, so every pose of it is on home's branch."""
+    """No joint jumps along a bent path from home, so all its poses are on home's branch."""
     mechanism = samples.mechanism(name)
     rng = np.random.default_rng(seed)
     corners = [mechanism.home.y, samples.random_pose(name, rng), samples.random_pose(name, rng)]
@@ -64,7 +64,7 @@ def test_the_branch_is_continuous_with_home(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_the_branch_is_that_of_small_steps_of_another_engine(name: str) -> None:
-    """Also outside the boxes, where joints turn far."""
+    """Also outside the boxes, where joints turn through large angles."""
     mechanism, oracle = samples.mechanism(name), samples.oracle(name)
     tree = [oracle.joint_names.index(joint) for joint in mechanism.tree_joints]
     rng = np.random.default_rng(41)
@@ -82,7 +82,7 @@ def test_the_branch_is_that_of_small_steps_of_another_engine(name: str) -> None:
 
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_results_do_not_depend_on_what_was_computed_before(name: str) -> None:
-    """Bit for bit: one by one, backwards, after a failure, and in shuffled batches."""
+    """Results agree bit for bit one by one, backwards, after a failure, and in shuffled batches."""
     mechanism = samples.mechanism(name)
     sampled = samples.states(name, 12, seed=42)
     columns = [np.array(column) for column in zip(*sampled, strict=True)]
@@ -147,9 +147,9 @@ def test_finite_input_gives_finite_numbers_or_a_reason(name: str, data: st.DataO
 
 
 def test_five_bar_reaches_what_geometry_says() -> None:
-    """All over its plane: legs of 0.2 and 0.275 m reach an annulus about each motor.
+    """Over its whole plane: legs of 0.2 and 0.275 m reach an annulus about each motor.
 
-    Where a pose is found, both legs bend outwards as at home, however far the cranks turned.
+    Where a pose is found, both legs bend outwards as at home, however far the cranks have turned.
     """
 
     def missing_at(point: samples.Array) -> float:
@@ -198,7 +198,7 @@ def test_an_unreachable_point_names_limb_and_amount(point: tuple[float, float]) 
 
 
 def test_a_slider_whose_link_is_too_short_is_named() -> None:
-    """The RCID's links of 97.98 mm cannot span a larger horizontal distance."""
+    """The RCID's links of 97.98 mm cannot span more than this horizontally."""
     y = np.array([0.09, 0.0, 0.110, 0.0, 0.0, 0.0])
     base_angles = np.deg2rad([15.0, 105.0, 135.0, 225.0, 255.0, 345.0])
     tip_angles = np.deg2rad([60.0, 60.0, 180.0, 180.0, 300.0, 300.0])
@@ -214,7 +214,7 @@ def test_a_slider_whose_link_is_too_short_is_named() -> None:
 
 
 def test_a_stretched_leg_is_singular_or_out_of_reach() -> None:
-    """Leg 1 straight, 0.475 m from its motor; leg 2 is well bent there."""
+    """Leg 1 is straight, with the pin 0.475 m from its motor; leg 2 is well bent."""
     stretched = np.array([0.1, np.sqrt(0.475**2 - 0.2**2)])
     mechanism = samples.mechanism('five_bar')
     with pytest.raises((SingularityError, ReachError), match='leg_1'):
@@ -226,7 +226,7 @@ def test_a_stretched_leg_is_singular_or_out_of_reach() -> None:
 
 
 def test_parallel_rods_leave_the_pin_without_support() -> None:
-    """Elbows 0.55 m apart with the pin between them: the rods cannot push it up or down."""
+    """With elbows 0.55 m apart and the pin between them, the rods cannot push it up or down."""
     mechanism = samples.mechanism('five_bar')
     flat = np.array([0.0, np.sqrt(0.2**2 - 0.175**2)])
     motion = mechanism.solve(flat)

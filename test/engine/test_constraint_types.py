@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every type of closure and contact: its rates, its efforts, its wrenches, and the same by joints.
+"""Every type of closure and contact: rates, efforts, wrenches, and comparison with joints.
 
-Where a machine can be described with joints and a point closure, too, both must ask for the same
-efforts: the equations have nothing in common but the machine.
+Where a machine can also be described with joints and a point closure, both must need the same
+efforts, although their equations have nothing in common.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def rocker(kind: str = 'revolute') -> Part:
 
 
 def rod(mass: float = ROD_MASS) -> list[Part]:
-    """On the crank, by a universal joint."""
+    """A rod on the crank, by a universal joint."""
     return [
         Part('cross', 'crank', FOOT, CROSS[0]),
         Part('rod', 'cross', axis=CROSS[1], mass=mass, center=0.4 * ROD),
@@ -57,7 +57,7 @@ def rod(mass: float = ROD_MASS) -> list[Part]:
 
 
 def ball(link: str, parent: str, at: Any) -> list[Part]:
-    """Three turning joints in a row; the last carries ``link``, without mass."""
+    """Three turning joints in series; the last one carries ``link``, without mass."""
     return [
         Part(f'{link}_1', parent, at, (1.0, 0.0, 0.0)),
         Part(f'{link}_2', f'{link}_1', axis=(0.0, 1.0, 0.0)),
@@ -71,7 +71,7 @@ def load(folder: pathlib.Path, parts: list[Part], name: str, **keys: Any) -> Mec
 
 def by_joints(folder: pathlib.Path, kind: str = 'revolute', mass: float = ROD_MASS,
               **keys: Any) -> Mechanism:  # fmt: skip
-    """The machine with the rod's tip on a ball of rocker or block."""
+    """The machine with the rod's tip on a ball joint of rocker or block."""
     parts = [crank(), *rod(mass), frame('tip', 'rod', ROD), rocker(kind)]
     parts.append(frame('seat', 'rocker', TIP - ROCKER))
     keys = {'independent': ['crank_joint'], 'actuated': ['crank_joint'], **keys}
@@ -80,7 +80,7 @@ def by_joints(folder: pathlib.Path, kind: str = 'revolute', mass: float = ROD_MA
 
 
 def weld_parts() -> list[Part]:
-    """The rod is in two: half of it hangs on the rocker by a ball."""
+    """The rod is in two halves, one of which is on the rocker's ball joint."""
     return [
         crank(), *rod(), rocker(), *ball('half', 'rocker', TIP - ROCKER),
         frame('cut', 'rod', 0.3 * ROD, (0.4, 0.2, -0.3)),
@@ -89,7 +89,7 @@ def weld_parts() -> list[Part]:
 
 
 def hinge_parts() -> list[Part]:
-    """The crank hangs on the rod; its bearing in the ground closes the loop."""
+    """The crank is carried by the rod; its bearing in the ground closes the loop."""
     return [
         rocker(), *ball('loose', 'rocker', TIP - ROCKER),
         Part('rod', 'loose', kind='fixed', mass=ROD_MASS, center=-0.6 * ROD),
@@ -109,7 +109,7 @@ def universal_parts() -> list[Part]:
 
 
 def block_parts() -> list[Part]:
-    """The block hangs on the rod; its guide on the ground closes the loop."""
+    """The block is carried by the rod; its guide on the ground closes the loop."""
     return [
         crank(), *rod(), *ball('loose', 'rod', ROD),
         Part('rocker', 'loose', ROCKER - TIP, kind='fixed', mass=1.1, center=(0.02, 0.08, 0.03)),
@@ -127,7 +127,7 @@ CASES: dict[str, tuple[list[Part], tuple[str, str], str]] = {
 
 
 def agree(one: Mechanism, other: Mechanism, spread: float = 0.25) -> None:
-    """Same efforts for the same motion, and whatever holds for any mechanism."""
+    """Check for the same efforts for the same motion, and for what holds for any mechanism."""
     for state in linkages.states(one, 3, spread, seed=3):
         effort, wanted = one.feedforward(*state), other.feedforward(*state)
         assert samples.relative_error(effort.actuated, wanted.actuated) < 1e-9
@@ -153,7 +153,7 @@ def test_the_same_machine_cut_elsewhere(tmp_path: pathlib.Path, kind: str) -> No
 
 
 def cylindrical(folder: pathlib.Path) -> tuple[Mechanism, Mechanism]:
-    """The block turns on its slide, too: two freedoms, of crank and rod. The same by joints."""
+    """The block also turns on its slide: two freedoms, of crank and rod. The same by joints."""
     driven = ['crank_joint', 'rod_joint']
     keys = {'independent': driven, 'actuated': driven, 'platform': 'rocker'}
     closures = [{'name': 'loop', 'type': 'cylindrical', 'frames': ['rail', 'shoe']}]
@@ -173,7 +173,7 @@ def test_a_cylindrical_guide(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_rod_between_two_balls(tmp_path: pathlib.Path) -> None:
-    """Without mass it is a distance, whatever its spin."""
+    """Without mass, the rod is a distance, whatever its spin."""
     parts = [
         crank(), frame('foot', 'crank', FOOT), rocker(), frame('seat', 'rocker', TIP - ROCKER),
     ]  # fmt: skip
@@ -188,7 +188,7 @@ def test_a_rod_between_two_balls(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_coupling_of_joints(tmp_path: pathlib.Path) -> None:
-    """A cam and a belt: what two motors would do is one motor's, by the slopes of the coupling."""
+    """A cam and a belt: one motor does the work of two, by the slopes of the coupling."""
     parts = [
         crank(), Part('arm', 'crank', FOOT, (0.0, 0.6, 0.8), mass=0.8, center=(0.1, 0.0, 0.05)),
         Part('slide', 'arm', (0.1, 0.0, 0.0), (1.0, 0.2, 0.0), 'prismatic', mass=0.5),
@@ -226,7 +226,7 @@ def test_a_coupling_of_joints(tmp_path: pathlib.Path) -> None:
 
 
 def slot_parts() -> list[Part]:
-    """A pin on a crank, in a slot of a rocker."""
+    """A pin on a crank in a rocker's slot."""
     return [
         Part('crank', 'ground', mass=0.9, center=(0.05, 0.0, 0.0)),
         frame('pin', 'crank', (0.1, 0.0, 0.0)),
@@ -254,7 +254,7 @@ HUMP = ((0.0, 0.0, 0.0, 0.0), (0.3, 0.1, 0.0, 0.0), (-2.0, 0.4, 0.0, 0.0), (5.0,
 
 
 def on_a_surface(folder: pathlib.Path, height: dict[str, Any], name: str) -> Mechanism:
-    """A pin on a crank that leans, on a curved surface of the rocker: a ball on a cam."""
+    """A pin on a leaning crank, on a curved surface of the rocker: a ball on a cam."""
     parts = slot_parts()
     parts[0] = Part('crank', 'ground', axis=(0.1, 0.2, 1.0), mass=0.9, center=(0.05, 0.0, 0.0))
     parts[3] = frame('slot', 'rocker', (0.3, 0.0, 0.0), (1.5707963267948966, 0.0, 0.0))
@@ -264,7 +264,7 @@ def on_a_surface(folder: pathlib.Path, height: dict[str, Any], name: str) -> Mec
 
 
 def on_a_cam(folder: pathlib.Path) -> tuple[Mechanism, Mechanism]:
-    """A pin on a cam of one axis, and on two slides of which a polynomial couples the second."""
+    """A pin on a cam of one axis, or on two slides, the second coupled by a polynomial."""
     heights = [0.3, -2.0, 5.0]
     parts = slot_parts()
     parts[3] = frame('slot', 'rocker', (0.3, 0.0, 0.0), (1.5707963267948966, 0.0, 0.0))
@@ -288,7 +288,7 @@ def test_a_cam_is_a_slide_on_a_slide(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_curved_surface(tmp_path: pathlib.Path) -> None:
-    """Polynomial and spline are the same surface where the polynomial is a cubic."""
+    """Polynomial and spline give the same surface if the polynomial is a cubic."""
     x, y = np.linspace(-0.3, 0.2, 7), np.array([-0.2, -0.05, 0.02, 0.08, 0.3])
     table = np.polynomial.polynomial.polygrid2d(x, y, HUMP)
     polynomial = on_a_surface(tmp_path, {'polynomial': [list(row) for row in HUMP]}, 'polynomial')
@@ -325,16 +325,16 @@ def test_a_curved_surface(tmp_path: pathlib.Path) -> None:
 
 
 def off_in_mujoco(mechanism: Mechanism, machine: Mechanism, step: float) -> float:
-    """How far MuJoCo's joints are off after a motion under our efforts: part of the way, 0.2 rad.
+    """Error of MuJoCo's joints after a motion of 0.2 rad under our efforts, as a fraction of it.
 
     The motion starts and ends at rest. Equalities are as soft as the step (s) allows.
 
     Parameters
     ----------
     mechanism : Mechanism
-        Of which the efforts are.
+        Gives the efforts.
     machine : Mechanism
-        The same machine, described with what MuJoCo has: this one moves.
+        The same machine, described with what MuJoCo has; this one is moved.
     """
     mujoco = pytest.importorskip('mujoco', reason='MuJoCo is not installed')
     made = export_mjcf(machine.description)
@@ -359,7 +359,7 @@ def off_in_mujoco(mechanism: Mechanism, machine: Mechanism, step: float) -> floa
 
 
 def machines(folder: pathlib.Path, kind: str) -> tuple[Mechanism, Mechanism]:
-    """A machine with a closure or contact of a kind, and what MuJoCo has of it."""
+    """A machine with a closure or contact of a kind, and its equivalent for MuJoCo."""
     crank_driven = {'independent': ['crank_joint'], 'actuated': ['crank_joint']}
     if kind == 'weld':  # both halves heavy: MuJoCo's bodies without mass have 1 mg
         parts = weld_parts()
@@ -411,10 +411,10 @@ def machines(folder: pathlib.Path, kind: str) -> tuple[Mechanism, Mechanism]:
      'surface'],
 )  # fmt: skip
 def test_mujoco_moves_under_our_efforts_as_asked(tmp_path: pathlib.Path, kind: str) -> None:
-    """Of types that MuJoCo has not, the same machine by joints, points and couplings moves.
+    """For types that MuJoCo lacks, the machine is described by joints, points and couplings.
 
-    What is left goes with MuJoCo's step, and with the softness of its equalities, which goes with
-    the step: the difference is its, not ours. A cam's coupling and pin, one on the other, are
+    The error depends on MuJoCo's step, and on the softness of its equalities, which depends on
+    the step: it is MuJoCo's, not ours. A cam's coupling and pin, one on the other, are
     softer: 5, 1.3, 0.34, 0.08, 0.02 % of the way as the step is halved from 0.5 to 0.03 ms.
     """
     mechanism, machine = machines(tmp_path, kind)
@@ -429,7 +429,7 @@ def test_mujoco_moves_under_our_efforts_as_asked(tmp_path: pathlib.Path, kind: s
 
 
 def test_a_weld_in_a_planar_loop(tmp_path: pathlib.Path) -> None:
-    """A rod welded in its middle: of six equations the hinges leave three."""
+    """A rod welded in its middle: because of the hinges, three of six equations are independent."""
     whole = [
         *linkages.crank_and_rod('1', (0, 0, 0), 'ground', (0.0, 0.2, 0.0), (0.4, 0.1, 0.0)),
         Part('rocker', 'ground', (0.4, 0.0, 0.0), mass=1.0, center=(0.0, 0.1, 0.0)),
@@ -451,7 +451,7 @@ def test_a_weld_in_a_planar_loop(tmp_path: pathlib.Path) -> None:
 
 
 def test_two_hinges_in_line(tmp_path: pathlib.Path) -> None:
-    """A door: the second hinge says nothing that the first does not."""
+    """A door: the second hinge adds no constraint to the first."""
     parts = [
         Part('door', 'ground', mass=3.0, center=(0.4, 0.0, 0.5)),
         frame('above', 'door', (0.0, 0.0, 1.0)), frame('jamb', 'ground', (0.0, 0.0, 1.0)),
@@ -468,7 +468,7 @@ def test_two_hinges_in_line(tmp_path: pathlib.Path) -> None:
 
 
 def test_frames_that_face_away(tmp_path: pathlib.Path) -> None:
-    """Sines are 0 for opposed axes, too; such a home is refused."""
+    """Sines are also 0 for opposed axes; such a home is refused."""
     parts = hinge_parts()
     parts[-1] = frame('bearing', 'ground', (0.0, 0.0, 0.0), (np.pi, 0.0, 0.0))
     driven = {'independent': ['rocker_joint'], 'actuated': ['rocker_joint']}
@@ -506,7 +506,7 @@ def test_what_a_type_needs(tmp_path: pathlib.Path, closure: dict[str, Any], reas
 
 @pytest.mark.parametrize('pair', [constraint_types.welds, constraint_types.hinges])
 def test_a_weld_is_three_points_and_a_hinge_two(pair: Any) -> None:
-    """What the benchmark sets side by side is the same machine, by as many rows that count."""
+    """The benchmark compares the same machine, with as many independent rows."""
     closure, points = pair()
     rows = [sum(c.size for c in m.structure.constraints) for m in (closure, points)]
     assert rows[0] == rows[1] and points.structure.redundant

@@ -13,7 +13,7 @@ RELATIVE = 1e-7
 
 
 def _steps(name: str) -> samples.Array:
-    """One finite-difference step per independent coordinate, small against its box."""
+    """One finite-difference step per independent coordinate, small compared with its box."""
     box = samples.BOXES[name]
     return 0.002 * (box.upper - box.lower)
 
@@ -72,7 +72,7 @@ def test_frame_jacobian_is_the_derivative_of_the_pose_of_every_frame(name: str) 
 
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_velocities_and_accelerations_belong_to_the_positions(name: str) -> None:
-    """Along a smooth motion v is dq/dt and a is dv/dt, in all joints."""
+    """Along a smooth motion, v is dq/dt and a is dv/dt in all joints."""
     mechanism = samples.mechanism(name)
     for y, y_dot, y_ddot, _ in samples.states(name, POSES, seed=14):
 

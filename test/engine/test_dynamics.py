@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Efforts against an independent engine, against energy and against other coordinates."""
+"""Efforts against an independent engine, energy and other coordinates."""
 
 import pathlib
 
@@ -16,7 +16,7 @@ AGREEMENT = 1e-8
 
 
 def motor_jacobian(mechanism: Mechanism, motion) -> samples.Array:
-    """Velocities of the motors per independent velocity, through their transmissions."""
+    """Map from independent velocities to the motors' velocities, through their transmissions."""
     jacobian = mechanism.jacobian_actuated_from_independent(motion)
     return mechanism.transmission_ratios[:, None] * jacobian
 
@@ -39,7 +39,7 @@ def test_agrees_with_pinocchio(name: str) -> None:
 
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_power_balance_along_a_motion(name: str) -> None:
-    """What motors and environment put in is what kinetic and potential energy gain."""
+    """The power of motors and environment is the gain of kinetic and potential energy."""
     oracle, mechanism = samples.oracle(name), samples.mechanism(name)
     order = [mechanism.tree_joints.index(joint) for joint in oracle.joint_names]
     for y, y_dot, y_ddot, wrench in samples.states(name, POSES, seed=22):
@@ -58,7 +58,7 @@ def test_power_balance_along_a_motion(name: str) -> None:
 
 
 def test_power_balance_without_an_oracle() -> None:
-    """The five-bar's energy is short enough to write down: rods, point mass, rotors."""
+    """The five-bar's energy is easily written down: rods, point mass, rotors."""
     mechanism = samples.mechanism('five_bar')
     mass = {'crank': 0.3, 'rod': 0.25, 'pin': 0.5}
     rotor = 0.002
@@ -98,7 +98,7 @@ def test_power_balance_without_an_oracle() -> None:
 
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_efforts_are_of_least_norm(name: str) -> None:
-    """They lie in the row space of the actuation: no part of them only strains the mechanism."""
+    """They are in the row space of the actuation: no part of them only strains the mechanism."""
     mechanism = samples.mechanism(name)
     for state in samples.states(name, POSES, seed=24):
         effort = mechanism.feedforward(*state)
@@ -124,7 +124,7 @@ def test_inverse_dynamics_is_affine_in_acceleration_and_wrench(name: str) -> Non
 
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_mass_matrix_is_symmetric_and_positive(name: str) -> None:
-    """Load per unit of acceleration, projected on the independent coordinates."""
+    """Load per unit acceleration, projected onto the independent coordinates."""
     mechanism = samples.mechanism(name)
     for state in samples.states(name, POSES, seed=26):
         jacobian = motor_jacobian(mechanism, mechanism.solve(state.y))
@@ -144,7 +144,7 @@ def test_mass_matrix_is_symmetric_and_positive(name: str) -> None:
 def test_efforts_do_not_depend_on_the_choice_of_coordinates(
     independent: list[str], tmp_path: pathlib.Path
 ) -> None:
-    """The same motion of the five-bar, described by other joints, needs the same torques."""
+    """The same motion of the five-bar in other joints needs the same torques."""
     data = yaml.safe_load(samples.file_of('five_bar').read_text(encoding='utf-8'))
     data['independent'] = independent
     data['urdf'] = str(samples.OWN / data['urdf'])
@@ -183,7 +183,7 @@ def test_rotor_inertia_adds_its_acceleration_to_the_load(tmp_path: pathlib.Path)
 
 
 def test_a_frame_at_rest_feels_gravity_only(tmp_path: pathlib.Path) -> None:
-    """Without gravity, wrench and motion nothing is needed; gravity then scales linearly."""
+    """Without gravity, wrench and motion, efforts are zero; with gravity, they scale with it."""
     data = yaml.safe_load(samples.file_of('rcid').read_text(encoding='utf-8'))
     data['urdf'] = str((samples.SHIPPED / data['urdf']).resolve())
     efforts = []

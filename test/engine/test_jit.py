@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled code is never that of other sources."""
+"""Compiled code always belongs to the present sources."""
 
 import pathlib
 import shutil
@@ -20,13 +20,13 @@ PARTS = {
 
 @pytest.fixture(name='places')
 def fixture_places(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    """A cache of its own."""
+    """A separate cache."""
     monkeypatch.delenv('NUMBA_CACHE_DIR', raising=False)
     monkeypatch.setattr(platformdirs, 'user_cache_path', lambda *_: tmp_path / 'cache')
 
 
 def copy_of_compiled_sources(folder: pathlib.Path) -> list[pathlib.Path]:
-    """Files with code that others compile into theirs, copied with their folders."""
+    """Copies of the files whose code others compile in, with their folders."""
     package = pathlib.Path(jit.__file__).parents[1]
     for source in package.rglob('*.py'):
         if '\n@kernel\n' in source.read_text(encoding='utf-8') or source.name == 'jit.py':
@@ -39,7 +39,7 @@ def copy_of_compiled_sources(folder: pathlib.Path) -> list[pathlib.Path]:
 def test_an_edit_of_any_compiled_source_changes_the_folder(
     places, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compiled code calls across files; numba itself would look at one of them only."""
+    """Compiled code calls across files; numba itself would check only one of them."""
     sources = copy_of_compiled_sources(tmp_path / 'copy')
     monkeypatch.setattr(jit, '__file__', str(tmp_path / 'copy/engine/jit.py'))
     folders = {part: [s for s in sources if s.parent.name == part] for part in PARTS}

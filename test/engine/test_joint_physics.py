@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Springs, damping and dry friction of joints: by energy, by power, and by MuJoCo."""
+"""Springs, damping and dry friction of joints, checked by energy, power and MuJoCo."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = ('five_bar', 'boom', 'masticator')
 
 
 def physics(name: str) -> dict[str, JointPhysics]:
-    """A spring, damping and dry friction in every third joint, in three ways."""
+    """A spring, damping and dry friction in two of every three joints."""
     joints = samples.mechanism(name).tree_joints
     return {
         joint: JointPhysics(stiffness=3.0 + k, reference=0.2 - 0.1 * k, damping=0.3, friction=0.5)

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every body as a free body: joints, loops, contacts, weight and wrench make up its motion.
+"""Every body as a free body: joints, loops, contacts, weight and wrench explain its motion.
 
-Masses are read from the URDF text here, and accelerations are time derivatives of frame twists;
+Masses are read from the URDF text, and accelerations are time derivatives of frame twists;
 neither is taken from the engine.
 """
 
@@ -80,7 +80,7 @@ class Urdf:
 
 
 def _acceleration(name: str, state: samples.State, link: str):
-    """Of a link's frame: angular velocity, and linear and angular acceleration, base axes."""
+    """Angular velocity, linear and angular acceleration of a link's frame, base axes."""
     mechanism = samples.mechanism(name)
 
     def twist(t: float) -> samples.Array:
@@ -92,7 +92,7 @@ def _acceleration(name: str, state: samples.State, link: str):
 
 
 def _imbalances(name: str, state: samples.State) -> dict[str, tuple[float, float]]:
-    """Force (N) and moment (N m) that each body lacks, keyed by the joint that carries it."""
+    """Imbalance of force (N) and moment (N m) of each body, by the joint that carries it."""
     mechanism = samples.mechanism(name)
     description = mechanism.description
     urdf = Urdf.of(description.urdf_xml)
@@ -153,7 +153,7 @@ def test_every_body_is_in_balance(name: str, moving: bool) -> None:
 
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_the_component_along_a_joint_is_its_effort(name: str) -> None:
-    """Motors supply it, less what their rotors take; all other joints are free."""
+    """Motors supply it, minus the part for their rotors; all other joints are free."""
     mechanism = samples.mechanism(name)
     joints = Urdf.of(mechanism.description.urdf_xml).joints
     for state in samples.states(name, 4, seed=52):
@@ -175,9 +175,9 @@ def test_the_component_along_a_joint_is_its_effort(name: str) -> None:
 
 @pytest.mark.parametrize('name', ['masticator', 'rss6', 'rcid', 'five_bar'])
 def test_the_joints_that_only_measure_the_platform_carry_nothing(name: str) -> None:
-    """Limbs, sockets and environment hold the platform; its coordinates are no bearings.
+    """Limbs, sockets and environment hold the platform; its coordinate joints are no bearings.
 
-    The five-bar's pin is held in its plane by its sliding joints only, out of it by them too.
+    Forces out of its plane are carried by the five-bar's sliding joints.
     """
     mechanism = samples.mechanism(name)
     joints = Urdf.of(mechanism.description.urdf_xml).joints
@@ -191,7 +191,7 @@ def test_the_joints_that_only_measure_the_platform_carry_nothing(name: str) -> N
 
 
 def test_the_jaw_is_a_free_body() -> None:
-    """Six rods, two sockets, food and weight: with S1's mass and points typed in here."""
+    """Six rods, two sockets, food and weight, with S1's mass and points typed in here."""
     mechanism = samples.mechanism('masticator')
     for y, y_dot, y_ddot, wrench in samples.states('masticator', 4, seed=54):
         effort = mechanism.feedforward(y, y_dot, y_ddot, wrench)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Equations that follow from others, loops in any order, and counts that do not come out."""
+"""Redundant equations, loops in any order, and wrong numbers of equations."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ ROBOTS = samples.ROOT.parent / 'shared' / 'robots' / 'converted'
 
 
 def five_bar(parent: str = 'ground', tilt: float = 0.0) -> list[Part]:
-    """Two cranks and two rods in the plane of X and Y; rods meet at (0.1, 0.4).
+    """Two cranks and two rods in the XY plane; the rods meet at (0.1, 0.4).
 
-    ``tilt`` (rad) is how far the second elbow's axis leans.
+    ``tilt`` (rad) is the angle by which the second elbow's axis leans.
     """
     left = linkages.crank_and_rod('1', (0.0, 0.0, 0.0), parent, (-0.1, 0.2, 0.0), (0.2, 0.2, 0.0))
     right = linkages.crank_and_rod('2', (0.2, 0.0, 0.0), parent, (0.1, 0.2, 0.0), (-0.2, 0.2, 0.0))
@@ -46,7 +46,7 @@ def load(folder: pathlib.Path, parts: list[Part], **keys: object) -> Mechanism:
 def test_a_loop_on_a_body_that_another_loop_places(
     tmp_path: pathlib.Path, names: tuple[str, str]
 ) -> None:
-    """A four-bar whose rocker carries another: the order in the file says nothing."""
+    """A four-bar whose rocker carries another: their order in the file does not matter."""
     parts = [
         *linkages.crank_and_rod('a', (0.0, 0.0, 0.0), 'ground', (0.0, 0.1, 0.0), (0.3, 0.1, 0.0)),
         Part('rocker', 'ground', (0.3, 0.0, 0.0), mass=1.0),
@@ -71,7 +71,7 @@ def test_a_loop_on_a_body_that_another_loop_places(
 
 @pytest.mark.parametrize('name', ['cassie_like_tip_first', 'cassie_menagerie', 'disney_robot'])
 def test_robots_that_others_described(name: str) -> None:
-    """Efforts of Pinocchio, projected on the null space of the closures."""
+    """Against efforts of Pinocchio, projected onto the null space of the closures."""
     if not ROBOTS.is_dir():
         pytest.skip('the robots of others are not here')
     reference = json.loads((ROBOTS / 'refused' / 'reference.json').read_text(encoding='utf-8'))
@@ -86,7 +86,7 @@ def test_robots_that_others_described(name: str) -> None:
 
 
 def test_a_planar_loop_on_a_moving_carrier(tmp_path: pathlib.Path) -> None:
-    """Its plane turns with the bench, so no direction in the base is the one to leave out."""
+    """Its plane turns with the bench, so no fixed direction in the base can be left out."""
     parts = [Part('bench', 'ground', axis=(0.3, 1.0, 0.2), mass=2.0), *five_bar('bench')]
     driven = ['bench_joint', *MOTORS]
     mechanism = load(tmp_path, parts, independent=driven, actuated=driven, closures=[PIN])
@@ -105,7 +105,7 @@ def test_a_planar_loop_on_a_moving_carrier(tmp_path: pathlib.Path) -> None:
 
 
 def parallelogram(third: bool, error: float = 0.0) -> tuple[list[Part], list[dict[str, object]]]:
-    """A beam on two parallel cranks, or three; the third is ``error`` m too long."""
+    """A beam on two or three parallel cranks; the third is ``error`` m too long."""
     at = {'1': 0.0, '2': 0.4, **({'3': 0.15} if third else {})}
     parts = [Part('crank_1', 'ground', mass=0.5, center=(0.1, 0.1, 0.0))]
     parts += [Part('beam', 'crank_1', (0.2, 0.2, 0.0), mass=2.0, center=(0.2, 0.02, 0.0))]
@@ -121,7 +121,7 @@ def parallelogram(third: bool, error: float = 0.0) -> tuple[list[Part], list[dic
 
 
 def test_a_third_crank_of_a_parallelogram(tmp_path: pathlib.Path) -> None:
-    """It repeats the second; one turn of its crank is left to find, everywhere."""
+    """It repeats the second crank's equations; only its own angle remains to be found."""
     driven = ['crank_1_joint']
     parts, closures = parallelogram(third=True)
     three = load(tmp_path, parts, independent=driven, actuated=driven, closures=closures)
@@ -140,7 +140,7 @@ def test_a_third_crank_of_a_parallelogram(tmp_path: pathlib.Path) -> None:
 
 
 def test_shared_forces_are_of_least_norm(tmp_path: pathlib.Path) -> None:
-    """They balance the beam, and no other forces that do are smaller."""
+    """They balance the beam, and no smaller forces do."""
     driven = ['crank_1_joint']
     parts, closures = parallelogram(third=True)
     mechanism = load(tmp_path, parts, independent=driven, actuated=driven, closures=closures)
@@ -163,7 +163,7 @@ def test_shared_forces_are_of_least_norm(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_same_closure_twice(tmp_path: pathlib.Path) -> None:
-    """Overconstrained, and closed: the efforts are those of the mechanism with one."""
+    """Overconstrained but closed: the efforts are those of the mechanism with one closure."""
     closures = [PIN, {'name': 'again', 'frames': ['tip_2', 'tip_1']}]
     once = load(tmp_path, five_bar(), independent=MOTORS, actuated=MOTORS, closures=[PIN])
     twice = load(tmp_path, five_bar(), independent=MOTORS, actuated=MOTORS, closures=closures)
@@ -181,7 +181,7 @@ def test_the_same_closure_twice(tmp_path: pathlib.Path) -> None:
 
 
 def test_axes_that_drawing_programs_round(tmp_path: pathlib.Path) -> None:
-    """1e-5 rad off parallel: the loop is told from one in space, and the amount is told."""
+    """Axes 1e-5 rad off parallel: the loop still counts as planar, and the amount is reported."""
     keys = {'independent': MOTORS, 'actuated': MOTORS, 'closures': [PIN]}
     with pytest.warns(DescriptionWarning, match='pin: 1 of 3 equations follow from others but'):
         leaning = load(tmp_path, five_bar(tilt=1e-5), **keys)
@@ -205,19 +205,19 @@ def test_a_length_that_drawing_programs_round(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize('tilt', [0.0, 3.67e-6, 1e-5])
 def test_rounding_stands_in_for_no_equation(tmp_path: pathlib.Path, tilt: float) -> None:
-    """One independent joint too few: leaning axes must not supply what is missing."""
+    """With one independent joint too few, leaning axes must not supply the missing equation."""
     with pytest.raises(DescriptionError, match='2 constraint equations for 3 dependent joints'):
         load(tmp_path, five_bar(tilt=tilt), independent=MOTORS[:1], actuated=MOTORS, closures=[PIN])
 
 
 def test_axes_that_lean_for_real(tmp_path: pathlib.Path) -> None:
-    """Then the loop can open sideways, too, and no joint is there to close it."""
+    """The loop can then also open sideways, and no joint can close it."""
     with pytest.raises(DescriptionError, match='3 constraint equations for 2 dependent joints'):
         load(tmp_path, five_bar(tilt=1e-2), independent=MOTORS, actuated=MOTORS, closures=[PIN])
 
 
 def test_a_singular_home_is_not_redundancy(tmp_path: pathlib.Path) -> None:
-    """With crank and rod in line both rows say the same at home, but nowhere else."""
+    """With crank and rod in line, both rows agree at home, but nowhere else."""
     parts = [
         Part('crank', 'ground', mass=1.0),
         Part('rod', 'crank', (0.2, 0.0, 0.0), mass=1.0),
@@ -236,7 +236,7 @@ def test_a_singular_home_is_not_redundancy(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_contact_that_follows_from_others_is_refused(tmp_path: pathlib.Path) -> None:
-    """A block on a slide touches a wall along it: nothing says how hard."""
+    """A block on a slide touches a wall parallel to it: the force is undetermined."""
     parts = [Part('block', 'ground', axis=(1.0, 0.0, 0.0), kind='prismatic', mass=1.0)]
     wall = {'name': 'wall', 'frame': 'block', 'normal': [0.0, 1.0, 0.0], 'offset': 0.0}
     with pytest.raises(DescriptionError, match='wall.*its force is not unique'):

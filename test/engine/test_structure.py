@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loops that do not fit the joints are refused when a mechanism is built, by name and amount."""
+"""Loops that do not fit the joints are refused on construction, by name and amount."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Edit = Callable[[dict[str, Any]], Any]
 
 
 def edited(folder: pathlib.Path, name: str, edit: Edit, urdf: str | None = None) -> Mechanism:
-    """A mechanism from an edited file, with another URDF text if given."""
+    """A mechanism from an edited file, optionally with another URDF text."""
     file = samples.file_of(name)
     data = copy.deepcopy(yaml.safe_load(file.read_text(encoding='utf-8')))
     original = (file.parent / data['urdf']).resolve()
@@ -65,14 +65,14 @@ def test_a_loop_that_is_open_at_home(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_contact_that_is_off_its_plane_at_home(tmp_path: pathlib.Path) -> None:
-    """10 mm off in offset are 10 / sqrt(5) mm off the plane with the normal (2, 1, 0)."""
+    """An offset wrong by 10 mm is 10 / sqrt(5) mm from the plane with normal (2, 1, 0)."""
     error = refused(tmp_path, 'ladder', lambda data: data['contacts'][0].update(offset=-2.21))
     assert error.key == 'contacts[0] (wall)'
     assert "'head' is 4.47214 mm off its plane" in error.reason
 
 
 def test_rounding_at_home_is_taken_out(tmp_path: pathlib.Path) -> None:
-    """Half a micrometre may be the file's rounding; the mechanism then closes to the last digit."""
+    """Half a micrometre may be the file's rounding; the mechanism then closes exactly."""
     mechanism = edited(tmp_path, 'five_bar', lambda data: data['home'].update(y=0.3250005))
     assert mechanism.home.closure_residual < 1e-15
     assert mechanism.home.y.tolist() == [0.0, 0.3250005]
@@ -80,7 +80,7 @@ def test_rounding_at_home_is_taken_out(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_home_where_a_joint_is_undetermined(tmp_path: pathlib.Path) -> None:
-    """Where tan t = 1/2 the ladder's slide turns back and says nothing of the tilt."""
+    """Where tan t = 1/2, the ladder's slide turns back and does not determine the tilt."""
     tilt = float(np.arctan(0.5))
     slide = float(1.1 - np.sin(tilt) / 2.0 - np.cos(tilt))
     error = refused(
@@ -115,7 +115,7 @@ def test_too_many_independent_joints(tmp_path: pathlib.Path) -> None:
 
 
 def test_axes_that_are_not_quite_parallel(tmp_path: pathlib.Path) -> None:
-    """Then the loop can open sideways, too, and no joint is there to close it."""
+    """The loop can then also open sideways, and no joint can close it."""
     elbow = '<origin xyz="${side * 0.12} 0.16 0"/>\n      <axis xyz="0 0 1"/>'
     skewed = urdf_of('five_bar', elbow, elbow.replace('0 0 1', '0.01 0 1'))
     error = refused(tmp_path, 'five_bar', nothing, skewed)
@@ -126,7 +126,7 @@ def test_axes_that_are_not_quite_parallel(tmp_path: pathlib.Path) -> None:
 
 
 def test_an_open_chain_is_a_mechanism_too(tmp_path: pathlib.Path) -> None:
-    """The ladder falls without its wall: a pendulum on a cart, worked out by hand."""
+    """The ladder falls without its wall: a pendulum on a cart, derived by hand."""
     free = {'contacts': [], 'independent': ['slide', 'tilt'], 'actuated': ['slide', 'tilt']}
     mechanism = edited(tmp_path, 'ladder', lambda data: data.update(free))
     a, b, mass = 0.45, 0.02, 9.0
@@ -151,7 +151,7 @@ def test_too_few_motors_are_told_when_efforts_are_asked(tmp_path: pathlib.Path) 
 
 
 def test_one_of_the_limbs_of_several_is_one_block() -> None:
-    """Each limb of a platform is closed by itself: that is what makes the engine fast."""
+    """Each limb of a platform is closed by itself, which makes the engine fast."""
     for name, limbs in (('rss6', 6), ('rcid', 6), ('five_bar', 2)):
         mechanism = samples.mechanism(name)
         blocks = [mechanism.block_names(b + 1) for b in range(len(mechanism.structure.blocks))]

@@ -34,13 +34,13 @@ def geared(name: str, ratios: list[float], rotor: float = ROTOR) -> Mechanism:
 
 
 def bare(name: str) -> Mechanism:
-    """The same with motors on the joints that have no inertia."""
+    """The same mechanism with motors without inertia on the joints."""
     return geared(name, [1.0] * 6, rotor=0.0)
 
 
 @pytest.mark.parametrize('name', RATIOS)
 def test_motors_do_the_work_that_joints_need(name: str) -> None:
-    """Generalised forces agree with motors on the joints, rotors' inertia added by hand."""
+    """Generalised forces agree with motors on the joints, with rotors' inertia added by hand."""
     ratios = np.array(RATIOS[name])
     mechanism, plain = geared(name, RATIOS[name]), bare(name)
     for state in samples.states(name, 8, seed=71):
@@ -58,7 +58,7 @@ def test_motors_do_the_work_that_joints_need(name: str) -> None:
 
 
 def test_the_least_torques_are_the_motors() -> None:
-    """Least norm in motor torques: the pseudo-inverse of the geared Jacobian."""
+    """Least norm of motor torques: the pseudo-inverse of the geared Jacobian."""
     mechanism, ratios = geared('masticator', RATIOS['masticator']), RATIOS['masticator']
     for state in samples.states('masticator', 8, seed=72):
         effort = mechanism.feedforward(*state)
@@ -69,7 +69,7 @@ def test_the_least_torques_are_the_motors() -> None:
 
 @pytest.mark.parametrize('goal', ['joint-force', 'contact-force', 'power'])
 def test_what_gears_do_not_change(goal: str) -> None:
-    """Joint forces, contact forces and powers know nothing of massless gears."""
+    """Joint forces, contact forces and powers do not depend on massless gears."""
     mechanism, plain = geared('masticator', RATIOS['masticator'], rotor=0.0), bare('masticator')
     for state in samples.states('masticator', 4, seed=73):
         for friction in (False, True):
@@ -83,7 +83,7 @@ def test_what_gears_do_not_change(goal: str) -> None:
 
 
 def test_load_inertia_is_the_motors() -> None:
-    """Inertia in actuated space shrinks with the ratios squared; rotors count as they are."""
+    """Inertia in actuated space is divided by the ratios squared; rotors count unchanged."""
     ratios = np.array(RATIOS['rcid'])
     mechanism, plain = geared('rcid', RATIOS['rcid']), bare('rcid')
     y = samples.states('rcid', 1, seed=74)[0].y
@@ -106,7 +106,7 @@ def test_kinetic_energy_at_the_motors() -> None:
 
 
 def test_effort_limits_are_the_motors() -> None:
-    """The URDF's limit is the joint's; a gear of 5 leaves a fifth of it to the motor."""
+    """The URDF's limit is that of the joint; with a gear of 5, the motor's is a fifth of it."""
     mechanism, plain = geared('masticator', [5.0] * 6), samples.mechanism('masticator')
     assert np.allclose(mechanism.effort_limits * 5.0, plain.effort_limits)
     assert geared('rcid', [100.0] * 6).effort_units == ('N m',) * 6
@@ -140,7 +140,7 @@ def test_bad_transmissions_are_refused(
 
 
 def test_a_screw_is_a_ratio() -> None:
-    """One turn of the motor per lead."""
+    """A screw's joint moves by one lead per turn of the motor."""
     actuator = data.Actuator(transmission=data.Transmission(lead=0.01), rotor_inertia=1e-4)
     assert math.isclose(actuator.ratio, 2.0 * math.pi / 0.01)
     assert math.isclose(actuator.joint_inertia, 1e-4 * (2.0 * math.pi / 0.01) ** 2)

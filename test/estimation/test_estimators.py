@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators built for a mechanism and those that ship: errors as stated, refusals, files."""
+"""Estimators that are built and those that ship: errors as stated, refusals, files."""
 
 import dataclasses
 import json
@@ -39,7 +39,7 @@ def built(five_bar: Mechanism) -> dict[str, FittedEstimator]:
 
 
 def truth(mechanism: Mechanism, poses: np.ndarray) -> np.ndarray:
-    """Inertia matrices by the single calls that estimators do not use."""
+    """Inertia matrices by single calls, which estimators do not use."""
     return np.array([mechanism.actuated_inertia(mechanism.solve(y)) for y in poses])
 
 
@@ -222,7 +222,7 @@ def test_shipped_estimators_of_the_masticator_are_as_good_as_they_say(kind: str)
 
 @pytest.mark.parametrize('kind', FITTED)
 def test_stated_errors_are_exceeded_as_rarely_as_the_manual_says(kind) -> None:
-    """Largest errors are no bounds: 0.2 to 0.35 % of new poses are worse, up to 2.3 times."""
+    """The largest errors are not bounds: 0.2 to 0.35 % of new poses are worse, up to 2.3 times."""
     mechanism = samples.mechanism('masticator')
     estimator = storage.read_estimator(storage.shipped_file('masticator', kind), mechanism)
     poses = estimator.region.sample(20000, np.random.default_rng(1107))

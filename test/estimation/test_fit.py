@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fits find what is there, and follow shapes that need more than one family."""
+"""Fits recover the given functions, and follow shapes that need more than one family."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Membership functions and grid: what they are on and between their levels, nodes and rings."""
+"""Membership functions and grid: values on and between their levels, nodes and rings."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_between_ellipses_inertia_is_linear_along_the_ray_as_in_s4() -> None:
 
 @pytest.mark.parametrize('elements', [ALL, slice(0, 2), slice(1, 3)])
 def test_kernels_agree_with_the_formulas_in_arrays(elements: slice) -> None:
-    """Fits use the formulas in arrays, over quantities and families at once."""
+    """Fits use the formulas in arrays, for all quantities and families at once."""
     rng = np.random.default_rng(1)
     points = rng.uniform(-1.0, 1.0, (200, 4))
     rotations = np.linalg.qr(rng.normal(size=(3, 2, 4, 4)))[0]

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The region holds what it was laid around and little else."""
+"""The region contains the poses it was built from and little else."""
 
 import numpy as np
 

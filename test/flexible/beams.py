@@ -25,7 +25,7 @@ def changed(description: MechanismDescription, **changes: object) -> MechanismDe
 
 
 def rrr4(modes: int | None = None, boundary: str | None = None, modulus: float = MODULUS):
-    """rrr4 as shipped, or with one kind of shapes on all rods."""
+    """rrr4 as shipped, or with the same kind of shapes on all rods."""
     changes: dict[str, object] = {
         'material': Material(youngs_modulus=modulus, density=DENSITY),
     }

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finite segments of a description run by Pinocchio: mass, forces and loops are all its own."""
+"""Finite segments of a description in Pinocchio, which computes mass, forces and loops."""
 
 import numpy as np
 import pinocchio as pin
@@ -77,7 +77,7 @@ class SegmentChain:
         return null
 
     def frequencies(self, held: tuple[str, ...] = ()) -> np.ndarray:
-        """Hz at home, with some joints held."""
+        """Frequencies at home with some joints held, Hz."""
         import scipy.linalg
 
         q, still = self.home, np.zeros(len(self.names))

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mode shapes against what defines them: ends, orthogonality, the beam's equation, derivatives."""
+"""Mode shapes against their definition: ends, orthogonality, beam equation, derivatives."""
 
 import numpy as np
 import pytest

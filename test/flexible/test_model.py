@@ -102,7 +102,7 @@ def test_kinetic_energy_is_that_of_the_material(name='rcid in two planes') -> No
 
 
 def material(model: FlexibleModel, beam, q: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Points (len(s), 3) of a pinned-pinned beam: its frame is turned back by the root's slopes."""
+    """Points (len(s), 3) of a pinned-pinned beam; its frame is turned back by the root's slopes."""
     origin, root = model.frame_pose(q, beam.link)
     first = model.index(beam.coordinates[0])
     modal = q[first : first + len(beam.coordinates)].reshape(len(beam.names), beam.modes)
@@ -127,7 +127,7 @@ def held_platform(model: FlexibleModel, *more: str) -> np.ndarray:
 
 
 def test_pinned_shapes_have_the_frequency_of_a_pinned_beam() -> None:
-    """With the platform held and free motors every rod is a beam between two pins: 577 Hz."""
+    """With the platform held and motors free, every rod is a beam between two pins: 577 Hz."""
     exact = np.pi**2 * beams.UNIT_FREQUENCY
     assert exact == pytest.approx(577.2, abs=0.05)
     assert held_platform(FlexibleModel(beams.rrr4(1, 'pinned-pinned'))) == pytest.approx(
@@ -139,7 +139,7 @@ def test_pinned_shapes_have_the_frequency_of_a_pinned_beam() -> None:
 
 
 def test_one_fixed_free_shape_is_half_as_stiff_again() -> None:
-    """S3's model: the tip pinned, the rod turns against its shape; 853.6 Hz, by quadrature."""
+    """S3's model: with the tip pinned, the rod turns against its shape; 853.6 Hz, by quadrature."""
     xi, weights = quadrature()
     value = shapes('fixed-free', 1, xi).value[0]
     tip = shapes('fixed-free', 1, np.array([1.0])).value[0, 0]
@@ -175,7 +175,7 @@ def test_a_state_that_cannot_close_is_refused() -> None:
 
 
 def test_a_singular_state_is_refused() -> None:
-    """Leg 1 stretched: its elbow joint at 0."""
+    """Leg 1 is stretched: its elbow joint is at 0."""
     model = model_of('rrr4')
     q = model.home.copy()
     base, reach = np.array([-0.12, 0.12]), 0.2
@@ -217,7 +217,7 @@ def test_wrong_links_are_refused_by_name(case) -> None:
 
 
 def test_a_rigid_mechanism_is_the_limit_without_shapes() -> None:
-    """No flexible links: mass matrix of the rigid engine's tangent, by energies."""
+    """Without flexible links: mass matrix from the rigid engine's tangent, by energies."""
     import dataclasses
 
     model = FlexibleModel(dataclasses.replace(beams.rrr4(), flexible={}))

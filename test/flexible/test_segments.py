@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Assumed modes against rigid pieces on springs, which Pinocchio moves."""
+"""Assumed modes against rigid pieces on springs, moved by Pinocchio."""
 
 import functools
 
@@ -30,7 +30,7 @@ def test_segments_weigh_what_the_links_weigh() -> None:
 
 @pytest.mark.parametrize('half_ends', [True, False])
 def test_free_motors_give_a_pinned_beam(half_ends) -> None:
-    """Ends of a pinned beam do not bend, so springs are not missed there: S3's pieces serve."""
+    """The ends of a pinned beam do not bend, so S3's pieces need no springs there."""
     chain = SegmentChain(segmented(beams.rrr4(), 9 if half_ends else 8, half_ends))
     lowest = chain.frequencies(beams.PLATFORM)
     assert lowest[:8] == pytest.approx(np.full(8, PINNED), rel=1e-3)
@@ -101,7 +101,7 @@ def pushed_shapes(description) -> np.ndarray:
 
 
 def test_rods_bend_and_vibrate_as_segments_do() -> None:
-    """Two milliseconds of torque, then three vibrations: all eight rods, passive ones too."""
+    """Two milliseconds of torque, then three vibrations, for all eight rods."""
     theirs = pushed_segments()
     largest = np.abs(theirs).max(axis=1)
     assert (largest > 1e-6).all() and (largest[:4] > 2e-5).all()

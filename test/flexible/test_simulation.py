@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in time: energy, the rigid limit, early ends, and what is refused before."""
+"""Runs in time: energy, the rigid limit, early ends and refusals."""
 
 import dataclasses
 import functools
@@ -57,18 +57,11 @@ def test_work_is_that_of_the_motors_torques() -> None:
 
 
 def test_without_bending_the_mechanism_follows_its_path() -> None:
-    """The rigid engine's torques, integrated by these equations, give the path back."""
+    """The rigid engine's torques, integrated by these equations, reproduce the path."""
     description, path = dataclasses.replace(beams.rrr4(), flexible={}), Spiral().path()
     model = FlexibleModel(description)
     mechanism, goal = driven_mechanism(description, 'b')
-    motors = feedforward(mechanism, goal, path)
-    columns = [model.index(name) for name in mechanism.actuated]
-
-    def effort(time: float) -> np.ndarray:
-        out = np.zeros(len(model.coordinates))
-        out[columns] = motors(time)
-        return out
-
+    effort = feedforward(model, mechanism, goal, path)
     times = np.linspace(0.0, 0.4, 21)
     start = model.state(model.home, path(0.0)[0])
     run = simulate(model, start, effort, times, method='dop853', rtol=1e-9)
@@ -78,7 +71,7 @@ def test_without_bending_the_mechanism_follows_its_path() -> None:
 
 
 def test_deflections_and_errors_go_as_one_over_stiffness() -> None:
-    """E times 16 bends a sixteenth; the step of torque at the start vibrates, so compare means."""
+    """With 16 E, rods bend a sixteenth; means are compared, as the initial torque step vibrates."""
     soft, stiff = short_run('b'), short_run('b', 16 * beams.MODULUS)
 
     def mean(run) -> np.ndarray:
@@ -89,7 +82,7 @@ def test_deflections_and_errors_go_as_one_over_stiffness() -> None:
 
 
 def test_static_deflection_goes_exactly_as_one_over_stiffness() -> None:
-    """Held platform, constant torques: eta = K^-1 f, by solving the equations at rest."""
+    """With a held platform and constant torques, eta = K^-1 f, from the equations at rest."""
     tips = []
     for factor in (1.0, 10.0, 1000.0):
         model = FlexibleModel(beams.rrr4(modulus=factor * beams.MODULUS))
@@ -112,7 +105,7 @@ def test_rods_that_bend_too_far_end_the_run_and_what_was_valid_stays() -> None:
 
 
 def test_a_step_that_the_integrator_cannot_take_ends_the_run() -> None:
-    """Efforts stop being numbers half way."""
+    """Efforts become NaN halfway."""
     model = FlexibleModel(beams.rrr4())
     still = np.zeros(len(model.coordinates))
     start = model.state(model.home, model.home[model.arrays.free])
@@ -136,7 +129,7 @@ def test_a_path_out_of_reach_is_refused_with_its_time() -> None:
 
 
 def test_a_singular_start_is_refused() -> None:
-    """Leg 1 stretched: C1 at 0.2 m from A1."""
+    """Leg 1 is stretched: C1 is 0.2 m from A1."""
     angle, towards = 2.0 * np.pi / 3.0, np.array([np.cos(0.9), np.sin(0.9)])
     centre = np.array([-0.12, 0.12]) - 0.2 * towards * np.array([-1, 1])
     centre = centre - 0.035 * np.array([np.cos(angle), np.sin(angle)])

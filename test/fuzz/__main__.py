@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Run it: ``make fuzz MINUTES=10 SEED=1``. Prints its seed, and counts by entry at the end."""
+"""Run by ``make fuzz MINUTES=10 SEED=1``. Prints its seed, and counts by entry at the end."""
 
 import argparse
 import collections
@@ -19,9 +19,9 @@ _AFTERWARDS = 5.0  # s of rest before memory counts
 
 
 def fuzz(minutes, seed, nodes=None):
-    """Fire at nodes and readers of files; (counts by entry, findings, notes).
+    """Send input to nodes and readers of files; returns counts by entry, findings and notes.
 
-    Half of the messages of an entry go out at once, the others 2 ms apart.
+    Half of an entry's messages are sent at once, the others 2 ms apart.
     """
     counts, findings, notes = collections.Counter(), [], []
     with tempfile.TemporaryDirectory(prefix='fuzz-') as folder:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A ROS domain of this run."""
+"""A ROS domain for this run."""
 
 from nodes.conftest import ros_domain
 

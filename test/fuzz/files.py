@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are nearly right: refused in one line, or read, in bounded time."""
+"""Nearly valid files are refused in one line, or read, in bounded time."""
 
 import pathlib
 import time
@@ -23,13 +23,13 @@ SNIPPETS = (
 
 
 class Files:
-    """Reads edited copies of the files that ship.
+    """Reads edited copies of the shipped files.
 
     Parameters
     ----------
     nasty : Nasty
     folder : pathlib.Path
-        For the copies.
+        Folder for the copies.
     """
 
     def __init__(self, nasty, folder):
@@ -50,7 +50,7 @@ class Files:
         ]
 
     def one(self):
-        """Read one; what is wrong with how it went, or nothing."""
+        """Read one file; returns what went wrong, if anything."""
         read = self._nasty.pick(self._ways)
         begin = time.monotonic()
         try:

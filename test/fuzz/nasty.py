@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Random content by a seeded generator: half of it plausible, so that some gets past the door."""
+"""Random content from a seeded generator, half of it plausible, so that some is accepted."""
 
 import importlib
 import re
@@ -26,7 +26,7 @@ class Nasty:
     ----------
     rng : numpy.random.Generator
     words : sequence of str
-        Names that mean something to whoever gets them.
+        Names that have a meaning for the receiver.
     """
 
     def __init__(self, rng, words):
@@ -51,7 +51,7 @@ class Nasty:
         return str(self.pick(self.words if known else TEXTS))
 
     def value(self, kind):
-        """A value of a type as rosidl writes it."""
+        """A value of a type given as rosidl writes it."""
         sequence = _SEQUENCE.match(kind)
         if sequence:
             count = int(sequence[3]) if sequence[3] else self.pick(COUNTS)
@@ -68,7 +68,7 @@ class Nasty:
         return self.integer(kind) if kind in _BOUNDS else self.text()
 
     def several(self, kind, count):
-        """Names are those of a mechanism, half of the time, and there is a number for each."""
+        """Several values; often names of all cranks, and a number for each."""
         if kind == 'string' and self.rng.random() < 0.6:
             return [f'crank_{k}' for k in range(1, 7)]
         if kind == 'double' and (self.plausible or self.rng.random() < 0.5):
@@ -76,18 +76,18 @@ class Nasty:
         return [self.value(kind) for _ in range(count)]
 
     def message(self, kind):
-        """A message of a class, or a request."""
+        """A message or a request of a class."""
         message = kind()
         for field, type_name in kind.get_fields_and_field_types().items():
             setattr(message, field, self.value(type_name))
         return message
 
     def begin(self):
-        """Decide how bad the next one is."""
+        """Decide how bad the next message is."""
         self.plausible = bool(self.rng.random() < 0.3)
 
     def spoiled(self, data):
-        """Bytes with some of them cut off, exchanged, doubled or made large."""
+        """The bytes with some of them cut off, exchanged, doubled or made large."""
         data = bytearray(data)
         for _ in range(int(self.rng.integers(1, 4))):
             at = int(self.rng.integers(len(data))) if data else 0

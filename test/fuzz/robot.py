@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes and simulated drives as processes, and what must hold for them whatever comes."""
+"""Nodes and simulated drives as processes, and what must hold for them whatever they receive."""
 
 import pathlib
 import re
@@ -25,7 +25,7 @@ _TO_DRIVE = struct.Struct('<Hih')  # control word, position, torque
 
 
 class Robot:
-    """Processes under fire.
+    """The processes under test.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ class Robot:
         return [(n, p) for n, p in self.processes.items() if p.process.poll() is None]
 
     def lateness(self):
-        """How late the latest cycles of node dynamics were at most, s."""
+        """Largest lateness of recent cycles of node dynamics, s."""
         status = self.peer.status('cycle')
         return float(status[2]['cycle lateness max (us)']) * 1e-6 if status else 0.0
 
     def faults(self):
-        """What does not hold now, a sentence each."""
+        """Violations at present, one sentence each."""
         yield from self._dead()
         yield from self._told()
         yield from self._published()
@@ -87,7 +87,7 @@ class Robot:
                 del process.lines[:-200]
 
     def _published(self):
-        """Topics that no node here takes, so that nothing on them is ours."""
+        """Check topics that the fuzzer leaves alone, because no node subscribes to them."""
         limits = self.mechanism.effort_limits * (1.0 + 1e-9)
         for message in take_all(self.efforts):
             if not (np.abs(message.data) <= limits).all():
@@ -98,7 +98,7 @@ class Robot:
                 yield f'servo_drives/state is not finite: {rows}'
 
     def _on_the_bus(self):
-        """The torques that drives are sent: efforts, and what motor and gear take themselves."""
+        """The torques sent to drives: efforts plus what motor and gear need themselves."""
         for drive in self.drives.drives.values():
             motor = drive.motor
             rated = motor.rated_torque * motor.gear_ratio * motor.efficiency
@@ -110,7 +110,7 @@ class Robot:
         self.trace.frames.clear()
 
     def grown(self):
-        """Processes whose memory has not come back."""
+        """Processes whose memory has not returned to normal."""
         now = self.taken()
         return [
             f'{kind} memory of {name}: {later:.0f} MB after {before:.0f} MB'
@@ -128,7 +128,7 @@ class Robot:
 
 
 def memory(pid):
-    """Resident and private memory of a process, MB: the latter is shared with nobody."""
+    """Resident and private (unshared) memory of a process, MB."""
     text = pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text(encoding='ascii')
     return tuple(
         sum(map(int, re.findall(rf'^{what}: +(\d+) kB', text, re.MULTILINE))) / 1024.0
@@ -137,7 +137,7 @@ def memory(pid):
 
 
 def take_all(messages):
-    """Take what has come; more may come meanwhile."""
+    """Receive what has arrived; more may arrive meanwhile."""
     count = len(messages)
     taken = messages[:count]
     del messages[:count]

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The short form of `make fuzz`, with a seed that stays the same; FUZZ=1: nodes, too."""
+"""The short form of `make fuzz`, with a fixed seed; FUZZ=1 adds nodes."""
 
 import os
 

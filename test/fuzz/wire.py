@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What strangers can reach of running nodes: found in the graph of ROS, not in a list of ours."""
+"""What can be reached of running nodes, found in the ROS graph and not in a list of ours."""
 
 import contextlib
 import functools
@@ -19,7 +19,7 @@ _LEFT_ALONE = ('use_sim_time', 'autostart')
 
 
 class Wire:
-    """Topics, services, parameters and bus of the nodes under fire.
+    """Topics, services, parameters and bus of the nodes under test.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Wire:
         nasty.words += self._parameters
 
     def round(self, rng):
-        """Name and action of everything that can be sent, in any order; of services some."""
+        """Name and action of everything that can be sent, in random order; only some services."""
         services = [
             (f'service {service}', functools.partial(self.ask, service))
             for service in self._services
@@ -80,7 +80,7 @@ class Wire:
         future.add_done_callback(lambda _: None)  # whether it answers is not asked here
 
     def frame(self):
-        """Any frame but NMT's and commands to drives: those go past all software of ours."""
+        """Any frame except NMT and commands to drives, which bypass all of our software."""
         rng = self._nasty.rng
         identifier = int(rng.integers(0x80, 0x800))
         if 0x200 < identifier < 0x280:
@@ -98,5 +98,5 @@ def of_type(text, part):
 
 
 def parameters_of(node):
-    """Names that a node declares."""
+    """Names of the parameters that a node declares."""
     return [declaration.name for declaration in declarations(settings_of(node))]

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The five-bar of test/mechanisms as other tools would write it; its loop is closed at zero.
+"""The five-bar of test/mechanisms as other tools would write it, with its loop closed at zero.
 
-Moments about x and y are not those of slender rods: nothing turns about these axes, and
-simulators refuse bodies that no real one can be like.
+Moments of inertia about x and y are not those of slender rods: nothing turns about these axes, and
+simulators refuse bodies that are physically impossible.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PIN = {1: (0.22, 0.165), 2: (-0.22, 0.165)}  # of each rod, in its own frame
 
 
 def _rod(x: float, y: float, mass: float) -> tuple[float, float, float, float]:
-    """Centre, mass and moment of a slender rod from the origin to (x, y)."""
+    """Centre, mass and moment of inertia of a slender rod from the origin to (x, y)."""
     return x / 2, y / 2, mass, mass * (x * x + y * y) / 12
 
 
@@ -42,7 +42,7 @@ def _fixed(child: str, parent: str, xyz: str) -> str:
 
 
 def urdf(loop: str, turned: float = 0.0) -> str:
-    """URDF of the open tree; ``loop`` is what closes it, ``turned`` opens it at zero (rad)."""
+    """URDF of the open tree; ``loop`` closes it, and ``turned`` (rad) opens it at zero."""
     parts = ['<link name="ground"/>']
     for leg, side in SIDES.items():
         x, y = PIN[leg]
@@ -100,7 +100,7 @@ TIPS = _fixed('tip_A', 'rod_1', ENDS[0]) + _fixed('tip_B', 'rod_2', ENDS[1])
 
 
 def gepetto_welded() -> str:
-    """URDF whose loop is to be closed by a weld ``6d`` of two half pins on hinges."""
+    """URDF whose loop is closed by a weld ``6d`` of two half pins on hinges."""
     halves = ''.join(
         f'<link name="half_{leg}">{_inertial(0.0, 0.0, 0.0, 0.0)}</link>'
         + _joint(f'hinge/{leg} é', f'rod_{leg}', f'half_{leg}', ENDS[leg - 1])
@@ -139,7 +139,7 @@ def mjcf(gear: float = 1.0) -> str:
 
 
 def sdf(pin: str = 'revolute', version: str = '1.7') -> str:
-    """SDF in which rod_2 and rod_1 share the pin."""
+    """SDF in which rod_1 and rod_2 share the pin."""
     links, joints = [], []
 
     def link(name: str, at: str, x: float, y: float, mass: float, moment: float) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One five-bar in every dialect: motors feel the same as by the description written by hand."""
+"""One five-bar in every format: efforts are those of the description written by hand."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_gepetto_with_a_point(write: Write) -> None:
 
 
 def test_gepetto_with_a_weld_that_is_open_at_zero(write: Write) -> None:
-    """The rods end in hinged halves of a pin; the pin is one piece and does not spin by itself."""
+    """The rods end in hinged halves of a pin, which is one piece and does not spin by itself."""
     write('robot.urdf', five_bars.gepetto_welded())
     file = write(
         'robot.yaml',
@@ -87,7 +87,7 @@ def test_mjcf_with_gears_and_reference_angles(write: Write, gear: float) -> None
 
 
 def test_mimic_becomes_a_coupling(write: Write) -> None:
-    """Two cranks without a loop, one of which mimics the other: one motor carries both."""
+    """Two cranks without a loop, one of which mimics the other: one motor drives both."""
     mimic = '<mimic joint="motor_1" multiplier="-2" offset="0.1"/>'
     text = five_bars.urdf(five_bars.TRANSMISSIONS.replace('motor_2', 'motor_1'))
     at = text.index('<parent', text.index('name="motor_2"'))

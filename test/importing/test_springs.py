@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joints that no motor drives: held by a stiff spring, held at a stop by a soft one, or free."""
+"""Joints without a motor: held by a stiff spring, held at a stop by a soft one, or free."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BODY = '<inertial pos="0.1 0 0" mass="1" diaginertia="0.1 0.1 0.1"/>'
 
 
 def robot(last: str) -> str:
-    """An arm with a motor, a forearm on a stiff spring, a hand on a joint of one's choice."""
+    """An arm with a motor, a forearm on a stiff spring, and a hand on a chosen joint."""
     return (
         f'<mujoco><compiler angle="radian"/><worldbody><body>{BODY}<joint name="arm" '
         f'axis="0 1 0"/><body pos="0.2 0 0">{BODY}<joint name="forearm" axis="0 1 0" '

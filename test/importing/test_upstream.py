@@ -1,14 +1,14 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Robots that others published, as they are: imported, closed, and driven as Pinocchio says.
+"""Robots published by others: imported, closed, and their efforts compared with Pinocchio.
 
-The files are no part of the project: where they are not, these tests skip. Of the robots that lie
+The files are not part of the project: if they are missing, these tests skip. Of the robots that lie
 beside this checkout three always, all with MASTICATOR_UPSTREAM=1. MASTICATOR_UPSTREAM_FILES names a
 folder with `cassie.xml` and `2f85.xml` of google-deepmind/mujoco_menagerie (agility_cassie,
 robotiq_2f85; without meshes) and `cassie_v2.sdf` of the wheel example-robot-data.
 
-Of these 16 and 3, 16 give torques after one command, `disney_like` after a second one that the
-first names (its foot turns on a joint without a motor), and the two kangaroos are never closed.
+Of these 16 and 3, 16 give torques after one command, `disney_like` after a second, which the
+first suggests (its foot turns on a joint without a motor); the two kangaroos never close.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def test_a_robot_of_another_collection(tmp_path: pathlib.Path, file: str) -> Non
 
 
 def check(folder: pathlib.Path, source: pathlib.Path, drives: int, states: int) -> None:
-    """Import, and compare efforts at random states with a projection by Pinocchio."""
+    """Import a robot and compare its efforts at random states with a projection by Pinocchio."""
     samples.pinocchio()
     from oracles.pinocchio_oracle import PinocchioOracle
 

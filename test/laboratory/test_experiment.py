@@ -213,7 +213,7 @@ def test_the_jaw_rests_before_the_strokes() -> None:
 
 @pytest.fixture
 def subject(tmp_path):
-    """Two strokes of an incisor, 12 mm deep, as a camera would have recorded them."""
+    """Two strokes of an incisor, 12 mm deep, as a camera would record them."""
     time = np.linspace(0.0, 2.0, 201)
     open_ = 0.006 * (1.0 - np.cos(2.0 * np.pi * time))
     rows = np.column_stack([time, -0.4 * open_, 0.0 * time, -open_])
@@ -287,7 +287,7 @@ def test_an_occlusal_gap_keeps_the_teeth_apart() -> None:
 
 
 def test_statistics_are_students() -> None:
-    """Of 1, 2, 3, 4: mean 2.5, SD sqrt(5/3), t(0.975, 3) = 3.182446."""
+    """For 1, 2, 3, 4: mean 2.5, SD sqrt(5/3), t(0.975, 3) = 3.182446."""
     count, mean, sd, cv, low, high = summary(np.array([1.0, 2.0, 3.0, 4.0]))
     assert (count, mean) == (4, 2.5)
     assert sd == pytest.approx(math.sqrt(5.0 / 3.0)) and cv == pytest.approx(sd / 2.5)
@@ -329,7 +329,7 @@ def test_a_second_experiment_in_a_folder_is_refused(chewed, tmp_path, capsys) ->
 
 
 def test_killed_in_the_middle_it_goes_on_to_the_same_tables(chewed, tmp_path) -> None:
-    """SIGKILL to the command's process: its workers end, too, and nothing is lost."""
+    """SIGKILL to the command's process: its workers also end, and no results are lost."""
     protocol, folder = written(tmp_path, PROTOCOL), tmp_path / 'killed'
     command = [sys.executable, '-m', 'masticator_dynamics', 'experiment', str(protocol)]
     asked = [*command, '--output', str(folder), '--processes', '2']
@@ -351,7 +351,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_tables(chewed, tmp_path) ->
 
 
 def group_lives(group):
-    """Whether a process of a group is left."""
+    """Whether any process of a group is left."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -360,7 +360,7 @@ def group_lives(group):
 
 
 def wait_until(done, patience=300.0):
-    """Look every millisecond."""
+    """Wait for a condition, checked every millisecond."""
     end = time.monotonic() + patience
     while not done():
         assert time.monotonic() < end, 'waited in vain'

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Foods fitted to compressions; the curves are drawn here, from the numbers that must come back."""
+"""Foods fitted to compression curves, which are generated from the numbers to be found."""
 
 import numpy as np
 import pytest

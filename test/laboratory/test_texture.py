@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Texture figures against curves whose figures are computed by hand, and against published ones."""
+"""Texture figures of curves against figures by hand, and against published ones."""
 
 import dataclasses
 import math
@@ -29,12 +29,12 @@ PUBLISHED_AREA = math.pi * 4.0**2  # mm^2 of a sample, pressed to half of its he
 
 
 def triangle(opening, count=400):
-    """Gap from open to closed to open, at constant speed."""
+    """Gap from open to closed and back, at constant speed."""
     return np.concatenate([np.linspace(opening, 0.0, count), np.linspace(0.0, opening, count)[1:]])
 
 
 def chewed(*forces, opening=0.01):
-    """Strokes on foods, each the force of a gap and of whether the mouth closes."""
+    """Strokes on foods; each food is a force as a function of the gap and of closing."""
     gap = np.concatenate([triangle(opening)] + [triangle(opening)[1:] for _ in forces[1:]])
     closing = np.concatenate([[True], np.diff(gap) <= 0.0])
     length = len(triangle(opening)) - 1
@@ -46,12 +46,12 @@ def chewed(*forces, opening=0.01):
 
 
 def spring(stiffness, height):
-    """Elastic: the same force on the way down and up."""
+    """Elastic: the same force while closing and opening."""
     return lambda gap, closing: stiffness * max(height - gap, 0.0)
 
 
 def plastic(force, height):
-    """A constant force while it is pressed, none on the way back."""
+    """A constant force while closing, none while opening."""
     return lambda gap, closing: force if closing and gap < height else 0.0
 
 
@@ -113,7 +113,7 @@ def test_forces_that_hold_the_teeth_are_adhesion() -> None:
 
 
 def pressed(stiffness, height, back, stuck):
-    """A linear rise to 0 gap, a linear fall within `back` m, then -2 N over `stuck` m."""
+    """A linear rise up to gap 0, a linear fall within `back` m, then -2 N over `stuck` m."""
     top = stiffness * height
 
     def force(gap, closing):
@@ -152,10 +152,10 @@ def test_the_analysers_convention_takes_areas_over_time() -> None:
 
 @pytest.mark.parametrize('kind', PUBLISHED)
 def test_the_analysers_convention_gives_published_figures(kind) -> None:
-    """37 double compressions; forces smoothed and touch at 0.1 N, as the authors do.
+    """37 double compressions, with the authors' smoothing and contact threshold of 0.1 N.
 
-    36 agree in all digits. In one (Impossible 4) the sensor says more than 0.1 N before the plate
-    moves: what is meant by touch is then chance, and the mean of ten shifts by up to 0.003.
+    36 agree in all digits. In one (Impossible 4), the sensor shows more than 0.1 N before the plate
+    moves, so the start of contact is arbitrary, and the mean of ten shifts by up to 0.003.
     """
     folder = os.environ.get('MASTICATOR_TEXTURE_DATA')
     if folder is None:
@@ -188,7 +188,7 @@ def test_a_stroke_beside_the_food_has_no_figures() -> None:
 
 
 def test_a_first_bite_of_noise_makes_no_profile() -> None:
-    """A sensor is never quite silent: figures relative to nothing are no figures."""
+    """Sensors always have noise: figures relative to noise have no meaning."""
     noisy = chewed(lambda gap, closing: 1e-3 * (gap < 0.004), spring(5000.0, 0.006))
     found = texture.profile(*texture.strokes(*noisy))
     assert found.hardness == pytest.approx(1e-3)

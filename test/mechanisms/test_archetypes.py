@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The archetypes move as their textbooks say, and their motors feel what Pinocchio says."""
+"""Archetypes move as in textbooks, and their efforts agree with Pinocchio."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_efforts_against_pinocchio(name: str) -> None:
 
 
 def turn(name: str, seed: int = 0) -> tuple[np.ndarray, dict[str, float]]:
-    """A random pose: independent positions and those of all joints."""
+    """A random pose: positions of the independent and of all joints."""
     y = random_state(name, seed)[0]
     motion = mechanism(name).solve(y)
     return y, dict(zip(mechanism(name).tree_joints, motion.q, strict=True))
@@ -114,7 +114,7 @@ def test_cables() -> None:
 
 
 def test_delta_arms() -> None:
-    """Every elbow is one forearm from its joint on the platform."""
+    """Every elbow is one forearm length from its joint on the platform."""
     (x, y, z), q = turn('delta')
     drop, out = np.pi / 9, 0.15 + 0.2 * np.cos(np.pi / 9) - 0.05
     height = 0.2 * np.sin(drop) + np.sqrt(0.45**2 - out**2)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A driven slide on a turning body, and a platform that does not sit on its joint."""
+"""A driven slide on a turning body, and a platform whose frame is not at its joint."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_stroke_follows_from_the_triangle() -> None:
 
 
 def test_a_force_on_the_load_is_taken_about_the_frame_of_the_load() -> None:
-    """A force through any other point is the same force and its moment, so efforts agree."""
+    """A force at another point equals the same force with its moment, so efforts agree."""
     mechanism = samples.mechanism('boom')
     for state in samples.states('boom', 5, seed=64):
         motion = mechanism.solve(state.y)
@@ -39,7 +39,7 @@ def test_a_force_on_the_load_is_taken_about_the_frame_of_the_load() -> None:
 
 
 def test_the_cylinder_is_in_tension_or_thrust_as_the_stroke_says() -> None:
-    """At rest, along the cylinder: what the piston pushes is effort less its own weight."""
+    """At rest, along the cylinder, the piston's force is the effort minus its own weight."""
     mechanism = samples.mechanism('boom')
     effort = mechanism.feedforward([0.2, 0.5])
     cylinder = mechanism.frame_pose(effort, 'cylinder').rotation @ [0.6, 0.0, 0.8]

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A fourth mechanism, from files alone: no Python knows of it."""
+"""A fourth mechanism, made from files without any Python of its own."""
 
 import pathlib
 import shutil
@@ -15,7 +15,7 @@ from masticator_dynamics import Mechanism
 
 
 def motor_angles(x: float, y: float) -> list[float]:
-    """Turn of each crank from the drawn position, by the intersection of two circles."""
+    """Rotation of each crank from its drawn position, by intersection of two circles."""
     angles = []
     for side in (-1.0, 1.0):
         dx, dy = x - side * 0.1, y
@@ -35,14 +35,14 @@ def test_motor_angles_are_those_of_two_circles() -> None:
 
 
 def test_the_weight_is_held() -> None:
-    """Standing symmetrically, the motors hold against each other; the loops carry the pin."""
+    """In a symmetric pose, the motors' torques are opposite; the loops carry the pin."""
     effort = samples.mechanism('five_bar').feedforward([0.0, 0.3])
     assert effort.actuated[0] == pytest.approx(-effort.actuated[1], rel=1e-9)
     assert effort.loop_force.sum(axis=0) == pytest.approx([0.0, 0.5 * 9.81, 0.0], abs=1e-9)
 
 
 def test_loops_of_a_planar_mechanism_are_two_equations_each() -> None:
-    """The third component of a point closure can neither open nor carry anything here."""
+    """The third component of a point closure can neither open nor carry a force here."""
     effort = samples.mechanism('five_bar').feedforward([0.03, 0.3], None, None, [0, 0, 50, 1, 2, 3])
     assert np.abs(effort.loop_force[:, 2]).max() == 0.0
     assert effort.balance_residual < 1e-12

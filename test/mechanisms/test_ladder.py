@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A mechanism of one contact and one motor, by Lagrange's equation on paper."""
+"""A mechanism with one contact and one motor, by Lagrange's equation on paper."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_agrees_with_lagrange() -> None:
 
 
 def test_the_wall_pushes_the_head_back() -> None:
-    """At rest: towards the room, against the normal as written, so the multiplier is negative."""
+    """At rest, the force points into the room, against the normal: a negative multiplier."""
     effort = samples.mechanism('ladder').feedforward([0.8])
     assert effort.contact[0] < 0.0
     assert effort.loop_force.shape == (0, 3)

@@ -39,6 +39,6 @@ def test_an_unknown_motor_is_refused() -> None:
 
 
 def test_a_pose_out_of_reach_names_the_leg_and_what_is_missing() -> None:
-    """C1 is then 233.4 mm from A1, and a leg of 200 mm reaches nowhere near."""
+    """C1 is 233.4 mm from A1, well beyond the leg's 200 mm."""
     with pytest.raises(ReachError, match=r'leg_1 cannot close at x = 0, y = 0\.3.*mm are missing'):
         samples.mechanism('rrr4').solve([0.0, 0.3, 2.0943951])

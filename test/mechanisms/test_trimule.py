@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""TriMule against virtual work by hand (S4), wrist locked and free."""
+"""TriMule against virtual work by hand (S4), with its wrist locked and free."""
 
 import re
 
@@ -36,7 +36,7 @@ def test_motor_torques_are_those_of_virtual_work(trimule) -> None:
 
 
 def test_limbs_2_and_3_turn_with_the_base_link(trimule) -> None:
-    """Their own first axis, which stands for the base link's, moves exactly as it does."""
+    """Their own first axes, which replace that of the base link, move exactly like it."""
     for state in samples.states('trimule', 10, seed=93):
         motion = trimule.solve(state.y, state.y_dot, state.y_ddot)
         theta_1, *own = trimule.tree_indices(['theta_1', 'joint_2_x', 'joint_3_x'])
@@ -65,7 +65,7 @@ def test_left_and_right_mirror(trimule) -> None:
 
 
 def test_gravity_is_a_vector_of_the_description(tmp_path) -> None:
-    """Turned over, the machine at rest needs the opposite forces."""
+    """Upside down, the machine at rest needs the opposite forces."""
     text = samples.file_of('trimule').read_text(encoding='utf-8')
     urdf = samples.ROOT / 'urdf' / 'trimule.urdf.xacro'
     text = text.replace('../../urdf/trimule.urdf.xacro', str(urdf))

@@ -31,7 +31,7 @@ def follower(masticator):
 
 @pytest.fixture(scope='module')
 def recording(masticator):
-    """One stroke sampled at 250 Hz and rounded like a jaw tracker's."""
+    """One stroke sampled at 250 Hz and rounded like a jaw tracker's data."""
     times = np.linspace(0.0, 1.0, 251)
     home = masticator.frame_pose(masticator.home, 'incisor').position
     poses = chewing_stroke().sample(times)[0]
@@ -49,7 +49,7 @@ def incisor_at(mechanism, path, time):
 
 
 def condyle_motion(mechanism, y, axes=(1.0, 1.0, 1.0)):
-    """Sum of squared condyle displacements from home, weighed by axis, m^2."""
+    """Sum of squared condyle displacements from home, weighted by axis, m^2."""
     motion = mechanism.solve(y)
     return sum(
         np.sum((np.array(axes) * (mechanism.frame_pose(motion, c).position
@@ -59,7 +59,7 @@ def condyle_motion(mechanism, y, axes=(1.0, 1.0, 1.0)):
 
 
 def platform_motion(mechanism, y):
-    """Squared motion of the mandible: shift and turn at the incisor's distance, m^2."""
+    """Squared motion of the mandible: translation, and rotation by the incisor's distance, m^2."""
     lever = np.linalg.norm(mechanism.frame_pose(mechanism.home, 'incisor').position)
     twist = mechanism.frame_jacobian(mechanism.home, 'mandible')
     scale = np.hypot(np.linalg.norm(twist[:3], axis=0), lever * np.linalg.norm(twist[3:], axis=0))
@@ -105,7 +105,7 @@ def test_derivatives_belong_to_the_incisor_motion(masticator, track):
 
 
 def test_acceleration_is_continuous(track):
-    """The same from both sides of every recorded time, next to its change between two of them."""
+    """Left and right limits agree at every recorded time, compared with changes in between."""
     gap = 1e-9
     inner = track.times[1:-1]
     before, after = (track.path.sample(inner + side * gap) for side in (-1.0, 1.0))
@@ -126,7 +126,7 @@ def test_track_that_starts_at_rest_does_so_exactly(track):
 
 
 def place(follower, offset):
-    """Pose with the incisor displaced by an offset from home."""
+    """Pose with the incisor displaced from home by an offset."""
     return follower.solve(follower.home_position + np.array([offset]), np.zeros(1))[0]
 
 
@@ -164,7 +164,7 @@ def test_unknown_criterion_is_refused(masticator):
 
 
 def test_free_coordinate_keeps_the_condyles_inside(masticator, follower):
-    """Sideways by 8 mm: the least condyle motion alone would leave the sockets."""
+    """8 mm sideways: the least condyle motion alone would leave the sockets."""
 
     def sideways(solver):
         motion = masticator.solve(place(solver, (-1e-3, 8e-3, -8e-3)))
@@ -215,7 +215,7 @@ def in_sockets(mechanism, pose):
 
 
 def test_a_pose_inside_is_taken_where_there_is_one(masticator, follower):
-    """The criterion alone leaves a socket by some micrometres; the free coordinate need not."""
+    """The criterion alone leaves a socket by some micrometres; the free coordinate avoids that."""
     point = (0.00909, 0.00374, -0.00385)
     assert -2e-5 < in_sockets(masticator, place(follower, point)) < 0.0
     track = track_incisor(masticator, *stroke_to(point))
@@ -315,7 +315,7 @@ def test_recorded_human_stroke(masticator):
 
 
 def test_without_contacts_the_platform_turns_only_as_far_as_it_must():
-    """A platform with six degrees of freedom whose own origin is placed need not turn."""
+    """A platform with six degrees of freedom whose origin is given need not turn."""
     mechanism = Mechanism.load('rcid')
     times = np.linspace(0.0, 1.0, 51)
     points = np.sin(np.pi * times)[:, None] ** 2 * [0.010, 0.005, -0.012]

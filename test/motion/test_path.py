@@ -86,7 +86,7 @@ def test_given_derivatives_are_honoured():
 
 
 def test_jerk_is_least():
-    """Any other choice of the free derivatives has more jerk."""
+    """Any other choice of the free derivatives gives more jerk."""
     t, p, v, rng = random_points(2, 6)
 
     def jerk(path):

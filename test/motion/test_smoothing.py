@@ -13,7 +13,7 @@ TIMES = np.arange(0.0, 1.0, 1e-3)
 
 
 def slow_then_sudden(times):
-    """Swings by 10 mm and stops within a few milliseconds at 0.6 s."""
+    """A signal that swings by 10 mm and stops within a few milliseconds at 0.6 s."""
     swing = 0.01 * np.sin(2 * np.pi * times) ** 2
     return np.where(times < 0.6, swing, 0.01 * np.sin(2 * np.pi * 0.6) ** 2)[:, None]
 

@@ -25,7 +25,7 @@ def rotation(axis: int, angle: float) -> np.ndarray:
 
 
 def closed_form(tip: np.ndarray, w: np.ndarray, sign: float) -> np.ndarray:
-    """S4 Eqs. 2 to 7: P, theta_4 and theta_5, for either way of the wrist to point."""
+    """S4 Eqs. 2 to 7: P, theta_4 and theta_5, for both directions of the wrist."""
     r_q = tip - D_W * w
     u = sign * np.cross(r_q, w) / np.linalg.norm(np.cross(r_q, w))
     v = np.cross(w, u)
@@ -58,7 +58,7 @@ def test_tip_and_axis_are_those_of_the_description_by_hand(machine) -> None:
 
 
 def test_the_way_back_is_one_of_the_closed_forms(machine) -> None:
-    """Of the two ways those in the stroke go first, then the one that turns the wrist least."""
+    """Of the two solutions, one within the stroke is preferred, then that with the smaller turn."""
     rng = np.random.default_rng(81)
     for _ in range(25):
         y = rng.uniform([-0.3, -0.5, 1.2, -np.pi, -1.4], [0.3, 0.1, 1.3, np.pi, 1.4])
@@ -101,7 +101,7 @@ def test_the_pose_before_chooses_the_way(machine) -> None:
 
 
 def test_a_singular_wrist_is_refused(machine) -> None:
-    """S4: with w along r_Q its u, and with it the C axis, is undetermined."""
+    """With w along r_Q, S4's u is undetermined, and so is the C axis."""
     r_q = np.array([0.1, -0.2, 1.3])
     w = r_q / np.linalg.norm(r_q)
     with pytest.raises(SingularityError, match='wrist is singular.*not determine theta_4'):
@@ -122,7 +122,7 @@ def test_a_limb_outside_its_stroke_is_refused(machine) -> None:
 
 
 def test_a_tip_out_of_reach_is_refused(machine) -> None:
-    """Behind the machine: the limbs would have to pass through their own feet."""
+    """A point behind the machine: the limbs would have to pass through their own feet."""
     with pytest.raises(ReachError, match=r'tip \(0, 0\.1, -1\.5\) m, axis .*: limb_. .*branch'):
         machine.inverse([0.0, 0.1, -1.5], [0.0, 0.2, -1.0])
 
@@ -131,8 +131,8 @@ def test_a_tip_out_of_reach_is_refused(machine) -> None:
     ('tip', 'axis', 'message'),
     [
         ([0.0, 0.0, 1.5], [0.0, 0.0, 0.0], 'length 0'),
-        ([0.0, np.nan, 1.5], [0.0, 0.0, 1.0], 'tip is .* 3 finite numbers'),
-        ([0.0, 1.5], [0.0, 0.0, 1.0], 'tip is .* 3 finite numbers'),
+        ([0.0, np.nan, 1.5], [0.0, 0.0, 1.0], 'tip is not finite'),
+        ([0.0, 1.5], [0.0, 0.0, 1.0], r'tip has shape \(2,\), needed is \(3,\)'),
     ],
 )
 def test_bad_input_is_refused(machine, tip, axis, message) -> None:

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What messages on ``servo_drives/command`` cost the cycle's thread, in a process of its own.
+"""Cost of messages on ``servo_drives/command`` for the cycle's thread, in a separate process.
 
-A line for each look that found something: CPU time of the thread, s, and how many messages so far
-were accepted, refused, and not converted for their size.
+Prints a line for each poll that found messages: CPU time of the thread, s, and how many messages
+so far were accepted, refused, and not converted because of their size.
 """
 
 import time

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One node and one client for most tests, in a ROS domain of this run."""
+"""One node and one client for most tests, in a ROS domain for this run."""
 
 import os
 
@@ -11,14 +11,14 @@ from masticator_dynamics import Mechanism
 
 
 def pytest_itemcollected(item):
-    """Tests with processes live by the clock."""
+    """Mark tests with processes as depending on the clock."""
     if 'ros_domain' in getattr(item, 'fixturenames', ()) and not item.get_closest_marker('flaky'):
         item.add_marker(by_the_clock)
 
 
 @pytest.fixture(scope='session')
 def ros_domain():
-    """Environment of nodes and clients: this host only, a domain per test run."""
+    """Environment of nodes and clients: only this host, one domain per test run."""
     pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
     patch = pytest.MonkeyPatch()
     patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -56,6 +56,6 @@ def client(node, mechanism):
 
 @pytest.fixture
 def at_home(client, mechanism):
-    """The client, after the mechanism has come to rest at home."""
+    """The client, once the mechanism is at rest at home."""
     client.finish(client.follow(mechanism.independent, [0.15], [mechanism.home.y]))
     return client

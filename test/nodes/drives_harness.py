@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated drives in a process of their own, what is on their bus, and a client of the node."""
+"""Simulated drives in their own process, a trace of their bus, and a client of the node."""
 
 import contextlib
 import gc
@@ -38,7 +38,7 @@ POWERED = (State.OPERATION_ENABLED, State.QUICK_STOP_ACTIVE)
 
 
 def write_drives(folder, absolute=False, **changes):
-    """The shipped drives file on a multicast bus of its own, with other values at its top."""
+    """The shipped drives file on its own multicast bus, with changed top-level values."""
     data = yaml.safe_load(find_file('drives.yaml').read_text(encoding='utf-8'))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(('', 0))
@@ -53,7 +53,7 @@ def write_drives(folder, absolute=False, **changes):
 
 
 def has_multicast():
-    """Whether frames can go from process to process here."""
+    """Whether frames can be sent from process to process on this machine."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((CHANNEL, 45000))
@@ -63,7 +63,7 @@ def has_multicast():
 
 
 class SimulatedDrives:
-    """`masticator simulate-drives`; faults by line."""
+    """`masticator simulate-drives`, with a line of input for each fault."""
 
     def __init__(self, file):
         self.process = subprocess.Popen(
@@ -86,7 +86,7 @@ class SimulatedDrives:
             self.lines.append(line.rstrip('\n'))
 
     def fault(self, line):
-        """Inject a fault; returns when (s since 1970) it was asked for."""
+        """Inject a fault; returns the time of the request (s since 1970)."""
         before, asked = len(self.lines), time.time()
         self.process.stdin.write(f'{line}\n')
         self.process.stdin.flush()
@@ -109,7 +109,7 @@ class SimulatedDrives:
 
 
 class BusTrace:
-    """All frames on the bus with their times (s since 1970, by the kernel), as from outside."""
+    """All frames on the bus, with kernel timestamps (s since 1970), as seen from outside."""
 
     def __init__(self, file):
         bus = yaml.safe_load(file.read_text(encoding='utf-8'))['bus']
@@ -137,30 +137,30 @@ class BusTrace:
         self._bus.shutdown()
 
     def since(self, begin, *identifiers):
-        """Frames from a time on."""
+        """Frames since a time."""
         return [f for f in list(self.frames) if f[0] >= begin and f[1] in identifiers]
 
     def last(self, identifier, before=np.inf):
-        """When a frame came last."""
+        """Time of the last such frame."""
         return max(t for t, i, _ in list(self.frames) if i == identifier and t < before)
 
     def send(self, identifier, data=b''):
         self._bus.send(can.Message(arbitration_id=identifier, is_extended_id=False, data=data))
 
     def states(self, begin, node):
-        """Times and states that a drive's PDOs tell from a time on."""
+        """Times and states in a drive's PDOs since a time."""
         return [
             (t, state_of(int.from_bytes(data[:2], 'little')))
             for t, _, data in self.since(begin, 0x180 + node)
         ]
 
     def left(self, begin, node, states=(State.OPERATION_ENABLED,)):
-        """When a drive's PDOs first told, after a time, that it is in none of some states."""
+        """When a drive's PDOs after a time first showed none of some states."""
         times = [t for t, state in self.states(begin, node) if state not in states]
         return min(times) if times else None
 
     def wait_until_left(self, begin, nodes=range(1, 7), states=(State.OPERATION_ENABLED,)):
-        """When the last of the drives left some states."""
+        """Wait until all drives have left some states; returns when the last one did."""
 
         def all_left():
             times = [self.left(begin, node, states) for node in nodes]
@@ -170,7 +170,7 @@ class BusTrace:
 
 
 class DrivesPeer(Peer):
-    """Commands the drives and hears of them."""
+    """Commands the drives and receives their states."""
 
     def __init__(self, mechanism, namespace='', rate=125.0):
         super().__init__('servo_drives', namespace)
@@ -200,7 +200,7 @@ class DrivesPeer(Peer):
         return answer.success, answer.message
 
     def position(self):
-        """Newest measured positions."""
+        """Latest measured positions."""
         return np.array(self.states[-1].position)
 
     def command(self, position, velocity=(), effort=(), names=CRANKS, stamp=None):
@@ -213,16 +213,16 @@ class DrivesPeer(Peer):
         self.commands.publish(message)
 
     def chewing(self, time):
-        """Positions of the cranks, all of which turn slowly to and fro, from home at time 0."""
+        """Positions of the cranks, all turning slowly to and fro, starting from home at time 0."""
         part = 1.0 - np.cos(np.pi * time)
         pose = self.mechanism.home.y + part * np.array([0.0015, 0.0, 0.0, 0.03])
         return self.mechanism.solve(pose).position
 
     @contextlib.contextmanager
     def following(self, motion, patient=True):
-        """Send commands all the time; ``motion(t)`` returns what `command` takes, by keyword.
+        """Keep sending commands; ``motion(t)`` returns the keyword arguments of `command`.
 
-        Unless patient, go on when the drives have stopped before they followed.
+        Unless ``patient``, continue even if the drives stop before they follow.
         """
         ended, begin = threading.Event(), time.monotonic()
         self.last_command, self.longest_pause = 0.0, 0.0
@@ -248,11 +248,11 @@ class DrivesPeer(Peer):
             thread.join()
 
     def chew(self, patient=True):
-        """Commands that chew."""
+        """Keep sending commands that chew."""
         return self.following(lambda t: {'position': self.chewing(t)}, patient)
 
     def hold(self):
-        """Commands that stay where the drives are."""
+        """Keep sending commands to stay where the drives are."""
         here = self.position()
         return self.following(lambda t: {'position': here})
 
@@ -290,7 +290,7 @@ class Robot:
         return code
 
     def enabled(self):
-        """Bring the drives to home, enabled, whatever was before."""
+        """Enable the drives at home, whatever happened before."""
         self.drives.fault('clear all')
         end = time.monotonic() + LONG
         # From the beginning when something fails: a busy computer may stop drives at any time.
@@ -299,7 +299,7 @@ class Robot:
         return self.peer
 
     def ask(self, *requests):
-        """Make requests until they are met, one after the other."""
+        """Make requests one after another, each until it is met."""
         for request in requests:
             assert wait_for(lambda r=request: self._done(r), request, LONG), request
 
@@ -311,13 +311,13 @@ class Robot:
         return success
 
     def at_rest(self):
-        """None of the drives gives torque any more, says the bus."""
+        """Whether, according to the bus, no drive gives torque any more."""
         now = time.time()
         return self.trace.wait_until_left(now, states=POWERED)
 
 
 def told(robot, *texts):
-    """The supervision's message, when it names all these."""
+    """The supervision's message, once it contains all these words."""
 
     def found():
         status = robot.peer.status('supervision')
@@ -328,7 +328,7 @@ def told(robot, *texts):
 
 
 def told_to_slow_down(robot, begin):
-    """Whether the first word that was no 'go on' asked for the ramp, not for no torque."""
+    """Whether the first control word after operation requested the ramp rather than no torque."""
     for node in range(1, 7):
         words = [data[0] & 0x0F for _, _, data in robot.trace.since(begin, RPDO + node)]
         assert next(word for word in words if word != 0x0F) == 0x02
@@ -336,7 +336,7 @@ def told_to_slow_down(robot, begin):
 
 
 def on_time(name, begin, end, stated):
-    """Whether a reaction came within the stated time, measured by stamps of frames."""
+    """Whether a reaction came within the stated time, by timestamps of frames."""
     taken = end - begin
     print(f'REACTION {name}: {taken * 1e3:.1f} ms of {stated * 1e3:.0f} ms')
     assert taken <= stated + LATE

@@ -48,7 +48,7 @@ def wait_for(condition, what, patience=PATIENCE):
 
 
 def send_until(send, condition, what):
-    """Send once and wait; again when best effort seems to have lost it on a busy machine."""
+    """Send and wait; send again if best effort seems to have lost the message."""
     sent = []
 
     def answered():
@@ -83,7 +83,7 @@ READY = {
 
 
 class NodeProcess:
-    """A node with parameters, e.g. {'rate': 200.0}; all it prints is kept."""
+    """A node with parameters, e.g. {'rate': 200.0}; all of its output is kept."""
 
     def __init__(self, name='dynamics', *, namespace='', wait=True, remap=(), **parameters):
         self.name = name
@@ -107,7 +107,7 @@ class NodeProcess:
             self.wait_until_ready()
 
     def wait_until_ready(self):
-        """Wait until the node says that it is active."""
+        """Wait until the node reports that it is active."""
 
         def is_ready():
             ended = self.process.poll() is not None
@@ -147,7 +147,7 @@ class NodeProcess:
 
 
 class Peer:
-    """A ROS 2 node in this process, with its own thread, beside the node under test."""
+    """A ROS 2 node in this process, with its own thread, that talks to the node under test."""
 
     def __init__(self, node_name, namespace=''):
         self.context = rclpy.Context()
@@ -168,9 +168,9 @@ class Peer:
             thread.start()
 
     def record(self, kind, topic):
-        """List that grows with each message of a topic.
+        """List to which each message of a topic is added.
 
-        Not by the executor, which would fall behind the node on a busy computer.
+        Without the executor, which would fall behind the node on a busy computer.
         """
         subscription = DirectSubscription(self.node, kind, topic, QoSProfile(depth=4000))
         messages = []
@@ -203,7 +203,7 @@ class Peer:
         return [a for a in list(self.diagnostics) if a.status[0].name.startswith(prefix)]
 
     def status(self, name):
-        """The newest diagnostic status: level, message, values."""
+        """The latest diagnostic status: level, message, values."""
         for array in reversed(list(self.diagnostics)):
             for status in array.status:
                 if status.name == f'{self._status_prefix}: {name}':
@@ -219,7 +219,7 @@ class Peer:
         return wait_for(found, f'status {name} {level} {text!r}')
 
     def wait_for_value(self, name, key, wanted):
-        """Wait until an entry of a status is as wanted, a text or a condition on it."""
+        """Wait until an entry of a status equals a text or meets a condition."""
         fits = wanted if callable(wanted) else wanted.__eq__
 
         def found():
@@ -248,18 +248,18 @@ class Peer:
         return future.result()
 
     def change(self, transition):
-        """Ask for a transition of the life cycle."""
+        """Request a life cycle transition."""
         request = ChangeState.Request(transition=Transition(id=transition))
         assert self.call(ChangeState, f'{self.peer}/change_state', request).success
 
     def state(self):
-        """State of the life cycle."""
+        """Life cycle state."""
         answer = self.call(GetState, f'{self.peer}/get_state', GetState.Request())
         return answer.current_state.id
 
 
 class Sender(Peer):
-    """Publishes joint states to a node and records what it answers."""
+    """Publishes joint states to a node and records its answers."""
 
     def __init__(self, node_name, topic, answers, namespace=''):
         super().__init__(node_name, namespace)
@@ -327,7 +327,7 @@ class Client(Peer):
         wait_for(self._external.get_subscription_count, 'external_wrench')
 
     def publish(self, message):
-        """Publish a trajectory as it is."""
+        """Publish a trajectory unchanged."""
         self._trajectory.publish(message)
 
     def send(self, names, times, positions, velocities=None, accelerations=None, start=0):
@@ -346,7 +346,7 @@ class Client(Peer):
         self.publish(message)
 
     def follow(self, *args, **kwargs):
-        """Publish a trajectory; return what the node makes of it."""
+        """Publish a trajectory; return the node's feedforward_trajectory."""
         before = len(self.trajectories)
         self.send(*args, **kwargs)
         return self.answer(before)
@@ -358,7 +358,7 @@ class Client(Peer):
         return end
 
     def answer(self, before):
-        """Return the feedforward_trajectory after those that were there before."""
+        """Return the first feedforward_trajectory after those already received."""
         try:
             return wait_for(lambda: self.trajectories[before:], 'feedforward_trajectory')[0]
         except AssertionError as error:
@@ -381,15 +381,15 @@ class Client(Peer):
         return message
 
     def bite_message(self, message):
-        """Publish a bite force as it is."""
+        """Publish a bite force unchanged."""
         self._bite.publish(message)
 
     def biting(self, frame, force, torque=(0.0, 0.0, 0.0), period=0.01):
-        """Send a constant force all the time, from when the node has heard of it."""
+        """Keep sending a constant force; enters once the node has received it."""
         return self._sending('bite force', lambda: self.bite(frame, force, torque), period)
 
     def pushing(self, wrenches):
-        """Send constant wrenches (6,) by frame all the time."""
+        """Keep sending constant wrenches (6,) by frame."""
         return self._sending(
             'external wrench', lambda: [self.push(*wrench) for wrench in wrenches.items()], 0.01
         )
@@ -412,7 +412,7 @@ class Client(Peer):
             thread.join()
 
     def collect(self, count=50):
-        """At least so many states in turn, stamped from now on."""
+        """Collect at least this many successive states, stamped from now on."""
         begin, first = self.now(), len(self.states)
 
         def newer():
@@ -422,9 +422,9 @@ class Client(Peer):
         return wait_for(newer, f'{count} states')
 
     def settles_at(self, effort):
-        """Whether all of fifty efforts in turn are as expected, soon.
+        """Whether fifty successive efforts are soon as expected.
 
-        Not at once: a busy computer may hold back a bite force, or what sends it, for a while.
+        Not at once, since a busy computer may delay a bite force or its sender.
         """
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
@@ -433,13 +433,13 @@ class Client(Peer):
         return False
 
     def skipped(self):
-        """Cycles that the node has left out, by its latest diagnostics."""
+        """Number of cycles that the node has skipped, by its latest diagnostics."""
         return int(self.status('cycle')[2]['skipped cycles'])
 
     def check_complete(self, stamps, skipped=0):
-        """All cycles (ns) of 500 Hz are there, but those that the node has counted as skipped.
+        """Check that no cycle (ns) of 500 Hz is missing except those the node counted as skipped.
 
-        A busy computer skips cycles; ``skipped`` is how many it had before.
+        A busy computer skips cycles; ``skipped`` is their number before.
         """
         steps = np.diff(stamps)
         assert (steps > 0).all() and not (steps % 2_000_000).any()
@@ -447,7 +447,7 @@ class Client(Peer):
         self.wait_for_value('cycle', 'skipped cycles', lambda count: int(count) >= skipped + lost)
 
     def states_between(self, begin, end):
-        """States stamped from begin to end (ns), complete."""
+        """All states stamped from begin to end (ns)."""
         wait_for(
             lambda: self.states and nanoseconds(self.states[-1].header.stamp) > end, 'later states'
         )

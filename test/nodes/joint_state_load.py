@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A process that publishes measured cranks at 500 Hz and counts what is answered.
+"""A process that publishes measured cranks at 500 Hz and counts the answers.
 
-A process of its own, as light as it gets: what it cannot take in nobody has answered.
+It is a separate process and as light as possible, so that every missing answer is the node's fault.
 Arguments: namespace, seconds, the topic to publish on, and the topics of the answers. Prints how
 many states were sent, and how many answers came on each topic.
 """
@@ -45,7 +45,7 @@ class Answers(threading.Thread):
                 self.counts[k] += sum(1 for _ in source.take())
 
     def until_quiet(self):
-        """Wait until no more come; return how many there were."""
+        """Wait until no more messages arrive; return their number."""
         before = None
         while before != self.counts:
             before = list(self.counts)
@@ -58,7 +58,7 @@ class Answers(threading.Thread):
 
 
 def positions(seconds):
-    """Names and positions of the cranks while somebody chews, in steps of 2 ms."""
+    """Names and positions of the cranks during chewing, in steps of 2 ms."""
     mechanism = Mechanism.load('masticator')
     wave = np.sin(np.outer(np.arange(0.0, seconds, STEP), [2.0, 3.0, 1.0, 6.0]))
     rows = mechanism.feedforward_batch([0.002, 0.001, 0.01, 0.06] + wave * [1e-3, 1e-3, 0.01, 0.05])

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Launch files executed without starting anything, and the command lines they lead to."""
+"""Launch files executed without starting processes, and the resulting command lines."""
 
 import contextlib
 import importlib.util
@@ -34,7 +34,7 @@ PACKAGES = (
 
 @contextlib.contextmanager
 def an_index_of(packages):
-    """The index of installed packages, with these in it."""
+    """An index of installed packages that contains these."""
     before = os.environ.get('AMENT_PREFIX_PATH')
     with tempfile.TemporaryDirectory() as prefix:
         index = pathlib.Path(prefix, 'share/ament_index/resource_index/packages')
@@ -51,9 +51,9 @@ def an_index_of(packages):
 
 
 def executed(name, given, packages=PACKAGES, exit_code=0):
-    """Declared arguments with their descriptions, and the actions they lead to, sooner or later.
+    """Declared arguments with their descriptions, and all resulting actions, delayed ones included.
 
-    Processes end with the exit code; where others follow, those are among the actions.
+    Processes end with the exit code; actions that follow from this are included.
     """
     with an_index_of(packages):
         return _executed(name, given, exit_code)
@@ -95,7 +95,7 @@ def included(action):
 
 
 def command_lines(name, given, **options):
-    """For each node started: its executable, and the words that follow on its command line."""
+    """Executable and command-line arguments of each node started."""
     from launch_ros.actions import Node
 
     from launch import LaunchContext
@@ -121,7 +121,7 @@ def remappings(words):
 
 
 def parameters(words, node):
-    """What the node is given in files, the last ones winning."""
+    """Parameters that the node gets from files; later files override earlier ones."""
     merged = {}
     for flag, path in zip(words, words[1:], strict=False):
         if flag == '--params-file':

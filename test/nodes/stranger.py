@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody who asks node `servo_drives` for what moves or frees the robot, again and again.
+"""A client that keeps requesting services of `servo_drives` that move or free the robot.
 
-``python -m nodes.stranger 1000`` prints how many of so many requests were answered.
+``python -m nodes.stranger 1000`` prints how many of that many requests were answered.
 """
 
 import itertools
@@ -20,7 +20,7 @@ LASTING = 0.02  # s between requests, so that all of them meet a node that could
 
 
 def tried(count):
-    """How many requests were answered."""
+    """Number of requests that were answered."""
     rclpy.init()
     node = rclpy.create_node('stranger')
     executor = SingleThreadedExecutor()

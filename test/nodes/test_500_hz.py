@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states at 500 Hz: each node answers them, by itself and behind another.
+"""Joint states at 500 Hz: each node answers them, also behind another node.
 
-First of all tests of nodes: node `dynamics` would take half of a small computer.
+Runs before the other node tests: node `dynamics` would load half of a small computer.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ def running(*names):
 
 
 def check_answered(source, *targets):
-    """Nearly all of three seconds of states get an answer on every topic."""
+    """Check that nearly all states of three seconds are answered on every topic."""
     shares = []
     while len(shares) < STRETCHES and max(shares, default=0.0) < ANSWERED:
         command = [sys.executable, LOAD, 'fast', '3', source, *targets]
@@ -47,20 +47,20 @@ def check_answered(source, *targets):
     assert max(shares) >= ANSWERED, shares
 
 
-def test_completion(ros_domain):
-    with running('joint_state_completion'):
-        check_answered('joint_states_in', 'joint_states')
-
-
-def test_coupling(ros_domain):
-    with running('inertia_coupling'):
-        check_answered('joint_states', 'inertia_coupling/mci')
-
-
-def test_completion_and_coupling_behind_it(ros_domain):
-    """Cranks to all joints to coupling, as on a robot."""
+@pytest.fixture(scope='module')
+def chain(ros_domain):
     with running('joint_state_completion', 'inertia_coupling'):
-        check_answered('joint_states_in', 'joint_states', 'inertia_coupling/mci')
+        yield
+
+
+def test_completion_and_coupling_behind_it(chain):
+    """Cranks to all joints to coupling, as on a robot: the answers of both nodes count."""
+    check_answered('joint_states_in', 'joint_states', 'inertia_coupling/mci')
+
+
+def test_coupling(chain):
+    """Of the cranks alone."""
+    check_answered('joint_states', 'inertia_coupling/mci')
 
 
 @pytest.fixture(scope='module')

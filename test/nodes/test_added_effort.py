@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Efforts that are added to those of a trajectory controller."""
+"""Efforts added to those of a trajectory controller."""
 
 import numpy as np
 import pytest

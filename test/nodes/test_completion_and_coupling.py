@@ -36,7 +36,7 @@ NARROW = 1e-4  # m; closure tolerance of the completion under test
 
 @pytest.fixture(scope='module')
 def processes(ros_domain):
-    """Started at once: most of the start is waiting."""
+    """Processes, all started at once, since starting is mostly waiting."""
     given = {'wait': False, 'namespace': 'masticator'}
     started = {
         'masticator': NodeProcess('joint_state_completion', closure_tolerance=NARROW, **given),
@@ -84,7 +84,7 @@ def coupling(processes):
 
 
 def test_states_that_are_not_measured_yet_are_no_error(completions, processes):
-    """ros2_control tells NaN until its hardware is there; later NaN is a fault."""
+    """ros2_control sends NaN until its hardware is ready; later, NaN is a fault."""
     sender, node = completions['rss6'], processes['rss6']
     sender.send(CRANKS, [NAN] * 6)
     level, text, values = sender.wait_for_status('joint_states_in', 'WARN', 'all are NaN')
@@ -96,7 +96,7 @@ def test_states_that_are_not_measured_yet_are_no_error(completions, processes):
 
 @pytest.mark.parametrize('name', MECHANISMS)
 def test_completed_states_close_every_loop_of_the_urdf(completions, name):
-    """What robot_state_publisher makes of them: every link has a place, every loop is closed."""
+    """With robot_state_publisher, every link has a pose and every loop is closed."""
     mechanism, sender = samples.mechanism(name), completions[name]
     description = mechanism.description
     moving = {joint.name for joint in description.tree.joints if joint.type != 'fixed'}
@@ -223,7 +223,7 @@ def test_coupling_is_that_of_the_command(coupling, mechanism):
 
 
 def test_coupling_has_a_status_for_each_joint(coupling, mechanism):
-    """At home 0.44, 0.44, 0.4995, 0.4995, 0.266, 0.266: see the tests of the index."""
+    """At home the values are 0.44, 0.44, 0.4995, 0.4995, 0.266, 0.266; see the index's tests."""
     coupling.wait_for_status('crank_1', 'STALE', 'no joint_states')
     coupling.ask(CRANKS, [0.0] * 6)
     coupling.wait_for_status('crank_3', 'OK')
@@ -264,7 +264,7 @@ def test_the_path_of_a_frame_is_drawn(completion, processes, mechanism):
     wait_for(lambda: completion.node.count_publishers('frame_path/path'), 'frame_path/path')
 
     def path():
-        """Draw from the beginning; best effort may have lost a state on a busy computer."""
+        """Draw a path from its beginning; best effort may have lost a state on a busy computer."""
         completion.ask(CRANKS, poses[0].position, stamp=10**9)  # back in time: a new path
         for k, motion in enumerate(poses):
             completion.ask(CRANKS, motion.position, stamp=10**9 + (k + 1) * 150_000_000)

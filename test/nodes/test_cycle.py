@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The control cycle without ROS: bite force in any frame, clamping, a pose that cannot be met."""
+"""The control cycle without ROS: bite force in any frame, clamping, unreachable poses."""
 
 import numpy as np
 import pytest
@@ -119,7 +119,7 @@ def test_what_was_prepared_is_what_the_cycle_computes(mechanism, motion, cycle, 
 
 @pytest.mark.parametrize('frames', [('incisor',) * 2, ('incisor', 'maxilla'), ('', 'molar_left')])
 def test_bite_force_measured_after_the_preparation_counts(mechanism, motion, cycle, bite, frames):
-    """In the frame that it was prepared for, in another one, and as the first of all."""
+    """In the frame it was prepared for, in another frame, and as the first force of all."""
     follow(motion, mechanism, OPEN)
     time, (before, after) = S + S // 3, frames
     if before:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The control cycle within limits, and the forces it tells, without ROS."""
+"""The control cycle within limits, and the forces it reports, without ROS."""
 
 import dataclasses
 from xml.etree import ElementTree
@@ -14,7 +14,7 @@ from masticator_dynamics.errors import LimitError
 from masticator_dynamics.nodes.dynamics.bite_force import BiteForce
 from masticator_dynamics.nodes.dynamics.cycle import EffortClamp, FeedforwardCycle
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
-from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch, scaled_limits
+from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch
 from masticator_dynamics.nodes.dynamics.trajectory_points import TrajectoryPoints
 from masticator_dynamics.nodes.dynamics.trajectory_preparation import TrajectoryPreparation
 
@@ -28,7 +28,7 @@ def tight(tmp_path_factory):
 
 
 def urdf_joints(mechanism):
-    """Child link and axis of each joint by name, as the URDF's text says."""
+    """Child link and axis of each joint by name, from the URDF's text."""
     urdf = ElementTree.fromstring(mechanism.description.urdf_xml)
     return {
         joint.get('name'): (
@@ -121,13 +121,13 @@ def test_a_hair_is_cut_but_does_not_count(mechanism):
 
 
 def test_limits_are_scaled_where_they_are_efforts(tight):
-    limits = scaled_limits(tight, 0.5)
+    limits = tight.load_limits.scaled(0.5)
     assert limits.effort.tolist() == [0.2] * 6
     assert limits.contact_high.tolist() == [20.0, 20.0]
 
 
 def points(mechanism, seconds, beta):
-    """Open from rest to rest."""
+    """Trajectory points that open the jaw from rest to rest."""
     positions = np.array([mechanism.home.y, [0.0, 0.0, 0.0, beta]])
     rest = np.zeros((2, 4))
     return TrajectoryPoints(('', ''), np.array([0.0, seconds]), positions, rest, rest)
@@ -179,7 +179,7 @@ def test_contact_forces_include_friction_against_the_slip(mechanism):
 
 
 def test_joint_forces_carry_the_mechanism_and_turn_the_cranks(mechanism):
-    """With the sockets they bear all weight, force and moment; masses are read from the URDF."""
+    """With the sockets, they carry all weight, force and moment; masses are read from the URDF."""
     rig = Rig(mechanism)
     effort = mechanism.feedforward(MOVING[0])
     urdf = ElementTree.fromstring(mechanism.description.urdf_xml)

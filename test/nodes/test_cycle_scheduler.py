@@ -1,12 +1,14 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Cycles on a grid: late ones are counted, long stalls are cut, clock jumps are survived."""
+"""Cycles on a time grid: late ones are counted, long stalls cut short, clock jumps handled."""
 
+import itertools
 import threading
 import time
 
 import pytest
 
+from masticator_dynamics.nodes.dynamics import cycle_scheduler
 from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
 from nodes.harness import wait_for
 
@@ -14,7 +16,7 @@ MS = 1_000_000
 
 
 class Clock:
-    """A clock that shows a millisecond more whenever it is read, however slow the computer is."""
+    """A clock that advances by a millisecond each time it is read, however slow the computer is."""
 
     def __init__(self):
         self.time = 100_000 * MS
@@ -25,7 +27,7 @@ class Clock:
 
 
 def nothing(due):
-    """What can wait."""
+    """Work that can wait."""
 
 
 class Run:
@@ -53,7 +55,7 @@ class Run:
         self.clock.time += self.slow_rest * MS
 
     def until(self, count):
-        """Steps from cycle to cycle, ms."""
+        """Steps between cycles, ms."""
         self.scheduler.start()
         try:
             wait_for(lambda: self.scheduler.counts.run >= count, f'{count} cycles')
@@ -158,7 +160,7 @@ def test_clock_that_has_not_started_is_waited_for():
 
 
 class TwoClocks:
-    """A scheduler at 100 Hz by a clock that can be set, beside one that cannot; both can stall."""
+    """A 100 Hz scheduler with a settable and a steady clock, both of which can stall."""
 
     def __init__(self):
         self.set_by, self.stalled_for = 0, 0  # ns
@@ -198,7 +200,7 @@ class TwoClocks:
 
 @pytest.mark.parametrize('step', [30, -30, 400, -400, 5000, -5000, 86_400_000])
 def test_a_clock_that_is_set_takes_the_grid_along(step):
-    """By any step, also one that is shorter than a stall that would be made up for."""
+    """By any step, even one shorter than a stall that would be made up for."""
     clocks = TwoClocks()
     clocks.events[10] = lambda: clocks.set(step * MS)
     clocks.run(20)
@@ -209,7 +211,7 @@ def test_a_clock_that_is_set_takes_the_grid_along(step):
 
 @pytest.mark.parametrize('duration', [1500, 5000, 86_400_000])
 def test_a_stall_is_not_taken_for_a_clock_that_was_set(duration):
-    """The grid stays where it was, so that no later stamp is off."""
+    """The grid stays in place, so no later stamp is wrong."""
     clocks = TwoClocks()
     clocks.events[10] = lambda: clocks.stall(duration * MS)
     clocks.run(20)
@@ -233,3 +235,42 @@ def test_a_clock_that_is_set_during_a_stall():
     clocks.run(20)
     assert len(clocks.jumps) == 1 and abs(clocks.jumps[0] + 7000 * MS) < 2 * MS
     assert len(clocks.stalls) >= 1 and abs(clocks.stalls[0][1] - 3.0) < 1.0
+
+
+class LateSleeper:
+    """A clock, and sleeps that end too late by what ``late`` gives in turn, ns."""
+
+    def __init__(self, late):
+        self.time, self._late, self.meant = 1_000_000 * MS, itertools.cycle(late), 0
+
+    def __call__(self):
+        self.time += 500
+        return self.time
+
+    def sleep(self, seconds):
+        assert seconds > 0.0
+        self.meant = self.time + round(seconds * 1e9)  # to wake
+        self.time = self.meant + next(self._late)
+
+
+@pytest.mark.parametrize('late', [(60_000,), (20_000, 40_000, 60_000)])
+def test_a_thread_that_always_wakes_late_wakes_earlier(monkeypatch, late):
+    clock = LateSleeper(late)
+    monkeypatch.setattr(cycle_scheduler, 'time', clock)
+    scheduler = CycleScheduler(1000.0, clock, nothing, nothing, print, print, print)
+    dues = [clock.time + k * MS for k in range(1, 1001)]
+    found = [scheduler._wait_until(due) - due for due in dues]
+    assert found[0] > late[0]  # as late as it wakes
+    assert all(0 <= lateness < 5_000 for lateness in found[300:])
+
+
+def test_a_thread_does_not_wait_long_for_what_is_rarely_late(monkeypatch):
+    """One wake in a hundred is late by a millisecond: that is not worth waiting for each time."""
+    clock = LateSleeper([20_000] * 99 + [MS])
+    monkeypatch.setattr(cycle_scheduler, 'time', clock)
+    scheduler = CycleScheduler(500.0, clock, nothing, nothing, print, print, print)
+    early = []
+    for due in range(clock.time + 2 * MS, clock.time + 4000 * MS, 2 * MS):
+        scheduler._wait_until(due)
+        early.append(due - clock.meant)
+    assert 20_000 <= max(early[-1000:]) < 30_000

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to the drives in this process: who waits for whom, and for how long."""
+"""Requests to drives in this process: what waits for what, and for how long."""
 
 import threading
 import time
@@ -35,7 +35,7 @@ def ros_node(ros_domain):
 
 @pytest.fixture
 def served(ros_node, mechanism):
-    """Requests, and homed drives that run until the end."""
+    """Requests to homed drives, which run until the end."""
     supervisor = Supervisor(load_drives('drives.yaml'), mechanism)
     drives, ended = IdealDrives(supervisor, mechanism.home.position), threading.Event()
     drives.cycle(3)
@@ -118,8 +118,21 @@ def test_nothing_calls_ros_after_the_end(served):
     assert done
 
 
+def test_an_emergency_stop_does_not_wait_to_know_who_asked(served, monkeypatch):
+    """A stranger's name may be such that it cannot even be read."""
+    requests, supervisor, _ = served
+
+    def fails(topic, no_mangle):
+        raise UnicodeDecodeError('utf-8', b'\xff', 0, 1, 'invalid start byte')
+
+    monkeypatch.setattr(requests._node, 'get_publishers_info_by_topic', fails)
+    response = requests._emergency_stop(Trigger.Request(), Trigger.Response())
+    assert supervisor.report().phase is Phase.LATCHED and response.success
+    assert requests.asked.endswith('by somebody whose name cannot be read')
+
+
 def test_a_request_is_answered_after_one_with_another_outcome(served):
-    """A line of code that logs at two severities raises in rclpy; the client would wait."""
+    """One line of code that logs at two severities raises in rclpy, and the client would hang."""
     requests, _, _ = served
     for outcome in (Outcome(True, 'done'), Outcome(False, 'refused'), Outcome(True, 'done')):
         response = requests._fill('home', Trigger.Response(), outcome)

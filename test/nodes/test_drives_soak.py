@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults at random for as long as SOAK_MINUTES says; without it for some faults only.
+"""Random faults for SOAK_MINUTES; without that variable, only some faults.
 
-``SOAK_MINUTES=30 make test PYTEST='-s test/nodes/test_drives_soak.py'`` tells of every fault.
+``SOAK_MINUTES=30 make test PYTEST='-s test/nodes/test_drives_soak.py'`` reports every fault.
 """
 
 import collections
@@ -60,7 +60,7 @@ def robot(ros_domain, mechanism, tmp_path_factory):
 
 
 def reaction(robot, line, drive, words, asked, tells):
-    """How long all drives took to leave operation, s, and what was told if not drive and cause."""
+    """Time for all drives to leave operation, s, and the message if it lacks drive or cause."""
     number = CRANKS.index(drive) + 1
     nodes = [k for k in range(1, 7) if tells or k != number]
     end = None

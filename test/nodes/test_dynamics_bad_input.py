@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bad messages change nothing: each gets an error by name, and the running motion goes on."""
+"""Bad messages change nothing: each causes a specific error, and the running motion continues."""
 
 import signal
 from time import sleep
@@ -28,7 +28,7 @@ _motion = []  # that was asked for last
 
 @pytest.fixture
 def running(client, mechanism):
-    """A slow motion that is under way, as (path, start)."""
+    """A slow motion in progress, as (path, start)."""
     if not _motion or client.status('trajectory')[2]['mode'] != 'running':
         _motion[:] = begin(client, mechanism)  # anew, when the computer stood still meanwhile
     return _motion
@@ -46,7 +46,7 @@ def begin(client, mechanism):
 
 @pytest.fixture
 def undisturbed(client, running, mechanism):
-    """Check afterwards that every cycle followed the running motion."""
+    """Checks afterwards that every cycle followed the running motion."""
     begin = client.now()
     answers = len(client.trajectories)
     yield client
@@ -61,7 +61,7 @@ def undisturbed(client, running, mechanism):
 
 
 def message(names=COORDINATES, seconds=(0.5, 1.0), positions=None, **rows):
-    """Trajectory that would be fine: a few degrees open, in its coordinates."""
+    """A valid trajectory, opening by a few degrees, in given coordinates."""
     trajectory = JointTrajectory(joint_names=list(names))
     if positions is None:
         positions = [[0.0] * len(names)] * len(seconds)
@@ -88,7 +88,7 @@ HOME = at()
 
 
 def fast(seconds):
-    """Open by 0.04 rad, from rest to rest."""
+    """A fast motion that opens by 0.04 rad, from rest to rest."""
     rest = [HOME, HOME]
     return message(
         seconds=(0.5, 0.5 + seconds),
@@ -164,7 +164,7 @@ def test_bad_trajectory_is_refused_by_name(undisturbed, node, name):
 
 
 def test_refusals_are_logged_but_do_not_flood_the_log(client, node, running):
-    """A few lines at once, then one per second, which tells how many there were beside it."""
+    """A few lines at once, then one per second, with the number of others."""
     sleep(1.1)  # one line at least
     before = int(client.status('trajectory')[2]['rejected'])
     lines = len(node.log('joint_trajectory rejected'))
@@ -213,7 +213,7 @@ def test_a_good_trajectory_is_followed_after_all_that(client, running):
 
 
 def test_after_a_stall_nothing_moves_until_it_is_asked_for(client, node, mechanism, running):
-    """The process is stopped by the system for longer than a second, in the middle of a motion."""
+    """The operating system stops the process for more than a second during a motion."""
     jumps, stalls = (int(client.status('cycle')[2][key]) for key in ('clock jumps', 'stalls'))
     node.process.send_signal(signal.SIGSTOP)
     sleep(1.5)

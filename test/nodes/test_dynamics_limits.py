@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node `dynamics` with parameter `limits`, as a process, and the forces of joints as topics."""
+"""Node `dynamics` with parameter `limits`, as a process, and joint forces as topics."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def limited(ros_domain, tmp_path_factory):
 
 
 def wanted(mechanism, force, **options):
-    """Efforts for home while somebody bites on the left."""
+    """Efforts at home with a bite force on the left."""
     bite = (0.0, 0.0, -force), (0.0, 0.0, 0.0), 'molar_left', 'molar_left'
     wrench = mechanism.wrench_on_platform(mechanism.home, *bite)
     return mechanism.feedforward(mechanism.home.y, wrench=wrench, **options)
@@ -133,7 +133,7 @@ def ros_node(ros_domain):
 
 @pytest.mark.parametrize('limits', [False, True])
 def test_what_limits_need_has_run_before_the_node_works(ros_node, monkeypatch, limits):
-    """Compiled and loaded: for efforts, for nearest motions, for the reason why there are none."""
+    """Compiled and loaded code for efforts, for nearest motions, and for reasons of refusal."""
     called = []
 
     def record(owner, name):

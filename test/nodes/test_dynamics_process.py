@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node `dynamics` as a process: start, parameters, lifecycle, clocks, singular poses, end."""
+"""Node `dynamics` as a process: start, parameters, life cycle, clocks, singular poses, end."""
 
 import pathlib
 import signal
@@ -61,7 +61,7 @@ def test_signal_while_starting_ends_the_node_cleanly(ros_domain, number):
 
 
 def check_holds_home(client, mechanism):
-    """Home, at rest, with and without a bite force; nothing else was sent to the node so far."""
+    """Check efforts at rest at home, with and without a bite force, before any trajectory."""
     home, force = mechanism.home, (3.0, -2.0, -30.0)
     assert client.status('trajectory')[2]['mode'] == 'hold home'
     _, position, velocity, effort = rows(client.collect())
@@ -80,7 +80,7 @@ def check_holds_home(client, mechanism):
 
 
 def check_efforts(answer, mechanism):
-    """Goal and friction are those of the parameters in the effort trajectory, too."""
+    """Check that the effort trajectory also uses the parameters' goal and friction."""
     rest = (mechanism.home.y, np.zeros(4), np.zeros(4))
     path = path_from_state(rest, [LONG], [OPEN])
     sampled = path.sample([nanoseconds(p.time_from_start) * 1e-9 for p in answer.points])
@@ -91,7 +91,7 @@ def check_efforts(answer, mechanism):
 
 
 def check_stops_where_it_is(client, mechanism):
-    """Deactivated, nothing is published; active again, the mechanism rests on its way."""
+    """Check that nothing is published while inactive, and that the mechanism then stays put."""
     last = client.states[-1].position
     client.change(Transition.TRANSITION_DEACTIVATE)
     off = client.now()
@@ -145,7 +145,7 @@ HEAVY = ('llvmlite', 'numba', 'pydantic_core', 'scipy')
 
 
 def test_a_node_that_finds_its_code_loads_little(ros_domain, mechanism):
-    """Of the first one, which may have to compile, nothing is said."""
+    """The first node may have to compile, so it is not checked."""
     for _ in range(2):
         process = NodeProcess(namespace='small')
         client = Client(mechanism.contacts, namespace='small')
@@ -164,7 +164,7 @@ def test_a_node_that_finds_its_code_loads_little(ros_domain, mechanism):
 
 
 def test_singular_configuration_is_refused(ros_domain):
-    """Rods in line: the motors cannot push the pin; any mechanism file will do as an example."""
+    """With its rods in line, the motors cannot push the pin; also tests a user's mechanism file."""
     process = NodeProcess(mechanism=str(FIVE_BAR), namespace='example')
     client = Client(namespace='example')
     try:
@@ -196,7 +196,7 @@ def test_simulated_time_is_followed(ros_domain, mechanism):
             return newest and abs(nanoseconds(newest[0].header.stamp) - now) < 50_000_000
 
         def advance(begin, end, step=4_000_000):
-            """As fast as the node follows."""
+            """Advance the clock as fast as the node follows."""
             for now in range(begin, end, step):
                 wait_for(lambda now=now: follows(now), 'states of the time that the clock shows')
 
@@ -214,8 +214,12 @@ def test_simulated_time_is_followed(ros_domain, mechanism):
         assert np.abs(position[-1] - mechanism.solve(OPEN).position).max() < 1e-9
         time.sleep(0.5)
         assert nanoseconds(client.states[-1].header.stamp) <= 102 * second  # the clock stands still
+        client.bite('mandible', (0.0, 0.0, -40.0), stamp=102 * second)
+        advance(102 * second, 102 * second + second // 50)
+        wait_for(lambda: np.any(client.external[-1].effort), 'the share of the bite force')
         advance(50 * second, 50 * second + second // 5)  # and back, as when a bag starts over
         process.wait_for_line('clock jumped')
+        assert not np.any(client.external[-1].effort)  # what was measured then is not fresh now
         assert nanoseconds(client.states[-1].header.stamp) < 51 * second
         assert client.states[-1].position == pytest.approx(position[-1], abs=1e-9)
     finally:

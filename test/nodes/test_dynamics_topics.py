@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What node `dynamics` publishes, and the bite force that it takes."""
+"""Topics of node `dynamics`, and its response to bite forces."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ OPEN = (0.001, 0.0005, 0.01, 0.08)
 
 
 def opened(client, mechanism):
-    """Hold an open, twisted pose; returns its motion."""
+    """Hold an open, twisted pose; returns the motion there."""
     client.finish(client.follow(mechanism.independent, [0.3], [OPEN]))
     return mechanism.solve(OPEN)
 
@@ -84,7 +84,7 @@ PUSHES = {
 
 
 def in_base(mechanism, motion):
-    """PUSHES along the axes of the base."""
+    """PUSHES in base axes."""
     turns = {link: mechanism.frame_pose(motion, link).rotation for link in PUSHES}
     return {link: (np.reshape(w, (2, 3)) @ turns[link].T).ravel() for link, w in PUSHES.items()}
 
@@ -152,7 +152,7 @@ def test_effort_beyond_limits_is_clamped_with_a_warning(at_home, mechanism, node
 
 
 def test_trajectory_that_needs_too_much_effort_is_refused(at_home, mechanism):
-    """What gravity alone asks for is beyond a thousandth of the motors' limits."""
+    """Gravity alone needs more than a thousandth of the motors' limits."""
     assert at_home.set_parameter('effort_limit_scale', 0.001) == (True, '')
     try:
         at_home.send(mechanism.independent, [0.5], [OPEN])

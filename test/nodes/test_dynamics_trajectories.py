@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node `dynamics` following trajectories, against the mechanism evaluated directly."""
+"""Node `dynamics` following trajectories, against direct evaluation of the mechanism."""
 
 import time
 
@@ -11,15 +11,15 @@ from masticator_dynamics.motion import MotionPath, chewing_stroke, path_from_sta
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from nodes.harness import Client, nanoseconds, rows  # noqa: E402
+from nodes.harness import Client, nanoseconds, rows, wait_for  # noqa: E402
 
-LEAD = 2_000_000_000  # ns between sending and the start; a busy computer checks slowly
+LEAD = 1_000_000_000  # ns between sending and the start; the node checks before it
 TIMES = np.linspace(0.0, 0.6, 13)
 STROKE = chewing_stroke(strokes=1, period=0.6, opening=0.08)
 
 
 def expected(mechanism, path, seconds, wrench=None):
-    """Actuated position, velocity and effort for times (N,) of a path."""
+    """Actuated positions, velocities and efforts at times (N,) of a path."""
     sampled = path.sample(seconds)
     wrenches = None if wrench is None else np.tile(wrench, (len(seconds), 1))
     batch = mechanism.feedforward_batch(*sampled, wrenches)
@@ -27,7 +27,7 @@ def expected(mechanism, path, seconds, wrench=None):
 
 
 def check_follows(client, mechanism, path, start, wrench=None):
-    """Every cycle from the start to beyond the end is there and is as the path says."""
+    """Check that every cycle from the start to beyond the end is published and on the path."""
     skipped, end = client.skipped(), start + round((path.end - path.start) * 1e9)
     stamps, *found = rows(client.states_between(start, end + 100_000_000))
     client.check_complete(stamps, skipped)
@@ -39,7 +39,7 @@ def check_follows(client, mechanism, path, start, wrench=None):
 
 
 def check_no_jump(states, tolerance=1e-4):
-    """From each cycle to the next positions change as velocities say."""
+    """Check that positions change from cycle to cycle according to the velocities."""
     stamps, position, velocity, _ = rows(states)
     step = np.diff(stamps)[:, None] * 1e-9
     mean = 0.5 * (velocity[1:] + velocity[:-1])
@@ -179,7 +179,7 @@ def test_own_effort_trajectory_is_accepted_as_input(at_home, mechanism):
 
 
 def test_of_two_planners_the_later_message_counts(at_home, mechanism):
-    """Each replaces the other's motion from where it is; nothing jumps."""
+    """Each replaces the other's motion from its current state, without a jump."""
     planners = [at_home, Client(mechanism.contacts)]
     try:
         planners[1].connect()
@@ -199,3 +199,17 @@ def test_of_two_planners_the_later_message_counts(at_home, mechanism):
         assert np.abs(velocity).max() > 0.05
     finally:
         planners[1].close()
+
+
+def test_a_hundred_may_wait_and_no_more_before_one(at_home, mechanism):
+    """Every cycle looks at all that are accepted; one that begins now takes the place of all."""
+    names, home, second = mechanism.independent, [mechanism.home.y], 10**9
+    later, before = at_home.now() + 3600 * second, len(at_home.trajectories)
+    for k in range(100):
+        at_home.send(names, [0.2], home, start=later + k * second)
+        wait_for(lambda k=k: len(at_home.trajectories) > before + k, 'the answer')
+    at_home.send(names, [0.2], home, start=later + 100 * second)
+    at_home.wait_for_status('trajectory', 'ERROR', '100 trajectories are yet to begin before it')
+    at_home.finish(at_home.follow(names, [0.2], home))
+    at_home.follow(names, [0.2], home, start=later + 100 * second)
+    at_home.finish(at_home.follow(names, [0.2], home))

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which estimators a node has: shipped ones, those of the user, none that are stale."""
+"""Estimators of a node: shipped ones and the user's, but none that are stale."""
 
 import dataclasses
 import pathlib
@@ -15,7 +15,7 @@ from masticator_dynamics.nodes.inertia_estimator.estimator_set import EstimatorS
 
 
 def doubled(mechanism: Mechanism, kind: str, file: pathlib.Path) -> None:
-    """A shipped estimator whose expected errors are doubled, as a file of the user."""
+    """A user's file: a shipped estimator with doubled expected errors."""
     found = storage.read_estimator(storage.shipped_file('masticator', kind), mechanism)
     error = dataclasses.replace(found.error, maximum=2.0 * found.error.maximum)
     file.write_text(storage.as_text(dataclasses.replace(found, error=error)))

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is followed when: home, a path, its end; replacement, stops and jumps of the clock."""
+"""What is followed at each time: home, a path, its end; replacement, stops, clock jumps."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An experiment through real nodes with simulated drives, one of which fails in a mouthful."""
+"""An experiment through real nodes with simulated drives, one of which fails in one mouthful."""
 
 import csv
 import os
@@ -14,14 +14,15 @@ import pytest
 import yaml
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.demo import processes
+from masticator_dynamics.demo import processes, topics
 from masticator_dynamics.demo.closed_loop import ClosedLoop, logs, running_nodes
+from masticator_dynamics.demo.mcap_file import Event
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.laboratory import recording
 from masticator_dynamics.laboratory.mouthful import motion_path
-from masticator_dynamics.laboratory.protocol import load_protocol, plan
+from masticator_dynamics.laboratory.protocol import Stop, load_protocol, plan
 
 PROTOCOL = """
 schema: 1
@@ -38,7 +39,7 @@ LATE = {'PDOs missing', 'time-out', 'heartbeat'}  # what a computer that is held
 
 @pytest.fixture(scope='module')
 def robot(ros_domain, tmp_path_factory):
-    """Dynamics, drives and twin at rates that a busy computer keeps."""
+    """Dynamics, drives and twin at rates that a busy computer can keep."""
     if not has_multicast():
         pytest.skip('no multicast route')
     mechanism = Mechanism(with_rotors('masticator', load_drives('drives.yaml')))
@@ -78,6 +79,24 @@ def peer(robot):
     peer = DrivesPeer(robot)
     yield peer
     peer.close()
+
+
+def test_an_experiment_leaves_out_what_cannot_be_read(ros_domain) -> None:
+    from rclpy.serialization import serialize_message
+    from sensor_msgs.msg import JointState
+
+    from masticator_dynamics.laboratory.robot import Robot
+
+    robot = Robot(Mechanism.load('masticator'), Stop(), print)
+    try:
+        for topic in (topics.BITE_FORCE, topics.DIAGNOSTICS):
+            for content in (b'', b'\x00\x01\x00\x00\x07'):
+                robot.taken(topic, content)
+        whole = serialize_message(JointState(name=['crank_1']))
+        robot.events = [Event(topics.DRIVES, 1, 1, 0, part) for part in (whole[:9], whole, b'')]
+        assert [event.content.name for event in robot._events(topics.DRIVES)] == [['crank_1']]
+    finally:
+        robot._close()
 
 
 def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tolerances of a goal, and where joints should be on the way, without ROS."""
+"""Tolerances of a goal, and desired joint positions on the path, without ROS."""
 
 import numpy as np
 import pytest

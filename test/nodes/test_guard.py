@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a callback raises, the node and all its topics go on; on real rclpy."""
+"""Whatever a callback raises, the node and all of its topics continue; with real rclpy."""
 
 import time
 
@@ -120,7 +120,7 @@ def test_a_service_that_fails_answers_the_next(room):
 
 
 def test_bytes_of_another_message_do_not_stop_a_topic(room, monkeypatch):
-    """Where rclpy itself cannot take a message it would never look at the topic again."""
+    """If rclpy cannot take a message, it would never read the topic again."""
     heard = []
     words = room.node.create_subscription(String, 'words', lambda m: heard.append(m.data), 10)
     take, calls = room.executor._take_subscription, []
@@ -154,7 +154,7 @@ def test_time_before_the_beginning_is_refused(room):
 
 
 def test_who_may_have_asked_is_named(room):
-    """By the clients and publishers that there are: rclpy tells no more."""
+    """By the existing clients and publishers, since rclpy gives no more information."""
     room.node.create_service(Trigger, '~/enable', lambda request, response: response)
     room.node.create_subscription(String, 'words', print, 10)
     assert who_asks(room.node, '~/enable') == 'somebody who has gone'

@@ -27,7 +27,7 @@ KINDS = ('ellipse', 'circle', 'grid')
 
 
 class Caller(Peer):
-    """Calls the service, sends joint states and hears what comes of them."""
+    """Calls the service, sends joint states and receives the results."""
 
     def __init__(self, namespace):
         super().__init__(NAME, namespace)
@@ -58,7 +58,7 @@ class Caller(Peer):
         )
 
     def answer(self, names, positions):
-        """What the node makes of a joint state."""
+        """The node's answer to a joint state."""
         before = len(self.inertia)
         answers = send_until(
             lambda: self.send(names, positions), lambda: self.inertia[before:], 'load_inertia'
@@ -66,7 +66,7 @@ class Caller(Peer):
         return np.array(answers[0].data)
 
     def refused(self, names, positions, reason):
-        """Whether nothing is published, and diagnostics give the reason."""
+        """Send a state until diagnostics refuse it with a reason; whether nothing was published."""
         before = len(self.inertia)
 
         def told():
@@ -99,7 +99,7 @@ def peer(ros_domain):
 
 @pytest.fixture(scope='module')
 def poses(mechanism):
-    """Configurations inside the region of the shipped estimators where the loops close."""
+    """Configurations with closed loops inside the region of the shipped estimators."""
     file = storage.shipped_file('masticator', 'ellipse')
     region = storage.read_estimator(file, mechanism).region
     drawn = region.sample(40, np.random.default_rng(3))

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two clocks, read while others keep the processor."""
+"""Two clocks read together while other processes use the processor."""
 
 import time
 

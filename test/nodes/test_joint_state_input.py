@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states as configurations: what is read, what is refused, and by which words."""
+"""Joint states as configurations: what is read, what is refused, and with which message."""
 
 import math
 
@@ -27,7 +27,7 @@ def reader(mechanism):
 
 
 def test_independent_coordinates_are_the_configuration(reader, mechanism):
-    """In any order, among others, also where the others contradict them."""
+    """In any order, among other joints, even if those contradict them."""
     names = ['beta', 'crank_1', 'wheel', 'x', 'alpha', 'y']
     values = [Y[3], NAN, NAN, Y[0], Y[2], Y[1]]
     rates = [Y_DOT[3], NAN, NAN, Y_DOT[0], Y_DOT[2], Y_DOT[1]]
@@ -52,7 +52,7 @@ def test_actuated_joints_give_position_and_velocity_of_the_closed_mechanism(name
 
 
 def test_velocities_that_the_loops_forbid_are_fitted(reader, mechanism):
-    """What is left over stands upright on every motion of the cranks that the loops allow."""
+    """The residual is orthogonal to every motion of the cranks that the loops allow."""
     motion = mechanism.solve(Y, Y_DOT)
     wrong = motion.velocity + [0.1, -0.2, 0.3, 0.0, 0.05, -0.1]
     y_dot = reader.read(mechanism.actuated, motion.position, wrong).y_dot

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Who stands still is told in words, once, and before the drives stop."""
+"""A thread that stalls is named in a message, once, before the drives stop."""
 
 import signal
 import time
@@ -54,7 +54,7 @@ def test_a_thread_that_the_kernel_held_back_is_told_as_such():
 
 
 def stand_still(node, seconds):
-    """What a computer does that is busy with something else."""
+    """Simulate a stall of a busy computer."""
     node.process.send_signal(signal.SIGSTOP)
     time.sleep(seconds)
     node.process.send_signal(signal.SIGCONT)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Launch files and what they name: described, complete; with `launch` installed, executed."""
+"""Launch files and what they name: described and complete; executed if `launch` is installed."""
 
 import ast
 import json
@@ -46,7 +46,7 @@ NODES = (
 
 
 def arguments_of(name):
-    """Names and descriptions in the ARGUMENTS of a launch file, unexecuted."""
+    """Names and descriptions in the ARGUMENTS of a launch file, without executing it."""
     described = {}
     for node in ast.parse(launch_file(name).read_text()).body:
         if isinstance(node, ast.Assign) and node.targets[0].id.endswith('ARGUMENTS'):
@@ -100,7 +100,7 @@ def test_parameter_file_names_every_parameter_with_its_default(name):
 
 
 def test_the_table_of_launch_arguments_is_that_of_the_files():
-    """Each argument is in the table of docs/topics.md, said to be where it is."""
+    """Each argument is in the table of docs/topics.md, with its launch files."""
     page = (ROOT / 'docs/topics.md').read_text()
     table = page.partition('## Launch arguments')[2].partition('\n## ')[0]
     found = {}
@@ -116,7 +116,7 @@ def test_the_table_of_launch_arguments_is_that_of_the_files():
 
 
 def test_the_page_of_topics_is_complete():
-    """Tables are those of the declarations; every executable has a section."""
+    """Its tables match the declarations, and every executable has a section."""
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     from masticator_dynamics.nodes.parameter_tables import with_tables
 
@@ -128,7 +128,7 @@ def test_the_page_of_topics_is_complete():
 
 
 def test_rviz_shows_what_is_published():
-    """Displays, their topics and types; frames are those of the mechanism."""
+    """Displays with their topics and types; frames are those of the mechanism."""
     from masticator_dynamics.description import load_description
 
     description = load_description('masticator')
@@ -148,7 +148,7 @@ def test_rviz_shows_what_is_published():
 
 
 def topics_in_layouts():
-    """For each layout in config/layouts: the topics that its plots and displays name."""
+    """Topics named by plots and displays, for each layout in config/layouts."""
     tree = ElementTree.parse(ROOT / 'config/layouts/plotjuggler.xml')
     curves = {curve.attrib['name'] for curve in tree.iter('curve')}
     field = r'(/crank_[1-6]/(effort|position|velocity)|/wrench/force/[xyz])$'
@@ -161,7 +161,7 @@ def topics_in_layouts():
 
 
 def test_layouts_name_topics_that_are_published():
-    """Of the masticator, whose cranks and contacts they show, and with no namespace."""
+    """Topics of the masticator, whose cranks and contacts they show, without namespace."""
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     from masticator_dynamics.description import load_description
     from masticator_dynamics.nodes.security_policy import access

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Listeners that come and go do not hold up a node that publishes.
+"""Listeners that come and go do not delay a publishing node.
 
-JOINS=200 is the slow form: the hold comes by chance, about once in a hundred joins.
+JOINS=200 is the slow form: a delay would occur by chance, about once in a hundred joins.
 """
 
 import os
@@ -28,7 +28,7 @@ LONGEST = 20e-3  # s; less than the hold by far
 
 
 class Guests:
-    """Listeners with participants of their own, by default over shared memory and UDP."""
+    """Listeners with their own participants, by default over shared memory and UDP."""
 
     def __init__(self, topic: str):
         self.topic, self.left, self.heard = topic, JOINS, 0
@@ -50,7 +50,7 @@ class Guests:
                 self.heard += heard
 
     def visit(self, name: str) -> bool:
-        """As `ros2 topic echo` does: a second after it came it subscribes."""
+        """Subscribe a second after joining, as `ros2 topic echo` does."""
         context, messages = rclpy.Context(), []
         rclpy.init(context=context)
         node = rclpy.create_node(name, context=context)
@@ -68,7 +68,7 @@ class Guests:
 
 
 def test_the_node_has_no_port_in_shared_memory(node) -> None:
-    """Where there is none, none is checked: what makes the hold impossible, not rare."""
+    """Without a port, none is checked, which makes the delay impossible rather than rare."""
     assert 'fastrtps_port' not in pathlib.Path(f'/proc/{node.process.pid}/maps').read_text()
 
 
@@ -84,6 +84,6 @@ def test_listeners_come_and_go_while_the_jaw_chews(node, client, mechanism) -> N
 
 
 def largest_lateness(client) -> float:
-    """How late the latest cycles were at most, s."""
+    """Largest lateness of recent cycles, s."""
     wait_for(lambda: client.status('cycle'), 'diagnostics')
     return float(client.status('cycle')[2]['cycle lateness max (us)']) * 1e-6

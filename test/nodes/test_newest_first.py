@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Of several pieces of work the newest that is accepted counts, and nothing waits for old ones."""
+"""Of several jobs, the newest that is accepted counts, and nothing waits for older ones."""
 
 import dataclasses
 import threading
@@ -23,7 +23,7 @@ class Letter:
 
 
 class Desk:
-    """Jobs written as 'name begin seconds verdict'; 'unreadable' is none."""
+    """Jobs written as 'name begin seconds verdict'; 'unreadable' is not a job."""
 
     def __init__(self):
         self.log, self.overtaken = [], []

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The clock of a node is the system's or a simulated one, as rclpy has it, and changes with it."""
+"""A node's clock is the system's or a simulated one, like rclpy's, and changes with it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from rclpy.clock import Clock  # noqa: E402
 from rclpy.clock_type import ClockType  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
 from rclpy.time import Time  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 
 from masticator_dynamics.nodes.common.node_clock import NodeClock  # noqa: E402
+from masticator_dynamics.nodes.common.wire_message import WireMessage  # noqa: E402
 
 
 class FakeNode:
-    """A node as far as its clock goes."""
+    """A stand-in for a node that has only a clock."""
 
     def __init__(self):
         self.clock = Clock(clock_type=ClockType.ROS_TIME)
@@ -38,3 +41,16 @@ def test_it_is_what_rclpy_says():
     assert now() == 123
     node.clock._set_ros_time_is_active(False)
     assert abs(now() - time.time_ns()) < 10**9
+
+
+def test_a_simulated_clock_of_any_time_fits_into_stamps():
+    """2147483651 s: what a message of /clock can say, and 31 bits of seconds cannot."""
+    node = FakeNode()
+    node.clock._set_ros_time_is_active(True)
+    now = NodeClock(node)
+    for seconds in (2**31 - 1, 2**31 + 3):
+        wild = Time(nanoseconds=seconds * 10**9, clock_type=ClockType.ROS_TIME)
+        node.clock.set_ros_time_override(wild)
+        state = WireMessage(JointState(), {'position': 1})
+        soon = deserialize_message(state.filled(now() + 10**9, [0.0]), JointState)
+        assert soon.header.stamp.sec == now.stamp().sec + 1 > 2**31 - 10_000

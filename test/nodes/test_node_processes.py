@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes around joint states as processes: life cycle, unusable parameters, Ctrl-C at any moment."""
+"""Joint state nodes as processes: life cycle, unusable parameters, Ctrl-C at any moment."""
 
 import pathlib
 import re
@@ -77,7 +77,7 @@ def test_unusable_parameters_end_the_node_with_one_line(ros_domain):
 
 
 def holds_back_interrupts(process: subprocess.Popen) -> bool:
-    """Whether SIGINT waits or is caught: on a busy computer that takes longer than a typist."""
+    """Whether SIGINT is blocked or caught; a busy computer may need longer for that than a user."""
     folder = pathlib.Path(f'/proc/{process.pid}')
     if b'nodes.executable' not in (folder / 'cmdline').read_bytes():
         return False  # the shell, which holds signals back for moments of its own
@@ -87,7 +87,7 @@ def holds_back_interrupts(process: subprocess.Popen) -> bool:
 
 
 def test_ctrl_c_while_python_starts_is_no_stack_trace(ros_domain):
-    """All executables at once, at different moments of the first second."""
+    """All executables at the same time, at different moments of the first second."""
     scripts = sorted((ROOT / 'scripts').iterdir())
     delays = np.linspace(0.05, 0.6, len(scripts))
     command = ['-p', 'autostart:=false', '-r', '__ns:=/hasty']

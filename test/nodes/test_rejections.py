@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refused messages: all counted, few logged."""
 
+import types
+
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
@@ -47,3 +49,15 @@ def test_what_strangers_sent_is_shortened_and_made_printable():
     assert line == rejections.last and len(line) < 450
     assert line.startswith('unknown joints: joint_0, ') and line.endswith('characters)')
     assert diagnostics.shortened('a\x1b[31m\nb\u2028ä') == 'a\\x1b[31m\\nb\\u2028ä'
+
+
+def test_a_flood_of_faults_does_not_flood_the_log_of_the_twin():
+    """Whoever sends lines to ~/fault gets an answer in the log to each, up to some."""
+    twin_node = pytest.importorskip('masticator_dynamics.nodes.twin_node')
+    twin, lines = twin_node.Twin.__new__(twin_node.Twin), []
+    logger = types.SimpleNamespace(info=lines.append)
+    twin._node = types.SimpleNamespace(get_logger=lambda: logger)
+    twin._log_limit = diagnostics.LogLimit(twin_node._BURST)
+    for _ in range(1000):
+        twin._log('error: \n' + 10_000 * 'x')
+    assert 10 < len(lines) < 30 and max(map(len, lines)) < 500 and '\n' not in ''.join(lines)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""robot.launch.py and twin.launch.py: who gets what on which topic, and what is refused."""
+"""robot.launch.py and twin.launch.py: topics of all nodes, and refusals."""
 
 import pytest
 
@@ -35,7 +35,7 @@ FILES = {'bus_config': '/b.yml', 'master_config': '/m.dcf'}
     ],
 )
 def test_one_controller_gets_the_feedforward(given, controller, feedforward, active):
-    """On a robot it waits for homing; only node dynamics is remapped, to that controller."""
+    """On a robot, it waits for homing; only node dynamics is remapped, to that controller."""
     lines = command_lines('robot', given | {'gui': 'false', 'rate': '250'})
     assert remappings(only(lines, 'dynamics_node')) == feedforward
     first, second = (words for name, words in lines if name == 'spawner')
@@ -53,7 +53,7 @@ def test_one_controller_gets_the_feedforward(given, controller, feedforward, act
 
 @needs_launch
 def test_the_controller_comes_when_there_are_measured_states():
-    """Before, it would hold NaN and reach every goal; not at all when nothing is measured."""
+    """Earlier it would hold NaN and reach every goal; without measurement, it never starts."""
     lines = command_lines('robot', {'gui': 'false'})
     waiting = only(lines, 'wait_for_joint_states')
     assert remappings(waiting) == {'joint_states_in': 'joint_state_broadcaster/joint_states'}
@@ -67,7 +67,7 @@ def test_the_controller_comes_when_there_are_measured_states():
 
 
 def rates(given):
-    """What runs how often: controller manager, dynamics, drives, and the twin's topics."""
+    """Rates of controller manager, dynamics, drives, and the twin's topics."""
     lines = command_lines('robot', given | {'gui': 'false'})
     found = {parameters(only(lines, 'ros2_control_node'), 'controller_manager')['update_rate']}
     found |= {parameters(only(lines, 'dynamics_node'), 'dynamics')['rate']}
@@ -151,7 +151,7 @@ def test_the_end_of_servo_drives_is_the_end_of_all_or_a_new_beginning_by_hand():
 
 @needs_launch
 def test_measured_joint_states_go_through_completion_once():
-    """Broadcaster, completion, joint_states: nobody else publishes there, and nothing loops."""
+    """From broadcaster via completion to joint_states: no other publisher, and no loop."""
     lines = command_lines('robot', {'gui': 'false'})
     completion = only(lines, 'joint_state_completion_node')
     assert remappings(completion) == {'joint_states_in': 'joint_state_broadcaster/joint_states'}

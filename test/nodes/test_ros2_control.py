@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""ros2_control itself, on simulated drives: a goal with efforts, from launch to the end.
+"""ros2_control itself with simulated drives: a goal with efforts, from launch to end.
 
-Needs a ROS 2 installation with ros2_control, which PyPI does not have.
+Needs a ROS 2 installation with ros2_control, which is not on PyPI.
 """
 
 import importlib.util
@@ -40,7 +40,7 @@ STEP = 0.02  # s, between points: crank-space interpolation over more opens the 
 
 
 def missing():
-    """What is not installed of all that robot.launch.py starts."""
+    """Packages started by robot.launch.py that are not installed."""
     from ament_index_python.packages import get_package_prefix
 
     names = [name for name in MODULES if importlib.util.find_spec(name) is None]
@@ -89,9 +89,9 @@ def states_of_controllers(peer):
 
 
 def begin(peer):
-    """As a person would, whatever a test before has left: also drives that are stopped until reset.
+    """Start as a user would, whatever an earlier test left, even drives stopped until reset.
 
-    The controller forgets what it held meanwhile.
+    The controller meanwhile forgets the position it held.
     """
     from controller_manager_msgs.srv import SwitchController
 
@@ -129,7 +129,7 @@ def trajectory(mechanism):
 
 
 def test_the_goal_is_a_motion_that_the_controller_takes(mechanism):
-    """Needs no ros2_control: times increase, all at rest at home in the end, efforts given."""
+    """Without ros2_control: times increase, it ends at rest at home, and has efforts."""
     message = trajectory(mechanism)
     stamps = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points]
     assert np.all(np.diff(stamps) > 0.0) and stamps[-1] == pytest.approx(PERIOD, abs=1e-9)

@@ -1,9 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Under SROS 2 with strategy Enforce, who has no keys can neither enable nor free the robot.
+"""Under SROS 2 with strategy Enforce, nobody without keys can enable or free the robot.
 
-Needs a Fast DDS that was built with security, and `ros2 security` to make the keys: Ubuntu's ROS 2
-Jazzy has both, the wheels of PyPI neither.
+Needs Fast DDS built with security, and `ros2 security` to make the keys: Ubuntu's ROS 2
+Jazzy has both, PyPI's wheels neither.
 """
 
 import os
@@ -44,7 +44,7 @@ def secured(keystore, enclave):
 
 
 def asked(count, environment):
-    """How many of so many requests a process with such an environment had answered."""
+    """Number of answers that a process with this environment got to a number of requests."""
     done = subprocess.run(
         [sys.executable, '-m', 'nodes.stranger', str(count)],
         cwd=ROOT / 'test', env=os.environ | environment, check=True, capture_output=True, text=True,
@@ -54,7 +54,7 @@ def asked(count, environment):
 
 @pytest.fixture(name='keystore')
 def fixture_keystore(ros_domain, tmp_path):
-    """Keys for all enclaves of the policy that ships; a skip that says what is missing."""
+    """Keys for all enclaves of the shipped policy; skips if something is missing, and says what."""
     start = 'import rclpy; rclpy.init(); rclpy.create_node("probe")'
     folder = tmp_path / 'keystore'
     (folder / 'enclaves' / ENCLAVES.strip('/') / 'operator').mkdir(parents=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The policy for SROS 2 is what the script writes, and allows what nodes use and nothing more."""
+"""The SROS 2 policy is what the script writes, and allows only what nodes use."""
 
 import fnmatch
 import importlib.util
@@ -13,7 +13,7 @@ from masticator_dynamics.nodes.security_policy import ENCLAVES, FILE, access, po
 
 
 def rights(right):
-    """Of each enclave, by the file."""
+    """Rights of each enclave, from the file."""
     root = ElementTree.parse(share_directory() / FILE).getroot()
     return {
         enclave.get('path').removeprefix(f'{ENCLAVES}/'): {
@@ -61,7 +61,7 @@ def test_who_looks_on_may_do_nothing_else():
 
 
 def test_what_node_dynamics_uses_is_allowed_and_nothing_else(client):
-    """By the graph of ROS: topics and services of the running node."""
+    """Compared with topics and services of the running node in the ROS graph."""
     node, name = client.node, 'dynamics'
     found = {
         'subscribe': node.get_subscriber_names_and_types_by_node(name, '/'),

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node `servo_drives` as a process, against simulated drives in another, watched on their bus."""
+"""Node `servo_drives` as a process, with simulated drives in another, observed on their bus."""
 
 import socket
 import time
@@ -218,7 +218,7 @@ def test_frames_later_than_a_cycle_stop_all(robot):
 
 
 def test_a_stuck_encoder_stops_all_and_is_named(robot):
-    """By the following error of the drive or by loops that do not close, whichever is first."""
+    """By the drive's following error or by loops that do not close, whichever comes first."""
     peer = robot.enabled()
     with peer.chew():
         asked = robot.drives.fault('stuck-encoder crank_3')
@@ -389,7 +389,7 @@ def test_a_first_command_far_from_the_drives_is_refused(robot):
 
 
 def test_commands_that_would_open_the_loops_stop_all_and_name_the_crank(robot):
-    """Chew, let all stop where they are but one that goes on."""
+    """All cranks chew and then stop where they are, except one, which continues."""
     peer = robot.enabled()
     crooked = peer.mechanism.home.position + [0.0, 0.0, 0.0, 0.0, 0.25, 0.0]
     with peer.following(

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node `servo_drives` from start to end: signals, life cycle, other modes, unusable files."""
+"""Node `servo_drives` from start to end: signals, life cycle, other modes, bad files."""
 
 import signal
 import time
@@ -66,7 +66,7 @@ def test_a_killed_node_leaves_drives_that_stop_by_themselves(ros_domain, mechani
 def test_nothing_is_compiled_when_drives_may_be_enabled(
     ros_domain, mechanism, tmp_path, monkeypatch
 ):
-    """All that is, is when the node is configured; with nothing kept from before."""
+    """Everything is compiled when the node is configured; starts with an empty cache."""
     cache = tmp_path / 'cache'
     cache.mkdir(mode=0o700)
     monkeypatch.setenv('NUMBA_CACHE_DIR', str(cache))
@@ -203,7 +203,7 @@ def test_bite_effort_is_added_past_a_trajectory_controller(ros_domain, mechanism
     scaling = Scaling([drive.motor for drive in load_drives(robot.file).drives.values()])
 
     def torques():
-        """Torque offsets of the newest PDOs, N m at the cranks, by a drive at rest."""
+        """Torque offsets of the latest PDOs for drives at rest, N m at the cranks."""
         newest = [robot.trace.since(0.0, RPDO + node)[-1][2] for node in range(1, 7)]
         raw = np.array([int.from_bytes(data[6:8], 'little', signed=True) for data in newest])
         return scaling.effort_from_per_mille(raw.astype(float), np.zeros(6))

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that need one another: whoever starts first waits, whoever ends first is not missed."""
+"""Nodes that need one another: the first to start waits, and the first to end is not missed."""
 
 import signal
 import time
@@ -63,7 +63,7 @@ def test_drives_that_are_gone_are_named_and_not_waited_for(ros_domain, mechanism
 
 
 def test_a_twin_that_is_told_to_end_first_ends_last(ros_domain, tmp_path):
-    """Ctrl-C reaches both at once; even the worst order leaves no drive in doubt."""
+    """Ctrl-C reaches both at once; even the worst order leaves every drive in a known state."""
     file = write_drives(tmp_path, absolute=True)
     twin = NodeProcess('twin', namespace='both', drives=file)
     trace, node = BusTrace(file), None

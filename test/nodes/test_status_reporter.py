@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""When diagnostics are published: once per second, and at once when they say something new."""
+"""Diagnostics are published once per second, and immediately when they change."""
 
 import threading
 
@@ -21,7 +21,7 @@ NEVER = 1e6  # s
 
 
 class Reporting:
-    """A node whose one status the test sets, and what it publishes."""
+    """A node with one status, set by the test, and what it publishes."""
 
     def __init__(self):
         self.context = rclpy.Context()
@@ -47,7 +47,7 @@ class Reporting:
         return [self.reporter.status('work', self.level, self.message, self.values)]
 
     def told(self):
-        """What was published: level, message and values as text, oldest first."""
+        """Published statuses: level, message and values as text, oldest first."""
         statuses = [status for report in self.published for status in report.status[:1]]
         return [(s.level, s.message, {v.key: v.value for v in s.values}) for s in statuses]
 
@@ -72,7 +72,7 @@ def reporting(ros_domain):
 
 @pytest.fixture
 def only_news(monkeypatch):
-    """Without the reports that come each second."""
+    """Make the node publish only changes, without the reports of every second."""
     monkeypatch.setattr(status_reporter, '_REPORT', NEVER)
 
 

@@ -28,7 +28,7 @@ Result = FollowJointTrajectory.Result
 
 
 class Sent:
-    """A goal on its way, its feedback, and its end."""
+    """A goal that was sent, its feedback and its result."""
 
     def __init__(self, client, message, **given):
         goal = FollowJointTrajectory.Goal(trajectory=message, **given)
@@ -42,7 +42,7 @@ class Sent:
         self._ended = self.handle.get_result_async() if self.accepted else None
 
     def end(self):
-        """Status, error code and text."""
+        """Wait for the end; returns status, error code and text."""
         wait_for(self._ended.done, 'end of the goal')
         answer = self._ended.result()
         return answer.status, answer.result.error_code, answer.result.error_string
@@ -52,7 +52,7 @@ class Sent:
 
 
 class Planner:
-    """A client of the action beside one of the topics."""
+    """A client of the action and one of the topics."""
 
     def __init__(self, client):
         self.client = client
@@ -181,7 +181,7 @@ def test_a_goal_for_later_has_its_turn_and_can_be_cancelled_alone(planner, mecha
 
 
 class Robot:
-    """Joint states that lag behind the motion by a given angle of crank_1."""
+    """Publishes joint states that lag behind the motion by a given angle of crank_1."""
 
     def __init__(self, client, mechanism, off):
         self.off, self._names = off, list(mechanism.tree_joints)

@@ -81,6 +81,14 @@ def test_big_endian_is_read_as_rclpy_reads_it():
     assert found.points[0].positions.dtype.isnative
 
 
+def test_a_stamp_of_more_than_a_second_beyond_its_seconds_is_refused():
+    """Followed, it could not be passed on: the last second plus four fits into no message."""
+    message = trajectory(['x'], 1, (1, 0, 0, 0))
+    message.header.stamp.sec, message.header.stamp.nanosec = 2**31 - 1, 2**32 - 1
+    with pytest.raises(InputError, match='the stamp has 4294967295 ns beyond its seconds'):
+        trajectory_cdr.decode(serialize_message(message), 4)
+
+
 def test_message_that_is_cut_off_is_refused():
     rows = list(np.ones((4, 3, 2)))
     data = trajectory_cdr.encode(1, ['x', 'y'], [0.0, 1.0, 2.0], rows)
@@ -91,7 +99,7 @@ def test_message_that_is_cut_off_is_refused():
 
 
 def test_what_is_too_large_is_refused_before_it_is_read(monkeypatch):
-    """A few bytes may claim four billion names."""
+    """A few bytes may claim to hold four billion names."""
     one = list(np.ones((4, 1, 1)))
 
     def refused(data, reason):

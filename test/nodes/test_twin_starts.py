@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""twin.launch.py at its default rate: all come up, Ctrl-C ends all in time, nothing is left behind.
+"""twin.launch.py at its default rate: all start, Ctrl-C ends all in time, nothing remains.
 
-All processes of this package run as they are. ros2_control and robot_state_publisher, which PyPI
-does not have, have stand-ins: the controller manager's hands on what the drives measure, as its
-broadcaster does, and commands nothing. ``STARTS=20`` does it twenty times.
+All processes of this package run unchanged. ros2_control and robot_state_publisher, which PyPI
+does not have, have stand-ins: that of the controller manager republishes the drives' measurements,
+like its broadcaster, and sends no commands. ``STARTS=20`` runs it twenty times.
 """
 
 import os
@@ -84,7 +84,7 @@ PLUGINS = (
 
 
 def install_stand_ins(prefix):
-    """A prefix as ament has it, with these packages in it."""
+    """Make an ament prefix with these packages."""
     index = prefix / 'share/ament_index/resource_index/packages'
     index.mkdir(parents=True)
     for name, program in STAND_INS.items():
@@ -98,7 +98,7 @@ def install_stand_ins(prefix):
 
 
 def of_session(leader):
-    """Processes of a session that are there, with their command lines."""
+    """Running processes of a session, with their command lines."""
     found = {}
     for folder in pathlib.Path('/proc').glob('[0-9]*'):
         try:
@@ -111,7 +111,7 @@ def of_session(leader):
 
 
 def start_and_end(log, environment):
-    """Seconds from Ctrl-C to the end of all, and what was printed."""
+    """Start, and end by Ctrl-C; returns seconds until all have ended, and the output."""
     with log.open('w') as output:
         launched = subprocess.Popen(
             [sys.executable, '-c', LAUNCH, str(launch_file('twin'))],

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes with numbers put in place as rclpy reads them."""
+"""Serialised messages whose numbers are replaced in place, as read by rclpy."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def numbered(names, *rows, stamp=TIME):
 
 
 def test_messages_are_read_as_rclpy_does_whatever_came_before():
-    """Names, counts and stamps that change, each twice: as learnt and as converted."""
+    """Names, counts and stamps that change, each twice: once learnt and once converted."""
     rng, reader = np.random.default_rng(1), WireReader(JointState, FIELDS)
     kinds = [(['a', 'b'], 3), (['b', 'a'], 3), (['a', 'b'], 1), (['longer', 'x'], 3), ([], 0)]
     for k in range(600):
@@ -122,7 +122,7 @@ def test_messages_alike_are_not_converted(monkeypatch):
 
 
 def test_the_other_order_of_bytes_is_converted():
-    """Of a machine whose bytes stand the other way round, as long as ours and as well-formed."""
+    """From a machine of the other byte order: as long as our messages and as well-formed."""
     reader = WireReader(JointState, FIELDS)
     data = bytearray(serialize_message(numbered([], stamp=TIME)))
     assert reader.read(bytes(data))[0] == TIME

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether joint states close the loops of a mechanism, by its URDF alone."""
+"""Whether joint states close the loops of a mechanism, from its URDF alone."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from masticator_dynamics.demo.link_motion import LinkMotion
 
 
 def gaps(description, message):
-    """What loops and contacts lack, m, and how fast they open, m/s, by the URDF alone."""
+    """Gaps of loops and contacts, m, and the rates at which they open, m/s, from the URDF alone."""
     rows = [np.array([row]) for row in (message.position, message.velocity)]
     links = LinkMotion(description, message.name, *rows)
     lengths, rates = [], []

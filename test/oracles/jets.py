@@ -3,8 +3,8 @@
 """
 Vectors and scalars with their first two time derivatives, propagated exactly.
 
-A position formula written with these gives velocity and acceleration to rounding, without a
-derivative being worked out by hand; used by the oracles of the planar and the hybrid robot.
+A position formula written with jets gives velocity and acceleration to rounding, without a
+derivative derived by hand; used by the oracles of the planar and the hybrid robot.
 """
 
 from __future__ import annotations

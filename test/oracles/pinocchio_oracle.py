@@ -5,7 +5,7 @@ Generic closed-loop inverse dynamics on Pinocchio's tree algorithms, for any des
 
 Independent of the engine: the YAML is read here, the URDF is expanded by xacro and read by
 Pinocchio, the tree kinematics and the tree's inverse dynamics are Pinocchio's, and the loops are
-closed by a Newton iteration of its own that walks from home in small steps, so that the branch is
+closed by a separate Newton iteration that goes from home in small steps, so that the branch is
 continuous with home. Linear systems are dense and solved by singular values: identically zero or
 redundant constraint rows (planar loops, for example) do no harm. Nothing is imported from
 masticator_dynamics. What is NOT independent of the engine is the content of the description files
@@ -59,8 +59,8 @@ class OracleEffort:
 
     `actuated` (n_u,): efforts of minimum norm, of the motors where there is a transmission.
     `contact` (n_c,): multipliers; the force on the contact frame's body is normal * multiplier.
-    `imbalance`: what the tree's equations leave over once efforts, loop forces and contact forces
-    are in (N or N·m), a proof of the result.
+    `imbalance`: residual of the tree's equations once efforts, loop forces and contact forces
+    are included (N or N·m), a check of the result.
     """
 
     motion: OracleMotion
@@ -197,7 +197,7 @@ class PinocchioOracle:
         return np.array(ask(self.model, self.data, frame, _ALIGNED).angular)
 
     def _hinge_levers(self, a: int, b: int) -> Array:
-        """Return rows whose product with the relative turning is the rate of x_b z_a, y_b z_a."""
+        """Return rows that map the relative angular velocity to the rates of x_b z_a, y_b z_a."""
         return np.cross(self._axes(b)[:, :2].T, self._axes(a)[:, 2])
 
     def _hinge_drift(self, a: int, b: int) -> Array:
@@ -244,7 +244,7 @@ class PinocchioOracle:
     # --- Closing the loops ----------------------------------------------------------------------
 
     def _tree_from(self, jacobian: Array, constraint_rhs: Array, independent_rhs: Array) -> Array:
-        """Return tree rates (n,) with `jacobian @ rates = constraint_rhs` and these of y."""
+        """Return tree rates (n,) with `jacobian @ rates = constraint_rhs` and given rates of y."""
         matrix = np.concatenate([jacobian, self._independent_rows])
         rhs = np.concatenate([constraint_rhs, independent_rhs])
         rates, _, rank, values = np.linalg.lstsq(matrix, rhs, rcond=RANK_TOLERANCE)
@@ -280,7 +280,7 @@ class PinocchioOracle:
         return closed
 
     def _continue_from_home(self, y: Array) -> Array:
-        """Walk in a straight line of independent coordinates from home to `y`."""
+        """Go from home to `y` on a straight line in independent coordinates."""
         q, y_start = self.q_home, self._independent_rows @ self.q_home
         done, step = 0.0, 0.1
         while done < 1.0:

@@ -3,7 +3,7 @@
 """
 Planar 4-RRR by hand, rigid links: circle intersection, then virtual work (S3).
 
-Every position is written down as a formula of (x, y, phi) with exact time derivatives (`jets`);
+Every position is a formula in (x, y, phi) with exact time derivatives (`jets`);
 partial velocities are velocities at unit rates; forces follow from the virtual work of inertia
 forces. Independent of the description files, of Pinocchio and of constraint Jacobians. The square
 of the bases A_i and the platform's inertia are the project's choices. Horizontal plane. SI units.
@@ -49,7 +49,7 @@ class Rrr4Result:
 
 @dataclass(frozen=True)
 class _Legs:
-    """Accelerations of the moving bodies and the motors' motion at one set of rates."""
+    """Accelerations of the moving bodies and motion of the motors for one set of rates."""
 
     # per body: velocity (3,), acceleration (3,), spin rate, spin acceleration
     bodies: list[tuple[Array, Array, float, float]]
@@ -110,7 +110,7 @@ def _radius_vector(angle: float, rate: float, acceleration: float) -> Jet:
 
 
 def _crank(reach: Jet) -> Jet:
-    """Return A to B for A to C: equal links, B on the left, so that the leg bends clockwise."""
+    """Return A to B from A to C: links are equal, B is on the left, so the leg bends clockwise."""
     distance = norm(reach)
     height = (Jet.of(LINK_LENGTH**2) - distance * distance * 0.25).sqrt()
     left = cross(Z_AXIS, reach) * distance.reciprocal()

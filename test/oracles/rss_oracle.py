@@ -7,8 +7,8 @@ Written from the papers alone. Independent of the description files, of Pinocchi
 constraint Jacobians: the numbers are typed from Table 1 of S1 and from S0, the parasitic motions
 are the closed formulas for gamma and Z, the cranks solve A cos(theta) + B sin(theta) = C, and the
 loads come from the force and moment balance of each body (the couplers' axial forces are the
-unknowns), not from a projection onto the independent motions. Shared with the rest: only the
-parameters' values and the convention of the wrench (on the mandible, base axes, about its origin).
+unknowns), not from a projection onto the independent motions. It shares with the engine only the
+parameters' values and the wrench convention (on the mandible, base axes, about its origin).
 
 S0, S1 are the short names of Cheng et al.'s papers on the masticator; all in SI units.
 """
@@ -336,7 +336,7 @@ def _parasitic_angle(
 
 
 def _mandible_load(platform: PlatformMotion) -> Array:
-    """Return the wrench (6,) about its origin that the mandible's motion and weight ask for."""
+    """Return the wrench (6,) about its origin that the mandible's motion and weight require."""
     inertia = platform.rotation @ MANDIBLE_INERTIA @ platform.rotation.T
     force = MANDIBLE_MASS * (platform.pose_ddot[:3] - GRAVITY)
     moment = inertia @ platform.omega_dot + np.cross(platform.omega, inertia @ platform.omega)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The oracles against one another, against the papers and against the reference samples."""
+"""The oracles against one another, the papers and the reference samples."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _rcid_state(rng: np.random.Generator) -> State:
 
 
 def _relative(value: Array, expected: Array, floor: float) -> float:
-    """Return the largest error as a fraction of the largest expected value or `floor`."""
+    """Return the largest error over the largest expected value or `floor`."""
     return float(np.max(np.abs(value - expected)) / max(np.max(np.abs(expected)), floor))
 
 
@@ -125,7 +125,7 @@ def test_pinocchio_agrees_with_virtual_work() -> None:
 
 @pytest.mark.parametrize('name', ['masticator', 'rss6', 'rcid'])
 def test_power_changes_the_energy(name: str) -> None:
-    """Motor and food power of the generic oracle equals its energy's rate of change."""
+    """The power of motors and food in the generic oracle is the rate of change of its energy."""
     generic = PinocchioOracle(MECHANISMS / f'{name}.yaml')
     state_of = {'masticator': _masticator_state, 'rss6': _rss6_state, 'rcid': _rcid_state}[name]
     y, y_dot, y_ddot, wrench = state_of(np.random.default_rng(3))
@@ -157,7 +157,7 @@ def _derivative(function: Callable[[float], Any], step: float) -> Any:
 def test_virtual_work_oracles_are_consistent(
     oracle: ModuleType, centre: list[float], joint: str
 ) -> None:
-    """Rates are derivatives, and the efforts obey Lagrange's equations of the mass matrix."""
+    """Rates are derivatives, and efforts satisfy Lagrange's equations for the mass matrix."""
     rng = np.random.default_rng(4)
     y = np.array(centre)
     n = len(y)
@@ -213,7 +213,7 @@ def test_virtual_work_oracles_are_consistent(
 def test_trimule_load_inertia_is_as_printed(
     joint: int, point: tuple[float, float], printed: float
 ) -> None:
-    """S4 Table 3, 1e-3 kg·m²; the dimensions were fitted to it, hence the 0.01."""
+    """S4 Table 3, 1e-3 kg·m²; the tolerance is 0.01 since the dimensions were fitted to it."""
     solution = trimule_oracle.inverse_dynamics([*point, 1.268], np.zeros(3), np.zeros(3))
     assert solution.load_inertia[joint, joint] * 1e3 == pytest.approx(printed, abs=0.01)
 

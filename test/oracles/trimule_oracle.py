@@ -3,7 +3,7 @@
 """
 TriMule's parallel part by hand, wrist locked: closed-form limbs and virtual work (S4).
 
-Every body's centre and axes are written down as formulas of the point P with exact time
+Every body's centre and axes are formulas in the point P with exact time
 derivatives (`jets`); partial velocities are velocities at unit rates of P. Independent of the
 description files, of Pinocchio and of constraint Jacobians. Masses and inertias are typed from
 S4 Table 2; dimensions and the platform's inertia, which S4 does not print, are the project's
@@ -108,7 +108,7 @@ def inverse_dynamics(
 
 
 def _cardan_axes(direction: Jet) -> Triad:
-    """Return the columns of Rx(a) Ry(b) whose third column is this unit vector."""
+    """Return the columns of Rx(a) Ry(b) whose third column is a given unit vector."""
     second = unit(cross(direction, X_AXIS))
     return cross(second, direction), second, direction
 

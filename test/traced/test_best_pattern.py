@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Wild motions with friction: which rows few steps do not settle, and what becomes of them."""
+"""Extreme motions with friction: rows that a few steps do not solve, and how they are solved."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import pytest
 import samples
 from actuation.jaw_forces import JawForces, least_norm
 
+from masticator_dynamics.traced.control_flow import call, repeat
 from masticator_dynamics.traced.kernels import Code, Kernels
 from masticator_dynamics.traced.llvm_ir import row_function
 from masticator_dynamics.traced.machine_code import Library, object_code, this_processor
-from masticator_dynamics.traced.numbers import Graph, take_turns
+from masticator_dynamics.traced.numbers import Graph
 
 GOALS = ('torque', 'power')
 AGREEMENT = 1e-9  # of the largest effort
@@ -22,7 +23,7 @@ AGREEMENT = 1e-9  # of the largest effort
 
 @functools.cache
 def wild_rows(goal: str) -> tuple[samples.Array, samples.Array]:
-    """Rows fast enough for friction to bend the goal much, and which of them are handed over."""
+    """Rows so fast that friction curves the goal strongly, and which of them are handed over."""
     mechanism, rng, count = samples.mechanism('masticator'), np.random.default_rng(961), 3000
     reach = np.array([0.002, 0.002, 0.02, 0.1])
     given = np.hstack(
@@ -34,8 +35,8 @@ def wild_rows(goal: str) -> tuple[samples.Array, samples.Array]:
         ]
     )
     given = given[mechanism.kernels.everything(given)[:, 0] == 1.0]
-    told = mechanism.kernels.best({goal: 1.0}, True)(given)
-    return given, told[:, 0] != 1.0
+    found = mechanism.kernels.best({goal: 1.0}, True)(given)
+    return given, found[:, 0] != 1.0
 
 
 # Two steps end in a minimum that a face undercuts; it would pass for the best.
@@ -75,9 +76,9 @@ def test_they_are_what_floats_say(goal: str, monkeypatch: pytest.MonkeyPatch) ->
     given, handed = wild_rows(goal)
     kind = mechanism.solver.distribution(goal, True)
     rows = given[handed][:6]
-    found = mechanism.solver.careful(kind, rows)
+    found = mechanism.solver.fallback(kind, rows)
     monkeypatch.setattr(Code, 'covers', lambda code, given: False)
-    expected = mechanism.solver.careful(kind, rows)
+    expected = mechanism.solver.fallback(kind, rows)
     for field in ('effort', 'multipliers', 'friction', 'bearing_force'):
         value, true = found[:, kind.slices[field]], expected[:, kind.slices[field]]
         assert (np.abs(value - true).max(axis=1) <= AGREEMENT * np.abs(true).max(axis=1)).all()
@@ -85,7 +86,7 @@ def test_they_are_what_floats_say(goal: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize('goal', GOALS)
 def test_a_search_finds_nothing_better(goal: str) -> None:
-    """Among forces worked out by hand; half of the rows are settled at once, half handed over."""
+    """Search over forces derived by hand; half of the rows are solved at once, half handed over."""
     mechanism = samples.mechanism('masticator')
     given, handed = wild_rows(goal)
     for row in [*given[handed][:30], *given[~handed][:30]]:
@@ -113,14 +114,14 @@ def test_a_minimum_that_a_face_undercuts_is_handed_over() -> None:
 
 @pytest.mark.parametrize('goal', GOALS)
 def test_few_steps_and_all_agree(goal: str) -> None:
-    """Where a few steps settle a row, following every pattern to its end changes nothing."""
+    """If a few steps solve a row, following every pattern to its end changes nothing."""
     mechanism = samples.mechanism('masticator')
     given, handed = wild_rows(goal)
     kind = mechanism.solver.distribution(goal, True)
     quick = mechanism.kernels.best({goal: 1.0}, True)(given[~handed])
-    careful = mechanism.solver.careful(kind, given[~handed])[:, kind.slices['effort']]
-    error = np.abs(quick[:, 3 : 3 + careful.shape[1]] - careful).max(axis=1)
-    assert (error <= AGREEMENT * np.abs(careful).max(axis=1)).all()
+    exhaustive = mechanism.solver.fallback(kind, given[~handed])[:, kind.slices['effort']]
+    error = np.abs(quick[:, 3 : 3 + exhaustive.shape[1]] - exhaustive).max(axis=1)
+    assert (error <= AGREEMENT * np.abs(exhaustive).max(axis=1)).all()
 
 
 def test_neighbours_do_not_matter_to_rows_that_are_handed_over() -> None:
@@ -139,21 +140,30 @@ def test_neighbours_do_not_matter_to_rows_that_are_handed_over() -> None:
 
 
 @pytest.mark.parametrize('most', [1, 3, 100])
-def test_a_loop_in_machine_code_takes_the_turns_of_python(most: int) -> None:
-    """Newton's root of a number, for as long as it changes."""
+def test_a_loop_in_machine_code_takes_the_steps_of_python(most: int) -> None:
+    """Newton's root of a number, for as long as it changes, and of another by the same function."""
 
-    def turn(state: list, given: list) -> list:
-        _, x, turns = state
-        better = 0.5 * (x + given[0] / x)
-        return [(x - better) * (x - better) - 1e-12, better, turns + 1.0]
+    def newton(given: list) -> list:
+        x, steps, square = given
+        better = 0.5 * (x + square / x)
+        return [(x - better) * (x - better) - 1e-12, better, steps + 1.0]
 
-    def loop(numbers: list) -> list:
-        return take_turns('turn', turn, [1.0, numbers[0], 0.0], [numbers[1]], most)
+    def loop(graph: Graph | None, start: object, square: object) -> list:
+        def step(state: list) -> tuple[object, list]:
+            goes_on, *after = call(graph, 'newton', newton, [*state, square])
+            return goes_on, after
+
+        return repeat(graph, most, [start, 0.0], step)
+
+    def both(graph: Graph | None, start: object, square: object) -> list:
+        return [*loop(graph, start, square), *loop(graph, start, 2.0 * square)]
 
     graph = Graph()
-    text = row_function(graph, loop(graph.inputs(2)), 'row')
+    text = row_function(graph, both(graph, *graph.inputs(2)), 'row')
+    assert text.count('define') == 2
     code = Library(object_code(text, this_processor()))
     for start, square in ((1.0, 2.0), (100.0, 2.0), (3.0, 9.0)):
-        given, told = np.array([start, square]), np.empty(3)
-        code.row(given.ctypes.data, told.ctypes.data)
-        np.testing.assert_allclose(told, loop([start, square]), rtol=1e-14, atol=1e-15)
+        given, found = np.array([start, square]), np.empty(4)
+        code.row(given.ctypes.data, found.ctypes.data)
+        expected = both(None, start, square)
+        np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-15)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Exported C: compiles strictly, agrees with the engine, refuses where that refuses."""
+"""Exported C compiles without warnings, agrees with the engine, and refuses the same input."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EVERY = [
 
 
 def written(name: str, folder: pathlib.Path, goal: str = 'torque', friction: bool = False) -> str:
-    """Write a mechanism's files; its name in C."""
+    """Write a mechanism's files; returns its name in C."""
     mechanism = samples.mechanism(name)
     files = export_c.c_files(mechanism.description, mechanism.structure, goal, friction)
     for file, text in files.items():
@@ -71,8 +71,8 @@ def test_it_compiles_and_agrees(
     def call(state) -> tuple[int, samples.Array]:
         effort = np.full(len(mechanism.actuated), -77.0)
         arrays = [np.ascontiguousarray(part, dtype=float) for part in (*state, effort)]
-        told = function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays))
-        return told, arrays[-1]
+        status = function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+        return status, arrays[-1]
 
     for state in samples.states(name, 20, seed=921):
         status, effort = call(state)
@@ -92,13 +92,13 @@ def test_the_example_runs(tmp_path: pathlib.Path) -> None:
     name = written('five_bar', tmp_path)
     files = [tmp_path / f'{name}_example.c', tmp_path / f'{name}.c']
     subprocess.run([COMPILERS[0], *STRICT, '-o', tmp_path / 'example', *files, '-lm'], check=True)
-    told = subprocess.run(
+    printed = subprocess.run(
         [tmp_path / 'example'], check=True, capture_output=True, text=True
     ).stdout.split()
     mechanism = samples.mechanism('five_bar')
-    assert told[::2] == list(mechanism.actuated)
+    assert printed[::2] == list(mechanism.actuated)
     expected = mechanism.feedforward(mechanism.home.y).actuated
-    found = np.array([float(number) for number in told[1::2]])
+    found = np.array([float(number) for number in printed[1::2]])
     assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
 
 

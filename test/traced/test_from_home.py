@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loops closed however many steps it takes: loops in machine code, and the same text on floats."""
+"""Loops closed in as many steps as needed, in machine code and from the same source on floats."""
 
 import ctypes
 
@@ -9,13 +9,14 @@ import pytest
 import samples
 
 from masticator_dynamics.engine.status import CLOSED, RefusedError
+from masticator_dynamics.traced.control_flow import repeat
 from masticator_dynamics.traced.llvm_ir import row_function
 from masticator_dynamics.traced.machine_code import Library, object_code, this_processor
-from masticator_dynamics.traced.numbers import Graph, repeat, select
+from masticator_dynamics.traced.numbers import Graph, select
 
 
 def powers(graph, x, y):
-    """Loops in a loop: how often numbers can be doubled, and what does not change within it."""
+    """Nested loops: how often numbers can be doubled, with values that do not change inside."""
 
     def outer(state):
         count, steps = state
@@ -38,9 +39,9 @@ def test_loops_of_machine_code_are_those_of_python(given) -> None:
     graph = Graph()
     outputs = powers(graph, *graph.inputs(2))
     library = Library(object_code(row_function(graph, outputs, 'row'), this_processor()))
-    asked, told = np.array(given), np.zeros(len(outputs))
-    library.row(*(a.ctypes.data_as(ctypes.c_void_p).value for a in (asked, told)))
-    np.testing.assert_array_equal(told, powers(None, *given))
+    source, found = np.array(given), np.zeros(len(outputs))
+    library.row(*(a.ctypes.data_as(ctypes.c_void_p).value for a in (source, found)))
+    np.testing.assert_array_equal(found, powers(None, *given))
     x, y = given
     steps = 0.0  # a third time, as anyone would write it
     for count in (1, 2, 3, 4):
@@ -50,12 +51,12 @@ def test_loops_of_machine_code_are_those_of_python(given) -> None:
             if not x * y > before:
                 break
         steps += value
-    assert told[0] == 5.0 and told[1] == steps and told[3] == y + x
+    assert found[0] == 5.0 and found[1] == steps and found[3] == y + x
 
 
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_machine_code_closes_loops_as_floats_do(name: str) -> None:
-    """In reach and out of it, with the same reason and amount."""
+    """Within and out of reach, with the same reason and amount."""
     mechanism, code = samples.mechanism(name), samples.mechanism(name).kernels.from_home
     box, rng = samples.BOXES[name], np.random.default_rng(77)
     seen = set()
@@ -63,24 +64,24 @@ def test_machine_code_closes_loops_as_floats_do(name: str) -> None:
         given = np.concatenate(tuple(samples.random_state(name, rng)))
         count = len(box.rates)
         given[:count] = mechanism.home.y + spread * (given[:count] - mechanism.home.y)
-        told = code(given)
-        assert told[0] == 1.0
-        seen.add(told[1])
-        if told[1] != CLOSED:
+        found = code(given)
+        assert found[0] == 1.0
+        seen.add(found[1])
+        if found[1] != CLOSED:
             with pytest.raises(RefusedError) as refused:
                 code.on_floats(given)
             failed = refused.value
-            assert [failed.status, failed.block] == told[1:3].tolist()
-            assert failed.amount == pytest.approx(told[3], rel=1e-3, abs=1e-12)
+            assert [failed.status, failed.block] == found[1:3].tolist()
+            assert failed.amount == pytest.approx(found[3], rel=1e-3, abs=1e-12)
             continue
         true = code.on_floats(given)
         size = np.maximum(1.0, np.abs(true).max())
-        assert np.abs(told - true).max() <= 1e-11 * size
+        assert np.abs(found - true).max() <= 1e-11 * size
     assert CLOSED in seen
 
 
 def test_angles_beyond_the_reduction_are_left_to_floats() -> None:
-    """Sines in machine code lose digits there; whole turns change nothing."""
+    """Sines in machine code would lose digits there; whole turns change nothing."""
     mechanism = samples.mechanism('boom')
     code, y = mechanism.kernels.from_home, mechanism.home.y
     turned = y + np.array([0.0, 40.0 * np.pi])  # the swivel

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Functions made of arithmetic against those of the C library."""
+"""Functions built from arithmetic against those of the C library."""
 
 import math
 
@@ -34,21 +34,21 @@ def test_on_floats_and_as_machine_code(name):
     (x,) = graph.inputs(1)
     text = row_function(graph, [function(x)], 'row')
     code = library(name, lambda: text, [text])
-    asked, told = np.zeros(1), np.zeros(1)
+    given, found = np.zeros(1), np.zeros(1)
     around = [0.0, 1e-300, 1e-9, -1e-9, 1.0, -1.0, 0.3125, low, high, math.nextafter(1.0, 0.0)]
     for value in [*around, *np.random.default_rng(3).uniform(low, high, 2000)]:
-        asked[0] = value
-        code.row(address(asked), address(told))
-        assert told[0] == pytest.approx(expected(value), rel=4e-15, abs=0.0), value
+        given[0] = value
+        code.row(address(given), address(found))
+        assert found[0] == pytest.approx(expected(value), rel=4e-15, abs=0.0), value
         assert function(float(value)) == pytest.approx(expected(value), rel=4e-15, abs=0.0)
 
 
 def test_lanes_of_any_number_beside_one_another_in_machine_code() -> None:
-    """Sums, least numbers and single lanes, also where the same number is spread over several."""
+    """Sums, minima and single lanes, also if the same number is in several lanes."""
     rng = np.random.default_rng(4)
     tables = [rng.normal(size=count) for count in range(2, 13)]
 
-    def told(x):
+    def outputs(x):
         found = []
         for table in tables:
             wide = select(x - Lanes(table), x * Lanes(table), Lanes(table))
@@ -57,13 +57,13 @@ def test_lanes_of_any_number_beside_one_another_in_machine_code() -> None:
         return found
 
     graph = Graph()
-    text = row_function(graph, told(*graph.inputs(1)), 'row')
+    text = row_function(graph, outputs(*graph.inputs(1)), 'row')
     code = library('lanes', lambda: text, [text])
-    asked, numbers = np.zeros(1), np.zeros(3 * len(tables))
-    for asked[0] in (-3.0, -0.1, 0.2, 3.0):
-        code.row(address(asked), address(numbers))
-        np.testing.assert_allclose(numbers, told(float(asked[0])), rtol=1e-13, atol=1e-14)
-        wide = [np.where(asked[0] > t, asked[0] * t, t) for t in tables]
+    given, numbers = np.zeros(1), np.zeros(3 * len(tables))
+    for given[0] in (-3.0, -0.1, 0.2, 3.0):
+        code.row(address(given), address(numbers))
+        np.testing.assert_allclose(numbers, outputs(float(given[0])), rtol=1e-13, atol=1e-14)
+        wide = [np.where(given[0] > t, given[0] * t, t) for t in tables]
         expected = [x for t in wide for x in (t.sum(), t.min(), t[-1])]
         np.testing.assert_allclose(numbers, expected, rtol=1e-13, atol=1e-14)
 

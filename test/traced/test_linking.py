@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Object files that are loaded without LLVM, against LLVM's own way to load them."""
+"""Object files loaded without LLVM, against loading them by LLVM."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ELSEWHERE = (
 
 
 def polynomials() -> str:
-    """Two functions, of which one calls the other, with many constants."""
+    """Two functions with many constants, one of which calls the other."""
     graph = Graph()
     x, y = graph.inputs(2)
-    told = [square_root(absolute(x)) * (0.3 + k) + y / (k + 7.1) for k in range(20)]
-    return rows_function(graph, told, 'rows', this_processor().rows, 2)
+    outputs = [square_root(absolute(x)) * (0.3 + k) + y / (k + 7.1) for k in range(20)]
+    return rows_function(graph, outputs, 'rows', this_processor().rows, 2)
 
 
 def answers(library: Library) -> np.ndarray:
     given = np.random.default_rng(3).normal(size=(4 * this_processor().rows, 2))
-    told = np.empty((len(given), 20))
-    library.rows(len(given), given.ctypes.data, told.ctypes.data)
-    return told
+    outputs = np.empty((len(given), 20))
+    library.rows(len(given), given.ctypes.data, outputs.ctypes.data)
+    return outputs
 
 
 def test_the_code_is_what_llvm_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +59,7 @@ def test_code_can_be_run_and_not_be_written() -> None:
 def test_what_is_not_understood_is_left_to_llvm(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Code that stands far from its constants, as older versions kept it, or calls others."""
+    """Code far from its constants, as older versions stored it, or calls to other functions."""
     monkeypatch.setattr(machine_code, 'MODEL', model)
     text = polynomials() if model == 'jitdefault' else ELSEWHERE
     code = object_code(text, this_processor())

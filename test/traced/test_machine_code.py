@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code of a mechanism against its own source at given positions, on floats, and itself."""
+"""Machine code of a mechanism against its source at given positions, on floats, and itself."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REFERENCE = (
 
 
 def wide_states(name: str, count: int, seed: int) -> samples.Array:
-    """Rows of input (N, 3 n_y + 6), some well outside of the workspace."""
+    """Rows of input (N, 3 n_y + 6), some well outside the workspace."""
     box, rng = samples.BOXES[name], np.random.default_rng(seed)
     middle, half = (box.lower + box.upper) / 2.0, (box.upper - box.lower) / 2.0
     spread = rng.choice([1.0, 2.0, 4.0], (count, 1))
@@ -50,12 +50,12 @@ def wide_states(name: str, count: int, seed: int) -> samples.Array:
 
 
 def reference_rows(mechanism: Mechanism, given: samples.Array) -> samples.Array:
-    """What is said of rows that are handed over."""
+    """Reference results for rows that are handed over."""
     return mechanism.solver.unchecked(mechanism.solver.least_norm, given)
 
 
-def told(mechanism: Mechanism, given: samples.Array) -> samples.Array:
-    """What machine code tells of rows of input."""
+def answers_for(mechanism: Mechanism, given: samples.Array) -> samples.Array:
+    """Results of machine code for rows of input."""
     return mechanism.kernels.evaluate(given)
 
 
@@ -63,18 +63,18 @@ def told(mechanism: Mechanism, given: samples.Array) -> samples.Array:
 def test_machine_code_says_what_the_reference_says_or_hands_over(name: str) -> None:
     mechanism = samples.mechanism(name)
     given = wide_states(name, SAMPLES, seed=901)
-    expected, answers = reference_rows(mechanism, given), told(mechanism, given)
-    counts = answers[:, traced.COUNTS] == 1.0
-    assert counts.any()
-    assert not expected[counts, 0].any(), 'accepted what the reference refuses'
-    assert set(np.unique(answers[:, traced.COUNTS])) <= {0.0, 1.0}
+    expected, answers = reference_rows(mechanism, given), answers_for(mechanism, given)
+    valid = answers[:, traced.VALID] == 1.0
+    assert valid.any()
+    assert not expected[valid, 0].any(), 'accepted what the reference refuses'
+    assert set(np.unique(answers[:, traced.VALID])) <= {0.0, 1.0}
     efforts = expected[:, mechanism.slices['effort']]
     found = answers[:, traced.EFFORT : traced.EFFORT + len(mechanism.actuated)]
-    errors = np.abs(found - efforts).max(axis=1)[counts]
-    assert (errors <= REFERENCE * np.abs(efforts).max(axis=1)[counts]).all()
-    whole = mechanism.kernels.everything(given[counts])
+    errors = np.abs(found - efforts).max(axis=1)[valid]
+    assert (errors <= REFERENCE * np.abs(efforts).max(axis=1)[valid]).all()
+    whole = mechanism.kernels.everything(given[valid])
     for field in ('q', 'v', 'a', 'position', 'velocity', 'acceleration', 'multipliers', 'tangent'):
-        value, true = (x[:, mechanism.slices[field]] for x in (whole[:, 1:], expected[counts]))
+        value, true = (x[:, mechanism.slices[field]] for x in (whole[:, 1:], expected[valid]))
         size = np.maximum(np.abs(true).max(axis=1, initial=0.0), 1.0)
         assert (np.abs(value - true).max(axis=1, initial=0.0) <= REFERENCE * size).all(), field
 
@@ -88,8 +88,8 @@ def test_the_same_source_on_floats_is_the_reference(name: str) -> None:
             mechanism.description, mechanism.structure, given.tolist(), mechanism.driving
         )
         efforts = np.array(LeastNorm(run).efforts())
-        assert run.counts() == 1.0
-        for answer in (told(mechanism, given), told(mechanism, given[None])[0]):
+        assert run.valid() == 1.0
+        for answer in (answers_for(mechanism, given), answers_for(mechanism, given[None])[0]):
             found = answer[traced.EFFORT : traced.EFFORT + len(efforts)]
             assert np.abs(found - efforts).max() <= AGREEMENT * np.abs(efforts).max()
 
@@ -99,14 +99,14 @@ def test_rows_depend_neither_on_neighbours_nor_on_their_number(name: str) -> Non
     mechanism = samples.mechanism(name)
     given = wide_states(name, 23, seed=903)
     given[5] = np.nan
-    together = told(mechanism, given)
+    together = answers_for(mechanism, given)
     for count in (1, 2, 7, 9):
-        apart = told(mechanism, given[::-1][:count])
+        apart = answers_for(mechanism, given[::-1][:count])
         np.testing.assert_array_equal(apart, together[::-1][:count])
 
 
 def test_limbs_of_several_kinds_each_go_into_lanes_of_their_own() -> None:
-    """Two, one and three limbs: the third has no motor."""
+    """Groups of two, one and three limbs: limb 3 has no motor."""
     description = samples.mechanism('masticator').description
     motors = {k: v for k, v in description.actuators.items() if k != 'crank_3'}
     mechanism = Mechanism(
@@ -131,7 +131,7 @@ def test_limbs_of_several_kinds_each_go_into_lanes_of_their_own() -> None:
 def test_a_row_that_is_handed_over_is_the_engine_s() -> None:
     mechanism = samples.mechanism('trimule')
     given = wide_states('trimule', 200, seed=904)
-    left = told(mechanism, given)[:, traced.COUNTS] != 1.0
+    left = answers_for(mechanism, given)[:, traced.VALID] != 1.0
     expected = reference_rows(mechanism, given)
     assert 0 < left.sum() < len(given) and not expected[:, 0].any()
     count = len(mechanism.independent)
@@ -148,16 +148,16 @@ def test_a_row_that_is_handed_over_is_the_engine_s() -> None:
 
 @pytest.mark.parametrize('name', ['trimule', 'rcid', 'five_bar'])
 def test_every_field_of_a_batch_is_that_of_a_call(name: str) -> None:
-    """Of rows that machine code answers, and of those that it hands over."""
+    """For rows that machine code solves, and for those that it hands over."""
     mechanism = samples.mechanism(name)
     given = wide_states(name, 61, seed=906)
     given = given[~reference_rows(mechanism, given)[:, 0].astype(bool)]
-    assert {0.0, 1.0} >= set(told(mechanism, given)[:, traced.COUNTS])
+    assert {0.0, 1.0} >= set(answers_for(mechanism, given)[:, traced.VALID])
     count = len(mechanism.independent)
     columns = [given[:, i * count : (i + 1) * count] for i in range(3)]
     batch = mechanism.feedforward_batch(*columns, given[:, 3 * count :])
-    for row, asked in enumerate(given):
-        call = mechanism.feedforward(*(c[row] for c in columns), asked[3 * count :])
+    for row, single in enumerate(given):
+        call = mechanism.feedforward(*(c[row] for c in columns), single[3 * count :])
         for field in ('q', 'v', 'a', 'position', 'velocity', 'acceleration', 'tangent'):
             found, true = getattr(batch, field)[row], getattr(call, field)
             assert found.shape == true.shape
@@ -180,21 +180,21 @@ def test_a_processor_with_sse2_alone() -> None:
     run = InverseDynamics(
         mechanism.description,
         mechanism.structure,
-        graph.inputs(made.asked),
+        graph.inputs(made.inputs),
         mechanism.driving,
         share=False,
     )
     plain = Processor('x86-64', '+sse2,-sse3,-sse4.1,-avx', 128)
-    text = rows_function(graph, outputs.told(run), 'rows', plain.rows, made.asked)
+    text = rows_function(graph, outputs.efforts(run), 'rows', plain.rows, made.inputs)
     library = Library(object_code(text, plain))
     given = wide_states('masticator', 40, seed=905)
-    found = np.empty((len(given), made.told))
+    found = np.empty((len(given), made.outputs))
     function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
     function(library.address('rows'))(len(given), given.ctypes.data, found.ctypes.data)
-    expected = told(mechanism, given)
-    counts = expected[:, traced.COUNTS] == 1.0
-    np.testing.assert_array_equal(found[:, traced.COUNTS] == 1.0, counts)
-    efforts = [x[counts, traced.EFFORT : traced.EFFORT + 6] for x in (found, expected)]
+    expected = answers_for(mechanism, given)
+    valid = expected[:, traced.VALID] == 1.0
+    np.testing.assert_array_equal(found[:, traced.VALID] == 1.0, valid)
+    efforts = [x[valid, traced.EFFORT : traced.EFFORT + 6] for x in (found, expected)]
     assert np.abs(efforts[0] - efforts[1]).max() <= 1e-10 * np.abs(efforts[1]).max()
 
 
@@ -203,7 +203,7 @@ def test_a_mechanism_too_large_to_unroll_is_computed_on_floats(
 ) -> None:
     state = samples.states('five_bar', 1, seed=906)[0]
     expected = samples.mechanism('five_bar').feedforward(*state).actuated
-    monkeypatch.setattr(outputs, 'MOST_OPERATIONS', 100)
+    monkeypatch.setattr(traced, 'MOST_OPERATIONS', 100)
     monkeypatch.setattr(traced.kept, 'kept', lambda folder, name, make: make())
     mechanism = Mechanism.load(samples.OWN / 'five_bar.yaml')
     assert not mechanism.kernels.available
@@ -310,7 +310,7 @@ CHOICES = [
 
 @pytest.mark.parametrize('choice', CHOICES, ids=str)
 def test_the_entry_takes_a_goal_and_friction(choice) -> None:
-    """Whatever was chosen before; the second call does not come to Python where it need not."""
+    """Whatever was chosen before; the second call does not enter Python unless it must."""
     mechanism = Mechanism.load('masticator')
     y, y_dot, y_ddot, wrench = samples.states('masticator', 1, seed=908)[0]
     mechanism.feedforward(y)

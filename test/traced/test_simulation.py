@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forward dynamics as machine code against the ways of what it hands over, and a step in time."""
+"""Forward dynamics in machine code against the path for rows it hands over, and a time step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGREEMENT = 1e-12  # of the largest
 
 
 def without_code(dynamics: ForwardDynamics, *names: str) -> ForwardDynamics:
-    """The same, where these libraries of machine code do not exist."""
+    """The same object without these libraries of machine code."""
     for name in names:
         setattr(dynamics._code, name, None)
     return dynamics
@@ -48,7 +48,7 @@ def test_what_machine_code_hands_over_is_computed_alike(name: str, friction: boo
 
 
 def pressed(ahead: float) -> MechanismPlant:
-    """The jaw with all its surroundings: in food, at stops of joints and sockets."""
+    """The jaw with its whole environment: in food, at stops of joints and sockets."""
     mechanism = samples.mechanism('masticator')
     stops = Stops(lever=0.9)  # limbs are at theirs, too
     plant = MechanismPlant(
@@ -60,7 +60,7 @@ def pressed(ahead: float) -> MechanismPlant:
 
 
 def test_a_step_of_machine_code_is_that_of_floats() -> None:
-    """The same text, run by Python with loops closed by the engine."""
+    """The same source, run by Python, with loops closed by the engine."""
     effort, ahead = np.linspace(-0.2, 0.3, 6), 2e-4
     quick, slow = pressed(ahead), pressed(ahead)
     without_code(slow._dynamics, 'code', 'code_at_positions')
@@ -75,10 +75,10 @@ def test_a_step_of_machine_code_is_that_of_floats() -> None:
 
 
 def test_a_step_is_runge_kuttas() -> None:
-    """A swinging point mass: y'' = -y + effort, which is the same in every stage's rates."""
+    """An oscillating point mass, y'' = -y + effort, with the same effort in every stage."""
 
-    def rates(asked: list[float]) -> list[float]:
-        y, _, effort, *_ = asked
+    def rates(given: list[float]) -> list[float]:
+        y, _, effort, *_ = given
         return [1.0, effort - y]
 
     length, (y, y_dot) = 0.1, (0.3, -0.2)

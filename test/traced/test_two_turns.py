@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loops of two turning joints in a plane, closed by a formula, whichever way their axes point."""
+"""Loops of two turning joints in a plane, closed in closed form, whichever way their axes point."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOPING = (0.3, -0.2, 0.5)  # of the whole plane against the base
 def on_a_platform(
     folder: pathlib.Path, first: linkages.Vector, second: linkages.Vector
 ) -> Mechanism:
-    """A pin on two slides that a crank holds with a rod on its end."""
+    """A pin on two slides, held by a crank with a rod at its end."""
     parts = [
         linkages.frame('tilted', 'ground', (0.1, 0.2, 0.3), SLOPING),
         Part('across', 'tilted', (0.7, 0.4, 0.0), (1.0, 0.0, 0.0), 'prismatic'),
@@ -40,7 +40,7 @@ def on_a_platform(
 
 
 def four_bar(folder: pathlib.Path, first: linkages.Vector, second: linkages.Vector) -> Mechanism:
-    """A crank whose rod meets a rocker: the unknown joints are on both sides of the loop."""
+    """A crank whose rod meets a rocker: unknown joints are on both sides of the loop."""
     parts = [
         linkages.frame('tilted', 'ground', (0.1, 0.2, 0.3), SLOPING),
         Part('crank', 'tilted', mass=0.5),
@@ -64,8 +64,8 @@ def test_it_closes_on_home_s_branch(tmp_path, make, first, second) -> None:
     rng, freedoms = np.random.default_rng(31), len(mechanism.independent)
     y = mechanism.home.y + rng.uniform(-0.1, 0.1, (40, freedoms))
     given = np.hstack([y, np.zeros((40, 2 * freedoms + 6))])
-    told = mechanism.kernels.evaluate(given)
-    assert (told[:, kernels.COUNTS] == 1.0).all(), 'the formula does not hold'
+    found = mechanism.kernels.evaluate(given)
+    assert (found[:, kernels.VALID] == 1.0).all(), 'the formula does not hold'
     q = mechanism.feedforward_batch(y).q
     for positions in q:
         assert mechanism.structure.largest_gap(positions) < 1e-12

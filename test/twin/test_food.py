@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Food: it only pushes, gives no energy, yields, breaks and is renewed."""
+"""Food only pushes, gives no energy, yields, breaks and is renewed."""
 
 import itertools
 import pathlib
@@ -24,7 +24,7 @@ DATA = {
 
 
 def bolus(**changes: object) -> samples.Array:
-    """A food between the teeth: the mouth has been opened wide."""
+    """A food between the teeth, after the mouth was opened wide."""
     packed = pack_bolus(Food(**{**DATA, **changes}))
     crush(packed, 0.011, 0.0, True)
     return packed
@@ -71,7 +71,7 @@ def test_a_mouth_is_empty_until_it_opens() -> None:
     st.floats(0.0, 1.0),
 )
 def test_never_pulls_and_gives_no_energy(turns: list[float], speed: float, left: float) -> None:
-    """Along any way of closing and opening that ends where it began."""
+    """Along any closing and opening motion that ends where it began."""
     food = bolus(broken_force=left)
     work, ends = 0.0, [0.011, *turns, 0.011]
     for start, end in itertools.pairwise(ends):
@@ -98,7 +98,7 @@ def test_trying_changes_nothing() -> None:
     ('name', 'side'), zip(shipped_foods(), itertools.cycle(['left', 'right']), strict=False)
 )
 def test_a_stroke_on_shipped_food(name: str, side: str) -> None:
-    """Feedforward with the felt bite and weak gains: the food's own force, well within limits."""
+    """Feedforward with measured bite and weak gains: the food's own force, well within limits."""
     mechanism = samples.mechanism('masticator')
     data = load_food(name)
     food = type(data)(**{**{k: getattr(data, k) for k in DATA}, 'side': side})

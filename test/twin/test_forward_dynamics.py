@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Efforts to accelerations: against the inverse dynamics and against Pinocchio."""
+"""From efforts to accelerations, against the inverse dynamics and Pinocchio."""
 
 import pathlib
 
@@ -30,7 +30,7 @@ def test_undoes_inverse_dynamics(name: str) -> None:
 
 
 def with_friction(folder: pathlib.Path, transition: float) -> Mechanism:
-    """The masticator with as strong a friction as bearings have, and a transition velocity."""
+    """The masticator with realistic bearing friction and a transition velocity."""
     text = (samples.SHIPPED / 'masticator.yaml').read_text(encoding='utf-8')
     assert text.count('{coulomb: 0.02, viscous: 3.0e-5}') == 2
     assert text.count('radius: 0.015, viscous: 4.5e-10') == 6
@@ -127,7 +127,7 @@ def test_friction_too_strong_is_refused(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize('name', ['masticator', 'rcid', 'trimule'])
 def test_agrees_with_pinocchio(name: str) -> None:
-    """Mass matrix by composite bodies; acceleration from that and the oracle's own bias."""
+    """Mass matrix by composite bodies; acceleration from it and the oracle's own bias."""
     mechanism, oracle = samples.mechanism(name), samples.oracle(name)
     dynamics = ForwardDynamics(mechanism)
     rng = np.random.default_rng(1205)

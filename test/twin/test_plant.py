@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The mechanism in time: energy, order of the integration, rest at the stops."""
+"""The mechanism over time: energy, order of the integration, rest at the stops."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ HOLD = {
 
 @pytest.mark.parametrize('name', HOLD)
 def test_energy_balances_with_the_work_of_the_efforts(name: str) -> None:
-    """Efforts held over each step do work exactly as far as the joints move in it."""
+    """Efforts held constant over a step do work exactly over the joints' motion in it."""
     mechanism, box = samples.mechanism(name), samples.BOXES[name]
     middle = (box.lower + box.upper) / 2.0
     aim, (stiff, damp) = mechanism.solve(middle).position, HOLD[name]
@@ -56,7 +56,7 @@ def test_kinetic_and_potential_energy_are_pinocchios() -> None:
 
 
 def stroke_error(step: float, substeps: int, held: bool) -> float:
-    """How far the twin is from a chewing stroke under its feedforward, after a part of it."""
+    """Distance of the twin from a chewing stroke under its feedforward, after a part of it."""
     mechanism = samples.mechanism('masticator')
     path = chewing_stroke(strokes=1)
     begin, end = 0.1, 0.34

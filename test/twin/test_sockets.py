@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sockets that only push: left when they would pull, landed on with the energy that is stated."""
+"""Sockets that only push: balls leave instead of being pulled, and land with the stated energy."""
 
 import dataclasses
 
@@ -29,7 +29,7 @@ def jaw():
 
 
 def pressing(jaw, left, right):
-    """Efforts that hold the opened jaw and load its sockets with these multipliers, N."""
+    """Efforts that hold the open jaw and load its sockets with these multipliers, N."""
     plant = MechanismPlant(jaw, stops=False, start=OPENED, step=STEP)
 
     def answer(efforts):
@@ -46,7 +46,7 @@ def energy(plant):
 
 
 def flight_of(jaw, restitution):
-    """Pulled off for 10 ms, then pressed: what every step did."""
+    """Pull the balls off for 10 ms, then press them on; returns what happened in every step."""
     plant = MechanismPlant(jaw, stops=False, start=OPENED, step=STEP, restitution=restitution)
     pull, press = pressing(jaw, -2.0, -1.5), pressing(jaw, 2.0, 2.0)
     rows = []
@@ -90,7 +90,7 @@ def test_every_landing_takes_the_energy_that_is_stated(flight) -> None:
 
 
 def test_restitution_is_the_ratio_of_speeds(jaw) -> None:
-    """Of the same landing, rebound leaves the part e^2 of the energy that would be lost."""
+    """In the same landing, a rebound keeps the fraction e^2 of the energy otherwise lost."""
     firsts = []
     for restitution in (0.0, 0.5):
         plant, _ = flight_of(jaw, restitution)
@@ -101,7 +101,7 @@ def test_restitution_is_the_ratio_of_speeds(jaw) -> None:
 
 
 def test_where_a_socket_lets_go_nothing_jumps(jaw) -> None:
-    """At a multiplier of zero the mechanism moves alike with and without the contact."""
+    """At a multiplier of zero, the mechanism moves the same with and without the contact."""
     efforts = pressing(jaw, 0.0, 0.0)
     moving = np.array([OPENED, [0.02, 0.01, 0.1, 0.3]])
     plant = MechanismPlant(jaw, stops=False, start=moving, step=STEP)

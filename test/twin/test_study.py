@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The study of feedforward: what is true of it whatever the figures, and the figure asked for."""
+"""The study of feedforward: what must hold for any figures, and the figure required."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def changed(model: Any, **values: Any) -> Any:
 
 
 def ideal_drives(drives: Drives, **values: Any) -> Drives:
-    """No loss in the gear, encoders of 2^40 counts, torques of 15 bits."""
+    """Drives without gear losses, with encoders of 2^40 counts and torques of 15 bits."""
     found = {}
     for name, drive in drives.drives.items():
         motor = changed(
@@ -54,16 +54,16 @@ def ideal_drives(drives: Drives, **values: Any) -> Drives:
 
 
 def simulated(setting: study.StudySetting, step: float, **values: Any) -> Simulation:
-    """Motors without friction."""
+    """A simulation with frictionless motors."""
     drives = setting.simulation.drives
     found = {k: changed(d, friction=MotorFriction(), **values) for k, d in drives.items()}
     return Simulation(schema=1, step=step, drives=found)
 
 
 def test_ideal_drives_leave_what_holding_efforts_costs(setting: study.StudySetting) -> None:
-    """Efforts held for h are wrong by h |d effort/dt| at most, rounded by half a unit at most.
+    """Efforts held for h are wrong by at most h |d effort/dt|, and rounded by at most half a unit.
 
-    What they are wrong by, the position gain turns into joint errors. With equal gains K the
+    The position gain turns this error into joint errors. With equal gains K, the
     mechanism rests where K J^T J dy = J^T d_effort, so |J dy| <= |d_effort| / K.
     """
     step = 2.5e-4
@@ -162,7 +162,7 @@ def test_gain_margin_is_where_a_servo_begins_to_swing(
 
 
 def swings(setting: study.StudySetting, position: float, velocity: float, inertia: float) -> bool:
-    """Whether a motor that turns an inertia swings ever more after a small step."""
+    """Whether a motor with an inertia oscillates more and more after a small step."""
     drives, simulation = ideal_drives(setting.drives), simulated(setting, setting.simulation.step)
     joints = tuple(drives.drives)
     plant = FreeMotors(joints, np.full(len(joints), inertia), simulation.step)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a real browser shows: live view and HTML file, pixel by pixel against Pinocchio's poses."""
+"""Picture in a real browser, live and from an HTML file, against Pinocchio's poses."""
 
 import io
 import shutil
@@ -40,7 +40,7 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """A page, whose ``asked`` are the addresses that it asked for."""
+    """A page; its ``asked`` holds the addresses that it requested."""
     opened = browser.new_page(viewport=SIZE)
     opened.set_default_timeout(PATIENCE)
     opened.asked = []
@@ -87,7 +87,7 @@ def origins(mechanism, q):
 
 
 def marked(server, scene):
-    """Flat points of a colour of their own at every link's origin; shapes are hidden."""
+    """A flat point with its own colour at every link's origin; shapes are hidden."""
     levels = (0, 110, 180, 255)
     colours = [(r, g, b) for g in levels for r in levels for b in levels if max(r, g, b) == 255]
     chosen = [c for c in colours if min(c) < 200][: len(scene._bodies)]
@@ -100,7 +100,7 @@ def marked(server, scene):
 
 
 class Camera:
-    """Projects as the browser does when it has just opened a view."""
+    """Projects like the browser when it has just opened a view."""
 
     def __init__(self, server, box):
         start = server.initial_camera
@@ -128,7 +128,7 @@ def picture(page):
 
 
 def seen_markers(pixels, colours, expected):
-    """Centre of each marker (x, y) that is seen whole not far from a place, NaN for the others."""
+    """Centre (x, y) of each marker seen completely near a given place, NaN for the others."""
     found, areas = np.full((len(colours), 2), np.nan), np.zeros(len(colours))
     for k, (colour, place) in enumerate(zip(colours, np.round(expected).astype(int), strict=True)):
         left, top = np.maximum(place - AROUND, 0)
@@ -142,7 +142,7 @@ def seen_markers(pixels, colours, expected):
 
 
 def check_markers(page, colours, expected, camera):
-    """All markers that are seen are where Pinocchio's origins are."""
+    """Check that all markers seen are at Pinocchio's origins."""
     for _ in range(60):  # what is asked for is drawn a little later
         wanted = camera(expected)
         away = np.linalg.norm(seen_markers(picture(page), colours, wanted) - wanted, axis=1)
@@ -154,7 +154,7 @@ def check_markers(page, colours, expected, camera):
 
 
 def hide_shapes(server):
-    """Leave markers and forces: what would cover them is drawn in other tests."""
+    """Hide everything that could cover markers and forces; other tests show shapes."""
     for name, handle in server.scene._handle_from_node_name.items():
         kept = name.endswith('marker') or name.endswith('/arrows/food')
         if not kept and not isinstance(handle, viser.FrameHandle):
@@ -167,7 +167,7 @@ def stays_here(page, *prefixes):
 
 
 def scrubbed(page, bar, wanted):
-    """The time on the scrub bar when it has come to what was asked for, s."""
+    """The time on the scrub bar once it has reached the requested one, s."""
     for _ in range(120):
         now = float(bar.get_attribute('aria-valuenow'))
         if abs(now - wanted) < 0.1:
@@ -177,7 +177,7 @@ def scrubbed(page, bar, wanted):
 
 
 def canvas_of(page):
-    """The largest canvas: where the scene is drawn."""
+    """The largest canvas, on which the scene is drawn."""
     boxes = [c.bounding_box() for c in page.locator('canvas').all()]
     return max(filter(None, boxes), key=lambda box: box['width'] * box['height'])
 

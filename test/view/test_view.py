@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is sent to the browser: poses against Pinocchio, forces at their points, offline pages."""
+"""Data sent to the browser: poses against Pinocchio, forces at their points, offline pages."""
 
 import base64
 import pathlib
@@ -14,7 +14,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.laboratory.mouthful import Series
-from masticator_dynamics.laboratory.recording import write_recording
+from masticator_dynamics.laboratory.recording import read_recording, write_recording
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.view.played_run import load_run
 from masticator_dynamics.view.shapes import shapes
@@ -179,6 +179,28 @@ def test_a_recording_that_is_cut_off_is_shown_as_far_as_it_goes_and_said(jaw, tm
         assert np.allclose(run.forces['food'].vectors, [0.0, 0.0, -7.0])
     assert main(['view', str(cut), '--html', str(tmp_path / 'cut.html')]) == 0
     assert 'cut.mcap: it ends in the middle' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_a_damaged_recording_is_refused_in_one_line_or_shown(jaw, tmp_path, seed) -> None:
+    whole, damaged = tmp_path / 'whole.mcap', tmp_path / 'damaged.mcap'
+    zero = np.zeros(20)
+    q, u, c = (np.zeros((20, len(n))) for n in (jaw.tree_joints, jaw.actuated, jaw.contacts))
+    time = np.arange(20) / 200.0
+    series = Series(time, zero, zero, q + jaw.home.q, u, u, u, c, (0, 0), 'done')
+    write_recording(whole, series, jaw, {'motion': {'side': 'left'}})
+    assert read_recording(whole).time == pytest.approx(time)
+    content, rng = whole.read_bytes(), np.random.default_rng(seed)
+    for _ in range(150):
+        spoiled = bytearray(content)
+        for at in rng.integers(8, len(content), 3).tolist():
+            spoiled[at : at + 8] = rng.choice([b'', b'\xff' * 8, rng.bytes(8)])
+        damaged.write_bytes(spoiled)
+        for read in (lambda: load_run(damaged, None), lambda: read_recording(damaged)):
+            try:
+                read()
+            except InputError as error:
+                assert str(damaged) in str(error) and '\n' not in str(error)
 
 
 def test_a_motion_that_is_cut_off_in_a_row_is_said(motion) -> None:

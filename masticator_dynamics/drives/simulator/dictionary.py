@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from masticator_dynamics.drives.objects import Object
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
 
 Key = tuple[int, int]
 Value = int | float | str
@@ -196,7 +197,7 @@ def load_eds(path: pathlib.Path, node_id: int) -> dict[Key, DictionaryEntry]:
     """
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
-        parser.read_string(path.read_text(encoding='latin-1'))
+        parser.read_string(read_bytes(path, LARGEST_DESCRIPTION).decode('latin-1'))
     except OSError as error:
         raise DescriptionError(path, '', error.strerror or str(error)) from error
     except configparser.Error as error:

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
@@ -21,6 +22,33 @@ def shortened(text: str, longest: int = _LONGEST) -> str:
     """A text that may contain untrusted input, made printable and short enough for a log."""
     shown = text if len(text) <= longest else f'{text[:longest]} ... ({len(text)} characters)'
     return ''.join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Status:
+    """A status before it becomes a message; most are never sent.
+
+    Attributes
+    ----------
+    name : str
+        Of the part of the node.
+    level : bytes
+        OK, WARN, ERROR or STALE.
+    message : str
+        One line.
+    values : dict
+        Shown with it.
+    """
+
+    name: str
+    level: bytes
+    message: str
+    values: dict[str, object]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Values that are not numbers."""
+        return tuple(str(value) for value in self.values.values() if not _is_number(value))
 
 
 class LogLimit:
@@ -107,40 +135,11 @@ class Rejections:
         }
 
 
-def make_status(
-    name: str, hardware: str, level: bytes, message: str, values: dict[str, object]
-) -> DiagnosticStatus:
-    """One status with its values as text.
-
-    Parameters
-    ----------
-    name, hardware : str
-        The status, and what it is about.
-    level : bytes
-        OK, WARN, ERROR or STALE of ``DiagnosticStatus``.
-    message : str
-        One line.
-    values : dict
-        Shown with it.
-    """
-    entries = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
-    return DiagnosticStatus(
-        level=level, name=name, message=message, hardware_id=hardware, values=entries
-    )
-
-
-def words(status: DiagnosticStatus) -> tuple[str, ...]:
-    """Values of a status that are not numbers."""
-    return tuple(entry.value for entry in status.values if not _is_number(entry.value))
-
-
-def _is_number(text: str) -> bool:
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool | int | float):
+        return not isinstance(value, bool)
     try:
-        float(text)
+        float(str(value))
     except ValueError:
         return False
     return True
-
-
-def _text(value: object) -> str:
-    return f'{value:.6g}' if isinstance(value, float) else str(value)

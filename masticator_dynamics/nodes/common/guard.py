@@ -77,9 +77,11 @@ class Guard:
 
 
 def guard_of(node: Node) -> Guard:
-    """The guard of a node; a new one for a node that has none."""
+    """The guard of a node; a new one for a node that has none yet."""
     guard = getattr(node, 'guard', None)
-    return guard if isinstance(guard, Guard) else Guard(node)
+    if not isinstance(guard, Guard):
+        guard = vars(node)['guard'] = Guard(node)  # kept, so that its log stays short
+    return guard
 
 
 class GuardedExecutor(SingleThreadedExecutor):

@@ -6,8 +6,13 @@ from __future__ import annotations
 
 import time
 
+from builtin_interfaces.msg import Time
 from rclpy.clock import ROSClock
 from rclpy.node import Node
+
+# ns; stamps end with the 31 bits of their seconds, and some are of later times than now. Whoever
+# publishes a simulated clock may send any.
+_LATEST = (2**31 - 3600) * 1_000_000_000
 
 
 class NodeClock:
@@ -30,4 +35,9 @@ class NodeClock:
         if not self._clock.ros_time_is_active:
             return time.time_ns()
         nanoseconds: int = self._clock.now().nanoseconds
-        return nanoseconds
+        return min(nanoseconds, _LATEST)
+
+    def stamp(self) -> Time:
+        """The same as a stamp."""
+        seconds, nanoseconds = divmod(self(), 1_000_000_000)
+        return Time(sec=seconds, nanosec=nanoseconds)

@@ -26,7 +26,7 @@ from masticator_dynamics.ros import middleware
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STUCK = 2.0  # s for a signal to take effect; a compiler may block it for longer
-_SIGNAL_POLL = 0.1  # s; Python sees a signal only between two waits of the executor
+_LONGEST_WAIT = 1.0  # s; Python sees a signal only between two waits of the executor
 _MMAP_THRESHOLD = -3  # of mallopt(3)
 _LARGE = 262_144  # bytes
 
@@ -36,6 +36,7 @@ class _Termination:
 
     def __init__(self, early: int) -> None:
         self.requested = False
+        self.wake: Callable[[], object] = lambda: None  # ends a wait of the executor
         self._early = early
         self.starting = True
         for number in _SIGNALS:
@@ -58,8 +59,12 @@ class _Termination:
             signal.signal(number, signal.SIG_IGN)
 
     def _insist(self, reader: int) -> None:
-        """End a process whose main thread is compiling, without waiting for the compiler."""
+        """End a process whose main thread is compiling, without waiting for the compiler.
+
+        And have a main thread that waits look at the signal.
+        """
         os.read(reader, 1)
+        self.wake()
         time.sleep(_STUCK)
         if self.starting:
             os._exit(self._early)
@@ -103,9 +108,10 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
         start = getattr(node, 'start', None)
         if start is not None and not start():
             return 1
+        termination.wake = executor.wake
         termination.starting = False
         while executor.context.ok() and not termination.requested:
-            executor.spin_once(timeout_sec=_SIGNAL_POLL)
+            executor.spin_once(timeout_sec=_LONGEST_WAIT)
     except KeyboardInterrupt:
         pass
     except Exception as error:  # bad arguments or parameters: a sentence, not a stack trace

@@ -7,16 +7,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, make_status, words
+from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, Status
 from masticator_dynamics.nodes.common.guard import guard_of
 from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
+from masticator_dynamics.nodes.common.node_clock import NodeClock
 
-_LOOK = 0.05  # s; how soon a change is reported
 _REPORT = 1.0  # s between reports without change
 
 
@@ -29,14 +29,20 @@ class StatusReporter:
     hardware : str
         What the statuses are about: the mechanism's name.
     collect : callable
-        Returns the current statuses; called twenty times a second in the executor's thread.
+        Returns the current statuses; called every ``look`` in the executor's thread.
+    look : float
+        How soon a change is reported, s.
     """
 
     def __init__(
-        self, node: LifecycleNode, hardware: str, collect: Callable[[], list[DiagnosticStatus]]
+        self,
+        node: LifecycleNode,
+        hardware: str,
+        collect: Callable[[], list[Status]],
+        look: float = 0.05,
     ):
         self._node, self._hardware, self._collect = node, hardware, collect
-        self._guard = guard_of(node)
+        self._guard, self._now = guard_of(node), NodeClock(node)
         self._publisher = node.create_publisher(
             DiagnosticArray, '/diagnostics', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
         )
@@ -44,16 +50,14 @@ class StatusReporter:
         self._summary: list[tuple[bytes, str, tuple[str, ...]]] = []
         # A steady clock: a simulated one may stand still.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(_LOOK, self._look, clock=steady)
+        self._timer = node.create_timer(look, self._look, clock=steady)
 
     def destroy(self) -> None:
         """Destroy topic and timer."""
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 
-    def status(
-        self, what: str, level: bytes, message: str, values: dict[str, object]
-    ) -> DiagnosticStatus:
+    def status(self, what: str, level: bytes, message: str, values: dict[str, object]) -> Status:
         """A status whose name begins with the node's, without the leading slash.
 
         Parameters
@@ -68,19 +72,26 @@ class StatusReporter:
             Shown with it.
         """
         name = f'{self._node.get_fully_qualified_name().lstrip("/")}: {what}'
-        return make_status(name, self._hardware, level, message, values)
+        return Status(name, level, message, values)
 
     def _look(self) -> None:
         statuses, now = [*self._collect(), self._messages()], time.monotonic()
         # A message about what was refused hides the mode; numbers change all the time.
-        summary = [(s.level, s.message, words(s)) for s in statuses]
+        summary = [(s.level, s.message, s.words) for s in statuses]
         if summary != self._summary or now - self._reported >= _REPORT:
             self._summary, self._reported = summary, now
-            message = DiagnosticArray(status=statuses)
-            message.header.stamp = self._node.get_clock().now().to_msg()
+            message = DiagnosticArray(status=[self._as_message(status) for status in statuses])
+            message.header.stamp = self._now.stamp()
             self._publisher.publish(message)
 
-    def _messages(self) -> DiagnosticStatus:
+    def _as_message(self, status: Status) -> DiagnosticStatus:
+        values = [KeyValue(key=key, value=_text(value)) for key, value in status.values.items()]
+        return DiagnosticStatus(
+            level=status.level, name=status.name, message=status.message,
+            hardware_id=self._hardware, values=values,
+        )  # fmt: skip
+
+    def _messages(self) -> Status:
         """Messages that could not be read, and callbacks that failed."""
         unreadable, failures = self._guard.unreadable, self._guard.failures
         values = {
@@ -95,3 +106,7 @@ class StatusReporter:
             text = f'unreadable ({unreadable.rejected}): {unreadable.last}'
             return self.status('messages', ERROR, text, values)
         return self.status('messages', OK, 'all can be read', values)
+
+
+def _text(value: object) -> str:
+    return f'{value:.6g}' if isinstance(value, float) else str(value)

@@ -46,12 +46,12 @@ class Trajectory:
     points: tuple[Point, ...]
 
 
-def decode(data: bytes, most_names: int) -> Trajectory:
+def decode(data: bytes | memoryview, most_names: int) -> Trajectory:
     """Trajectory from a serialised message.
 
     Parameters
     ----------
-    data : bytes
+    data : bytes or memoryview
     most_names : int
         Largest number of joints, and of numbers in a row.
 
@@ -65,6 +65,8 @@ def decode(data: bytes, most_names: int) -> Trajectory:
         raise InputError(f'the message has {len(data)} bytes; at most {_LARGEST} are read')
     reader = _Reader(data)
     seconds, nanoseconds = reader.pair()
+    if nanoseconds >= 1_000_000_000:  # with the last of the seconds it would fit into no message
+        raise InputError(f'the stamp has {nanoseconds} ns beyond its seconds')
     reader.text('frame_id')  # means nothing for joints
     count = reader.count('joint names', most_names)
     names = tuple(reader.text('joint name') for _ in range(count))
@@ -114,7 +116,7 @@ def encode(
 
 
 class _Reader:
-    def __init__(self, data: bytes):
+    def __init__(self, data: bytes | memoryview):
         if data[:2] not in (_LITTLE_ENDIAN, _BIG_ENDIAN):
             raise InputError(f'the message is not plain CDR: it begins with {data[:2].hex()}')
         self._data, self._at = data, _HEADER
@@ -142,7 +144,7 @@ class _Reader:
     def text(self, what: str) -> str:
         size = self.count(f'characters in a {what}', _LONGEST_TEXT)
         start = self._take(size, 1)
-        return self._data[start : start + max(size - 1, 0)].decode('utf-8', 'replace')
+        return str(self._data[start : start + max(size - 1, 0)], 'utf-8', 'replace')
 
     def doubles(self, most: int) -> FloatArray:
         size = self.count('numbers in a row', most)

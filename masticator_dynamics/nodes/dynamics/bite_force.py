@@ -95,6 +95,10 @@ class MeasuredWrenches:
         time = min(stamp, received) if stamp else received
         self._newest[self._place(frame)] = MeasuredWrench(frame, time, wrench)
 
+    def forget(self) -> None:
+        """Forget all: after the clock was set back, old measurements would count as fresh."""
+        self._newest.clear()
+
     def _place(self, frame: str) -> str:
         """Key of a measurement: those of the same place replace one another."""
         return frame

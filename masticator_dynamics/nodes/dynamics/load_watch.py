@@ -16,11 +16,6 @@ from masticator_dynamics.limits.shortfalls import Shortfall, largest_shortfalls
 from masticator_dynamics.results import Effort
 
 
-def scaled_limits(mechanism: Mechanism, scale: float) -> LoadLimits:
-    """Limits of the description, those of the efforts scaled."""
-    return mechanism.load_limits.scaled(scale)
-
-
 @dataclasses.dataclass
 class LimitNews:
     """What happened since the last look.

@@ -21,7 +21,7 @@ class Message(Protocol):
     """What has arrived and has not been read."""
 
     @property
-    def data(self) -> bytes:
+    def data(self) -> bytes | memoryview:
         """Its content; the amount that may wait is limited."""
 
 

@@ -21,7 +21,7 @@ from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWre
 from masticator_dynamics.nodes.dynamics.cycle import Answer, EffortClamp, FeedforwardCycle
 from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
-from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch, scaled_limits
+from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch
 from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.nodes.dynamics.publishers import Publishers
 from masticator_dynamics.nodes.dynamics.trajectory_input import ACTION, TrajectoryInput
@@ -100,7 +100,7 @@ class Runtime:
         self.bite.timeout = self.external.timeout = settings.bite_force_timeout
         self.clamp.scale = settings.effort_limit_scale
         if self.watch is not None:
-            self.watch.limits = scaled_limits(self.mechanism, settings.effort_limit_scale)
+            self.watch.limits = self.mechanism.load_limits.scaled(settings.effort_limit_scale)
         self._settings = settings
 
     def check(self, settings: DynamicsSettings) -> None:
@@ -217,6 +217,8 @@ class Runtime:
 
     def _clock_jumped(self, step: int) -> None:
         self.motion.shift(step)
+        self.bite.forget()
+        self.external.forget()
         self._node.get_logger().warning(
             f'the clock jumped by {step * 1e-9:.3f} s; the motion goes on from where it was'
         )

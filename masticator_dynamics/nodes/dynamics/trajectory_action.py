@@ -146,6 +146,7 @@ class TrajectoryAction:
         self._timer = node.create_timer(
             _LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+        self._timer.cancel()  # until there is a goal
 
     def destroy(self) -> None:
         """Destroy action, topic and timer."""
@@ -171,11 +172,13 @@ class TrajectoryAction:
             self._end(handle, _code(error), str(error))
             return
         self._goals.append(goal)
+        self._timer.reset()
         data = serialize_message(handle.request.trajectory)
         self._queue.put(Request(data, ACTION, goal.take, lambda: handle.is_cancel_requested))
 
     def _look(self) -> None:
         if not self._goals:
+            self._timer.cancel()
             return
         for message, _ in self._states.take():
             self._measured = self._read(message)

@@ -17,6 +17,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.nodes.common.askers import who_asks, who_publishes
 from masticator_dynamics.nodes.common.diagnostics import LogLimit, Rejections
+from masticator_dynamics.nodes.common.large_messages import LargeMessages
 from masticator_dynamics.nodes.common.messages import RELIABLE
 from masticator_dynamics.nodes.common.trajectory_cdr import Trajectory, decode
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, Piece, piece_at
@@ -37,6 +38,7 @@ _TOPIC = 'joint_trajectory'
 ACTION = 'follow_joint_trajectory'
 _ATTEMPTS = 5
 _BURST = 10  # lines in the log at once
+_MOST_WAITING = 100  # accepted trajectories that begin later, each after the one before
 _MARGIN = 5_000_000  # ns; a cycle that is running must not be overtaken
 
 
@@ -50,7 +52,7 @@ class Request:
 
     Attributes
     ----------
-    data : bytes
+    data : bytes or memoryview
         A trajectory message; empty: come to rest.
     source : str
         How it arrived.
@@ -62,7 +64,7 @@ class Request:
         When to come to rest, ns; at once if that is past.
     """
 
-    data: bytes
+    data: bytes | memoryview
     source: str = _TOPIC
     told: Callable[[Outcome], None] = lambda outcome: None
     withdrawn: Callable[[], bool] = lambda: False
@@ -124,14 +126,11 @@ class TrajectoryInput:
         )
         self._most_names = 4 * max(len(mechanism.independent), len(mechanism.actuated))
         self._worker = NewestFirst('trajectories', self._read, self._follow, self._tell_overtaken)
-        # The serialised message: rclpy would convert it in the executor's thread.
-        self._subscription = node.create_subscription(
-            JointTrajectory, _TOPIC, self._take, RELIABLE, raw=True
-        )
+        self._messages = LargeMessages(node, JointTrajectory, _TOPIC, RELIABLE, self._take)
 
     def destroy(self) -> None:
         """Destroy the topic and end the worker."""
-        self._node.destroy_subscription(self._subscription)
+        self._messages.destroy()
         self._worker.close()
 
     def warm_up(self, trajectory: Trajectory) -> None:
@@ -146,7 +145,7 @@ class TrajectoryInput:
         else:
             self._reject(request, InputError('the node is not active'))
 
-    def _take(self, data: bytes) -> None:
+    def _take(self, data: memoryview) -> None:
         self.put(Request(data))
 
     def _read(self, request: Request) -> _Order | None:
@@ -188,6 +187,7 @@ class TrajectoryInput:
         for _ in range(_ATTEMPTS):
             begin, schedule = time.perf_counter(), self._motion.schedule
             start = max(order.stamp, self._now() + round(ahead * 1e9) + _MARGIN)
+            _check_waiting(schedule, self._now(), start)
             stamp = start if points is None else order.stamp or start
             scale = settings.effort_limit_scale
             wanted = self._rest(schedule, start) if points is None else points
@@ -253,3 +253,16 @@ class TrajectoryInput:
         request.told(error)
         if line:
             self._node.get_logger().error(f'{request.source} rejected: {line}')
+
+
+def _check_waiting(schedule: tuple[Piece, ...], now: int, start: int) -> None:
+    """Refuse one before which many are yet to begin: every cycle looks at all of them.
+
+    Raises
+    ------
+    InputError
+        With their number.
+    """
+    waiting = sum(now < piece.start < start for piece in schedule)
+    if waiting >= _MOST_WAITING:
+        raise InputError(f'{waiting} trajectories are yet to begin before it; {_MOST_WAITING} may')

@@ -15,7 +15,6 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
 from masticator_dynamics.nodes.dynamics.executed_motion import Piece, piece_at
-from masticator_dynamics.nodes.dynamics.load_watch import scaled_limits
 from masticator_dynamics.nodes.dynamics.range_check import (
     SampledMotion,
     check_ranges,
@@ -145,7 +144,7 @@ class TrajectoryPreparation:
                 times,
                 goal=self._goal,
                 friction=self._friction,
-                limits=self._limits and scaled_limits(self.mechanism, effort_limit_scale),
+                limits=self._limits and self.mechanism.load_limits.scaled(effort_limit_scale),
                 between=between,
             )
             # Efforts chosen within limits already keep to them, up to numerical error.

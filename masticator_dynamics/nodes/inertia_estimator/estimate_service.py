@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Service ``~/estimate``: load inertia of one or many configurations.
 
-What is malformed (names, lengths, numbers that are not finite) refuses a request whole. Where a
-configuration has no estimate, its numbers are NaN, the others are there, and the answer, without
-success, says why.
+A malformed request (names, lengths, numbers that are not finite) is refused as a whole. If only
+some configurations have no estimate, their numbers are NaN, the others are returned, and the
+response has ``success`` false and a message with the reason.
 """
 
 from __future__ import annotations
@@ -32,28 +32,33 @@ from masticator_dynamics.nodes.joint_states.joint_state_input import (
 )
 
 LARGEST = 100_000  # configurations in one request
-_CHUNK = {INDEPENDENT: 250, 'actuated': 10}  # some ten milliseconds, in which nothing else runs
+_CHUNK = {INDEPENDENT: 250, 'actuated': 10}  # some ten milliseconds, which block the executor
 
 
 class EstimateService:
-    """The service; long requests give way to whatever else the node has to do.
+    """The service; between chunks of a long request the node can do other work.
 
     Parameters
     ----------
     node : LifecycleNode
     mechanism : Mechanism
-        For the thread of the executor alone.
+        Used only by the executor's thread.
     estimators : EstimatorSet
-        Of the same mechanism.
+        Estimators of the same mechanism.
     chosen : callable
-        Returns the kind that is used where a request names none.
+        Returns the kind to use if a request names none.
     tolerance : float
         Largest gap of a loop that given actuated joints may leave, m.
+
+    Attributes
+    ----------
+    reader : JointStateReader
+        Reads given actuated joints; its tolerance may change.
 
     Raises
     ------
     InputError
-        When the interfaces are not installed.
+        If the interfaces are not installed.
     """
 
     def __init__(
@@ -67,8 +72,8 @@ class EstimateService:
         self.active = False
         self.answered = self.refused = 0
         self._node, self._mechanism, self._estimators = node, mechanism, estimators
-        self._chosen, self._reader = chosen, JointStateReader(mechanism, tolerance)
-        # A group of its own: requests wait for one another, nothing else waits for them.
+        self._chosen, self.reader = chosen, JointStateReader(mechanism, tolerance)
+        # In a callback group of its own, requests wait only for one another.
         self._service = node.create_service(
             _service_type(),
             '~/estimate',
@@ -76,17 +81,8 @@ class EstimateService:
             callback_group=MutuallyExclusiveCallbackGroup(),
         )
 
-    @property
-    def tolerance(self) -> float:
-        """Largest gap of a loop that given actuated joints may leave, m."""
-        return self._reader.tolerance
-
-    @tolerance.setter
-    def tolerance(self, value: float) -> None:
-        self._reader.tolerance = value
-
     def destroy(self) -> None:
-        """Give the service back."""
+        """Destroy the ROS service."""
         self._node.destroy_service(self._service)
 
     async def _answer(self, request: Any, response: Any) -> Any:
@@ -94,7 +90,7 @@ class EstimateService:
             await self._fill(request, response)
         except MasticatorError as error:
             response.message = shortened(str(error))
-        except Exception as error:  # the node survives whatever a request does
+        except Exception as error:  # no request may end the node
             response.message = shortened(f'{type(error).__name__}: {error}')
         if response.success:
             self.answered += 1
@@ -141,7 +137,7 @@ class EstimateService:
     def _configurations(
         self, selection: JointSelection, rows: FloatArray
     ) -> tuple[FloatArray, list[str]]:
-        """Independent coordinates (N, n_y), and why there are none, or no closed loops, by row."""
+        """Independent coordinates (N, n_y), and by row why they are missing or do not close."""
         if selection.kind == INDEPENDENT:
             attempts = self._mechanism.attempt(rows)
             return rows, [str(attempts.failure(k) or '') for k in range(len(rows))]
@@ -149,7 +145,7 @@ class EstimateService:
         reasons = [''] * len(rows)
         for k, row in enumerate(rows):
             try:
-                y[k] = self._reader.read(selection.joints, row.tolist()).y
+                y[k] = self.reader.read(selection.joints, row.tolist()).y
             except MasticatorError as error:
                 reasons[k] = str(error)
         return y, reasons
@@ -157,7 +153,7 @@ class EstimateService:
     def _give_way(self) -> Awaitable[None]:
         executor = self._node.executor
         if executor is not None:
-            executor.wake()  # or it would wait for something to happen before going on here
+            executor.wake()  # otherwise it would not continue here before the next event
         return _once()
 
 
@@ -169,14 +165,14 @@ def _read_request(
     Raises
     ------
     InputError
-        For names that give no configuration, a length that does not fit, numbers that are not
+        For names that give no configuration, a wrong number of positions, positions that are not
         finite, and too many configurations.
     """
     selection = select_joints(mechanism, list(names))
     values = np.array(positions, dtype=float)
     if not len(values) or len(values) % len(names):
         raise InputError(
-            f'there are {len(values)} positions for {len(names)} joints; needed are as many for '
+            f'there are {len(values)} positions for {len(names)} joints; give one per joint for '
             'each configuration, and at least one configuration'
         )
     table = values.reshape(-1, len(names))[:, list(selection.columns)]
@@ -192,12 +188,12 @@ def _read_request(
 
 
 def _service_type() -> Any:
-    # Only here: the interfaces are compiled, which not every machine can.
+    # Imported only here: the interfaces must be compiled, which not every machine can do.
     try:
         from masticator_interfaces.srv import EstimateInertia
     except ImportError:
         raise InputError(
-            'the package masticator_interfaces is not installed: make setup says what it lacks, '
+            'the package masticator_interfaces is not installed: make setup says what is missing, '
             'or build it with colcon'
         ) from None
     return EstimateInertia

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The estimators that a node can answer with: the model, shipped files, and files of the user."""
+"""The estimators that a node can use: the model, shipped files, and the user's files."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from masticator_dynamics.estimation.storage import read_estimator, shipped_file
 class EstimatorSet:
     """Estimators of one mechanism by kind.
 
-    A shipped file that was built for another mechanism of the same name is left out; one of the
-    user's is refused.
+    A shipped file built for another mechanism of the same name is left out; such a file of the
+    user is refused.
 
     Parameters
     ----------
     mechanism : Mechanism
-        For the model, and so for one thread alone.
+        Used by the model, and therefore only in one thread.
     files : sequence of str
-        Of the user; they come before shipped ones, empty names do not count.
+        The user's files, which replace shipped ones of the same kind; empty names are ignored.
 
     Raises
     ------
     InputError
-        For a file of the user that cannot be read, or does not fit the mechanism.
+        If a user's file cannot be read or does not fit the mechanism, or two have the same kind.
     """
 
     def __init__(self, mechanism: Mechanism, files: Sequence[str] = ()):
@@ -51,7 +51,7 @@ class EstimatorSet:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Those there are."""
+        """The available kinds."""
         return tuple(self._estimators)
 
     def __getitem__(self, kind: str) -> Estimator:
@@ -60,7 +60,7 @@ class EstimatorSet:
         Raises
         ------
         InputError
-            Saying which kinds there are.
+            If there is no such estimator; says how to get one, or which kinds there are.
         """
         if kind in self._refused:
             raise InputError(self._refused[kind])

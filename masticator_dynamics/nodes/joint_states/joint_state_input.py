@@ -1,20 +1,20 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What incoming joint states say about a mechanism's configuration, or why they say nothing.
+"""Configuration of a mechanism from an incoming joint state, or why the state gives none.
 
-The one reading that all nodes share. Joints are found by name, in any order; joints that are not
+All nodes read joint states this way. Joints are found by name, in any order; joints that are not
 needed are ignored, whatever their values.
 
-- All independent coordinates are named: they are the configuration.
-- Otherwise all actuated joints are named: forward kinematics, and for velocities least squares,
-  find the closed configuration that fits them best. It is refused when its loops would open by
-  more than a tolerance with the actuated joints at their given positions.
-- Otherwise, or when a needed joint is named twice, when there are not as many positions as names,
-  or when a needed position is not finite: refused, naming the joint.
-- Velocities may be missing, or NaN for all needed joints (what joint_state_broadcaster sends for
-  drives that measure none): then the velocity is unknown, which is not zero. Velocities of a wrong
-  length, and numbers beside NaN, are refused. Efforts are not looked at.
-- Ranges of joints and sockets are not enforced: a measured state is a fact.
+- If all independent coordinates are named, they are the configuration.
+- Otherwise, if all actuated joints are named, the closed configuration that fits them best is found
+  by forward kinematics (velocities: by least squares). It is refused if the given actuated
+  positions would open its loops by more than a tolerance.
+- A state is refused if neither set of joints is complete, a needed joint is named twice, there are
+  not as many positions as names, or a needed position is not finite. The error names the joint.
+- Velocities may be missing, or NaN for all needed joints, which joint_state_broadcaster sends for
+  drives that measure no velocity: the velocity is then unknown, not zero. A wrong number of
+  velocities, or NaN for only some needed joints, is refused. Efforts are ignored.
+- Ranges of joints and sockets are not enforced, because a measured state is a fact.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INDEPENDENT, ACTUATED = 'independent', 'actuated'
 
 @dataclasses.dataclass(frozen=True)
 class JointSelection:
-    """Which entries of a message count: ``joints`` of a ``kind``, at ``columns`` of its arrays."""
+    """The entries of a message to use: ``joints`` of a ``kind``, at ``columns`` of its arrays."""
 
     kind: str
     joints: tuple[str, ...]
@@ -50,13 +50,13 @@ class JointReading:
     Attributes
     ----------
     motion : Motion
-        At rest.
+        The configuration at rest.
     y_dot : array, shape (n_y,), or None
         Independent velocities; None when they were not measured.
     kind : str
-        What they were read from: `INDEPENDENT` or `ACTUATED`.
+        Which joints were read: `INDEPENDENT` or `ACTUATED`.
     closure_residual : float
-        Largest gap that the given actuated positions would open, m; 0 for independent coordinates.
+        Largest loop gap at the given actuated positions, m; 0 for independent coordinates.
     """
 
     motion: Motion
@@ -80,7 +80,7 @@ def select_joints(mechanism: Mechanism, names: Sequence[str]) -> JointSelection:
     Raises
     ------
     InputError
-        When both kinds are incomplete or a needed joint is named twice.
+        If both kinds are incomplete or a needed joint is named twice.
     """
     counts = Counter(names)
     lacking = []
@@ -99,12 +99,12 @@ def select_joints(mechanism: Mechanism, names: Sequence[str]) -> JointSelection:
 
 
 class JointStateReader:
-    """Configurations of a mechanism from names, positions and velocities as messages carry them.
+    """Reads configurations from the names, positions and velocities of messages.
 
     Parameters
     ----------
     mechanism : Mechanism
-        Holds scratch memory: for the thread alone that reads.
+        Holds scratch memory: only the reading thread may use it.
     tolerance : float
         Largest gap of a loop that measured actuated positions may leave, m.
     """
@@ -131,12 +131,12 @@ class JointStateReader:
         Raises
         ------
         UnmeasuredError
-            When all needed positions are NaN, as ros2_control has them before the first state.
+            If all needed positions are NaN, as in ros2_control before the first state.
         InputError
-            For what is missing, doubled, not finite or of a wrong length.
+            For values that are missing, given twice, not finite or of the wrong number.
         ReachError, ClosureError, SingularityError
-            When the loops cannot close at the independent positions, or no closed configuration
-            is near the actuated ones, or the loops stay open by more than the tolerance.
+            If the loops cannot close at the independent positions, no closed configuration is
+            near the actuated ones, or the loops stay open by more than the tolerance.
         """
         selection = self.select(names)
         if len(positions) != len(names):
@@ -158,7 +158,7 @@ class JointStateReader:
         return JointReading(motion, velocity, ACTUATED, residual)
 
     def select(self, names: Sequence[str]) -> JointSelection:
-        """:func:`select_joints`, remembered: a publisher sends the same names all the time."""
+        """:func:`select_joints`, with its result kept: publishers always send the same names."""
         names = list(names)
         if self._selection is None or names != self._names:
             self._selection, self._names = select_joints(self._mechanism, names), names
@@ -166,7 +166,7 @@ class JointStateReader:
 
 
 def _numbers(selection: JointSelection, values: Sequence[float], what: str) -> FloatArray:
-    """Needed values, finite."""
+    """The needed values; refuses those that are not finite."""
     numbers = np.array([values[c] for c in selection.columns], dtype=np.float64)
     if not np.isfinite(numbers).all():
         bad = int(np.flatnonzero(~np.isfinite(numbers))[0])

@@ -1,15 +1,15 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes that answer joint states with a topic of their own have in common."""
+"""Common part of the nodes that publish a message for each joint state received."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.nodes.common.diagnostics import Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
@@ -24,12 +24,12 @@ class JointStateRuntime:
     ----------
     node : ManagedNode
     settings : dataclass
-        With a field ``closure_tolerance``.
+        Must have a field ``closure_tolerance``.
     mechanism : Mechanism
     source, target : str
-        Topics in and out.
+        Topics subscribed to and published.
     kind : type
-        Of the messages that go out.
+        Type of the published messages.
     """
 
     def __init__(
@@ -51,39 +51,39 @@ class JointStateRuntime:
         self._reporter = StatusReporter(node, mechanism.name, self.collect)
 
     def answer(self, header: Header, reading: JointReading) -> None:
-        """Publish what a reading leads to; may raise `MasticatorError` to refuse it."""
+        """Publish the message for a reading; may raise `MasticatorError` to refuse it."""
         raise NotImplementedError
 
     def describe(self) -> str:
-        """What begins, for the log."""
+        """Say for the log what the node does from now on."""
         raise NotImplementedError
 
-    def collect(self) -> list[DiagnosticStatus]:
-        """Present statuses."""
+    def collect(self) -> list[Status]:
+        """Current diagnostic statuses."""
         return [self._stream.status(self._reporter)]
 
     def activate(self) -> str:
-        """Begin to answer."""
+        """Start publishing."""
         self._stream.start()
         return f'{self._mechanism.name}: {self.describe()}'
 
     def deactivate(self) -> None:
-        """Stop answering."""
+        """Stop publishing."""
         self._stream.stop()
 
     def destroy(self) -> None:
-        """Give topics and thread back."""
+        """Stop the thread and destroy the topics."""
         self._stream.destroy()
         self._reporter.destroy()
         self._node.destroy_lifecycle_publisher(self._publisher)
 
     def check(self, settings: Any) -> None:
-        """Nothing that the ranges do not say."""
+        """Accept all settings: the parameters' ranges suffice."""
 
     def fail(self, reason: str) -> None:
-        """Nothing here moves."""
+        """Do nothing: these nodes move nothing."""
 
     def apply(self, settings: Any) -> None:
-        """Take over what may change."""
-        self._stream.tolerance = settings.closure_tolerance
+        """Apply the settings that may change at run time."""
+        self._stream.reader.tolerance = settings.closure_tolerance
         self._settings = settings

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A topic of joint states, read in a thread of its own, each message answered in turn."""
+"""A topic of joint states, read in its own thread; each message is processed in turn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -16,8 +15,9 @@ from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN, Rejections
+from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN, Rejections, Status
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
+from masticator_dynamics.nodes.common.node_clock import NodeClock
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 from masticator_dynamics.nodes.joint_states.joint_state_input import (
     JointReading,
@@ -25,32 +25,37 @@ from masticator_dynamics.nodes.joint_states.joint_state_input import (
     UnmeasuredError,
 )
 
-# Messages wait while the process is not scheduled for a moment: a second of them at 1 kHz.
+# Messages are queued while the process is not scheduled: one second of them at 1 kHz.
 _QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
-_LARGEST = 65536  # bytes; states of a thousand joints, of which ours may be some
-_LAG = 1_000_000_000  # ns; when one has waited for longer, all but the newest are skipped
-_POLL = 0.1  # s; how soon the thread sees that it should end
-_SILENCE = 1.0  # s without messages before there is a warning
+_LARGEST = 65536  # bytes; enough for a thousand joints, ours among them
+_LAG = 1_000_000_000  # ns; if a message has waited longer, all but the newest are skipped
+_POLL = 0.1  # s; how soon the thread notices that it should end
+_SILENCE = 1.0  # s without messages before a warning
 
 Answer = Callable[[Header, JointReading], None]
 
 
 class JointStateStream:
-    """Joint states of a topic as configurations of a mechanism.
+    """Configurations of a mechanism from a topic of joint states.
 
-    Messages that cannot be read change nothing; they are counted, and the log says why.
+    Messages that cannot be read are counted and otherwise ignored; the log says why.
 
     Parameters
     ----------
     node : LifecycleNode
     topic : str
     mechanism : Mechanism
-        For the stream's thread alone, in which ``answer`` runs, too.
+        Used only by the stream's thread, in which ``answer`` also runs.
     tolerance : float
         Largest gap of a loop, m.
     answer : callable
-        Gets the header, stamped now if it was not, and what was read; may raise `MasticatorError`
-        to refuse it.
+        Receives the header (with the present time if it had no stamp) and the reading; may raise
+        `MasticatorError` to refuse it.
+
+    Attributes
+    ----------
+    reader : JointStateReader
+        Its tolerance may change.
     """
 
     def __init__(
@@ -62,49 +67,35 @@ class JointStateStream:
         answer: Answer,
     ):
         self.rejections = Rejections()
-        self.skipped = 0  # messages that were overtaken
+        self.skipped = 0  # messages dropped for a newer one
         self._node, self._topic, self._answer = node, topic, answer
-        self._reader = JointStateReader(mechanism, tolerance)
+        self._now = NodeClock(node)
+        self.reader = JointStateReader(mechanism, tolerance)
         self._subscription = DirectSubscription(node, JointState, topic, _QOS, _LARGEST)
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
-        self._received = self._started = 0.0
-        self._residual = 0.0
+        self._received = self._residual = 0.0
         self._kind, self._unmeasured = 'none', ''
-        # Once what is always right: caches are filled, code is loaded.
+        # Read a valid state once, to fill caches and load code.
         home = mechanism.home
-        self._reader.read(mechanism.actuated, home.position.tolist(), home.velocity.tolist())
-
-    @property
-    def tolerance(self) -> float:
-        """Largest gap of a loop that measured actuated joints may leave, m."""
-        return self._reader.tolerance
-
-    @tolerance.setter
-    def tolerance(self, value: float) -> None:
-        self._reader.tolerance = value
+        self.reader.read(mechanism.actuated, home.position.tolist(), home.velocity.tolist())
 
     @property
     def active(self) -> bool:
-        """Messages are being answered."""
+        """Whether messages are being processed."""
         return self._thread is not None
 
     @property
-    def silence(self) -> float:
-        """Seconds since the latest message, or since the start."""
-        return time.monotonic() - max(self._received, self._started)
-
-    @property
     def silent(self) -> bool:
-        """Active, but nothing has come for a second, or at all."""
-        return self.active and (not self._received or self.silence > _SILENCE)
+        """Whether the stream is active but has received nothing yet, or nothing for a second."""
+        return self.active and time.monotonic() - self._received > _SILENCE
 
     def start(self) -> None:
-        """Answer what comes from now on; what waited while inactive is out of date."""
+        """Process messages from now on; those queued while inactive are discarded."""
         for _ in self._subscription.take():
             pass
         self._ended.clear()
-        self._received, self._started = 0.0, time.monotonic()
+        self._received = 0.0
         self._thread = threading.Thread(target=self._run, name=self._topic, daemon=True)
         self._thread.start()
 
@@ -116,12 +107,12 @@ class JointStateStream:
             self._thread = None
 
     def destroy(self) -> None:
-        """Give topic and thread back."""
+        """Stop the thread and destroy the subscription."""
         self.stop()
         self._subscription.destroy()
 
-    def status(self, reporter: StatusReporter) -> DiagnosticStatus:
-        """How the topic is doing."""
+    def status(self, reporter: StatusReporter) -> Status:
+        """Diagnostic status of the topic."""
         level, message = OK, 'active' if self.active else 'not active'
         if self.rejections.alarming:
             level = ERROR
@@ -133,7 +124,7 @@ class JointStateStream:
         values = {
             'read as': self._kind,
             'closure residual (m)': self._residual,
-            'closure tolerance (m)': self.tolerance,
+            'closure tolerance (m)': self.reader.tolerance,
             'skipped': self.skipped,
             **self.rejections.values(),
         }
@@ -159,19 +150,19 @@ class JointStateStream:
 
     def _take(self, message: JointState) -> None:
         try:
-            reading = self._reader.read(message.name, message.position, message.velocity)
+            reading = self.reader.read(message.name, message.position, message.velocity)
             if not (message.header.stamp.sec or message.header.stamp.nanosec):
-                message.header.stamp = self._node.get_clock().now().to_msg()
+                message.header.stamp = self._now.stamp()
             self._answer(message.header, reading)
         except UnmeasuredError as error:
-            # Before the first state that is how things are; later it is an error.
+            # Normal before the first state; an error later.
             if self.rejections.accepted:
                 self._reject(str(error))
             else:
                 self._unmeasured = str(error)
         except MasticatorError as error:
             self._reject(str(error))
-        except Exception as error:  # the node survives whatever a message does
+        except Exception as error:  # no message may end the node
             self._reject(f'{type(error).__name__}: {error}')
         else:
             self._kind, self._residual = reading.kind, reading.closure_residual

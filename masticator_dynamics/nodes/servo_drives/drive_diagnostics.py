@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.drives.can_bus import bus_title
@@ -16,7 +15,7 @@ from masticator_dynamics.drives.configuration import Drives, bus_load
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.report import Phase, Report
 from masticator_dynamics.drives.state_machine import state_of
-from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Rejections
+from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Rejections, Status
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 
@@ -65,7 +64,7 @@ class DriveDiagnostics:
         self._rejections, self._report, self._active = rejections, report, active
         self._asked, self._memory_locked = asked, memory_locked
         self._joints = tuple(drives.drives)
-        self._statuses: list[DiagnosticStatus] = []
+        self._statuses: list[Status] = []
         self._signature: tuple[object, ...] = ()
         self._made = self._logged = -10.0
         self._text, self._limited = '', np.zeros(len(self._joints), dtype=np.int64)
@@ -79,7 +78,7 @@ class DriveDiagnostics:
         """Destroy topic and timer."""
         self._reporter.destroy()
 
-    def _collect(self) -> list[DiagnosticStatus]:
+    def _collect(self) -> list[Status]:
         report, now = self._report(), time.monotonic()
         self._log(report, now)
         signature = (report.phase, report.text, report.refused, self._rejections.rejected,
@@ -124,7 +123,7 @@ class DriveDiagnostics:
             who = 'whoever commands, the controller manager with ros2_control, has been silent'
             self._keeping_up.look(who, report.silence, 0.5 * drives.command_timeout, stop)
 
-    def _supervision(self, report: Report) -> DiagnosticStatus:
+    def _supervision(self, report: Report) -> Status:
         cause = report.causes[0] if report.causes else None
         values: dict[str, object] = {
             'goal': report.goal.value,
@@ -145,7 +144,7 @@ class DriveDiagnostics:
             return self._status('supervision', ERROR, message, values)
         return self._status('supervision', OK, report.phase.value, values)
 
-    def _command(self, report: Report, now: float) -> DiagnosticStatus:
+    def _command(self, report: Report, now: float) -> Status:
         values = {
             'followed': report.accepted,
             'refused': report.refused,
@@ -168,7 +167,7 @@ class DriveDiagnostics:
         message = 'followed' if report.phase is Phase.FOLLOWING else 'not followed'
         return self._status('command', OK, message, values)
 
-    def _bus(self, report: Report) -> DiagnosticStatus:
+    def _bus(self, report: Report) -> Status:
         drives, statistics = self._drives, self._exchange.statistics
         low, high = bus_load(drives)
         values: dict[str, object] = {
@@ -196,7 +195,7 @@ class DriveDiagnostics:
             return self._status('bus', WARN, 'more than 0.1 % of the cycles were left out', values)
         return self._status('bus', OK, f'{drives.cycle_rate:g} Hz', values)
 
-    def _drive(self, report: Report, k: int) -> DiagnosticStatus:
+    def _drive(self, report: Report, k: int) -> Status:
         joint, feedback = self._joints[k], report.feedback
         settings, name = self._drives.drives[joint], f'drive {joint}'
         values: dict[str, object] = {'node id': settings.node_id}

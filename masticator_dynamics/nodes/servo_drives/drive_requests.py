@@ -212,8 +212,8 @@ class DriveRequests:
         self.asked = f'{name} at {clock} by {who_asks(self._node, f"~/{name}")}'
 
     def _emergency_stop(self, _: Any, response: Any) -> Any:
-        self._note('emergency_stop')
         outcome = self._supervisor.emergency_stop() if self.active else _INACTIVE
+        self._note('emergency_stop')  # not before: looking up who asked may take time, or fail
         return self._fill('emergency_stop', response, outcome)
 
     def _fill(self, name: str, response: Any, outcome: Outcome) -> Any:

@@ -13,10 +13,10 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.papers.comparison.inputs import POSE, Inputs
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
-# About the pose that the printed averages belong to: x, y (m), alpha, beta (rad).
+# Approximate pose of the printed averages: x, y (m), alpha, beta (rad).
 FORWARD = np.array([0.0068, -0.0019, 0.009, 0.078])
 FORWARD_NAME = 'x 6.8 mm, y -1.9 mm, alpha 0.009 rad, beta 0.078 rad'
-# From the text of S0 Sec. 7.2: the bars of Fig. 8 carry no figures.
+# From the text of S0 Sec. 7.2, as the bars of Fig. 8 have no numbers.
 PRINTED_AVERAGE = ('about 0.23', '< MCI 1', 'about 0.23', 'about 0.25', '< MCI 1-4', '> MCI 5')
 # S0 Sec. 7.3, per cent.
 PRINTED_RATIO = ('50.67', '40.60', '38.87', '40.66', '24.89', '30.83')
@@ -26,18 +26,18 @@ COLUMNS = ('', *(f'crank_{i}' for i in range(1, 7)))
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Indices MCI (6,) of the masticator and of rss6, whose mandibles move alike."""
+    """Indices MCI (6,) of the masticator and of rss6 for the same motion of the mandible."""
 
     constrained: FloatArray
     free: FloatArray
 
     @property
     def ratio(self) -> FloatArray:
-        """Per cent of rss6's, as S0 gives it: of averages, not the average of ratios."""
+        """Per cent of rss6's indices, as in S0: the ratio of averages, not the average ratio."""
         return np.asarray(100.0 * self.constrained / self.free)
 
     def rows(self) -> tuple[tuple[Cell, ...], ...]:
-        """Rows of a table."""
+        """Rows of a comparison table."""
         return (
             ('masticator, ours', *self.constrained.tolist()),
             ('rss6, ours', *self.free.tolist()),
@@ -45,7 +45,7 @@ class Pair:
         )
 
 
-# What S0 concludes, of the indices of cranks 1 to 6.
+# S0's conclusions on the indices of cranks 1 to 6.
 CLAIMS: dict[str, Callable[[Pair], bool]] = {
     'contacts lower the coupling of every crank': lambda p: bool(np.all(p.ratio < 100.0)),
     'masticator: cranks 5 and 6 are coupled least': lambda p: _least(p.constrained, (4, 5)),
@@ -72,7 +72,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 
 def average(inputs: Inputs, poses: FloatArray) -> Pair:
-    """Averages of the indices over poses (N, 4), where both mandibles are alike."""
+    """Averages of the indices over poses (N, 4) of the same mandible."""
     constrained, free = indices(inputs, poses)
     return Pair(constrained.mean(axis=0), free.mean(axis=0))
 
@@ -87,10 +87,10 @@ def indices(inputs: Inputs, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _home_table(pair: Pair) -> ComparisonTable:
     note = (
-        'Nothing is printed for home. In S0 the jaw is almost still in the first second and the '
-        'indices vary little there; but with MCI 1 and 3 around 0.23 all the time, half of what '
-        'they are at home, its trajectory does not seem to begin at the pose from which the cranks '
-        'are measured.'
+        'Nothing is printed for home. In S0, the jaw is almost still in the first second, and the '
+        'indices vary little there. But MCI 1 and 3 are around 0.23 all the time, half of their '
+        "values at home, so S0's trajectory does not seem to begin at the pose from which the "
+        'cranks are measured.'
     )
     return ComparisonTable('Index MCI at home', 'S0 Eq. 60', COLUMNS, pair.rows(), (note,))
 
@@ -98,10 +98,10 @@ def _home_table(pair: Pair) -> ComparisonTable:
 def _forward_table(pair: Pair) -> ComparisonTable:
     notes = (
         'The trajectory of S0 is not published. The printed averages belong to a jaw about 7 mm '
-        'forward: at this single pose, found by trial, the ratios come within 5 percentage points '
+        'forward: at this single pose, found by trial, the ratios are within 5 percentage points '
         'of the printed ones.',
-        'Here the right condyle is at x = 6.2 mm, outside the printed range of the socket '
-        '(-10 to 5 mm); it is computed all the same.',
+        'Here the right condyle is at x = 6.2 mm, outside the printed range of the socket (-10 to '
+        '5 mm); the indices are computed nevertheless.',
     )
     return ComparisonTable(
         f'Index MCI with the jaw forward: {FORWARD_NAME}',
@@ -113,17 +113,17 @@ def _forward_table(pair: Pair) -> ComparisonTable:
 
 
 def _average_table(inputs: Inputs, pair: Pair) -> ComparisonTable:
-    note = 'The index depends on the pose alone, not on force or speed: the trajectory differs.'
+    note = 'The index depends only on the pose, not on force or speed: the trajectories differ.'
     if inputs.motion.built_in:
-        note += ' This one returns home after every stroke; by its averages, that of S0 does not.'
+        note += ' Ours returns home after every stroke; by its averages, that of S0 does not.'
     title = f'Index MCI averaged along {inputs.motion.name}, {len(inputs.motion.time)} samples'
     return ComparisonTable(title, SOURCE, COLUMNS, _with_printed(pair), (note,))
 
 
 def _moved_table(inputs: Inputs, pair: Pair) -> ComparisonTable:
     notes = (
-        'The same strokes, moved so that their mean is the forward pose: the averages come near '
-        'the printed ones. What is left is the shape of the trajectory.',
+        'The same strokes, moved so that their mean is the forward pose: the averages are near '
+        'the printed ones. The remaining difference is due to the shape of the trajectory.',
     )
     title = f'Index MCI averaged along {inputs.motion.name}, moved forward'
     return ComparisonTable(title, SOURCE, COLUMNS, _with_printed(pair), notes)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Courses of the inertia coupling over time: amplitude, smoothness, shape (S0 Fig. 7)."""
+"""Inertia coupling over time: amplitude, smoothness, shape (S0 Fig. 7)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from masticator_dynamics.papers.comparison.measures import correlation
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 _NOTES = (
-    'Amplitude: largest less least. Path: sum of all changes over the time that they take, per '
-    'second; the smoother of two curves has less of it. Likeness: correlation with the '
-    'displacement of the mandible that it follows best.',
-    'Chewing on the other side swaps 1 with 2, 3 with 4 and 5 with 6: which crank of a '
-    'pair varies more says on which side the mandible opens, and S0 does not publish its motion.',
+    'Amplitude: largest minus least value. Path: sum of all changes per second; the smoother of '
+    'two curves has a shorter path. Likeness: correlation with the displacement of the mandible '
+    'that the index follows best.',
+    'Chewing on the other side swaps 1 with 2, 3 with 4 and 5 with 6: which crank of a pair '
+    'varies more depends on the side to which the mandible opens, and S0 does not publish its '
+    'motion.',
 )
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
-    """The courses along the motion, as it is and moved forward to the printed averages."""
+    """Indices along the motion, unchanged and moved forward to the printed averages."""
     motion = inputs.motion
     cases = {motion.name: motion.y}
     if motion.built_in:

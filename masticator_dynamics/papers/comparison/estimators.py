@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators of load inertia, the TriMule's and ours: errors, memory, time (S4 Tables 5, 6)."""
+"""Estimators of load inertia, S4's and ours: errors, memory, time (S4 Tables 5, 6)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from masticator_dynamics.papers.comparison.printed_memberships import (
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.papers.published_estimators import Published, published
 
-RADII, ANGLES = 41, 72  # polar grid that errors are averaged over
+RADII, ANGLES = 41, 72  # polar grid over which errors are averaged
 FITTED, SEED = 400, 0
 NODES, PRINTED_NODES = 60, 900
 CALLS, BATCH = 300, 2000
@@ -39,12 +39,13 @@ PRINTED_EMF = ('0.163', '0.026', '0.218', '0.024', '0.218', '0.024')
 COLUMNS = ('', *(f'limb {i}, {what}' for i in (1, 2, 3) for what in ('max', 'mean')))
 NOTES = (
     'S4 prints theta_k = atan(b_k/a_k tan phi) for the point of an ellipse at polar angle phi; it '
-    'has to be atan(a_k/b_k tan phi), which comes close to the printed errors.',
-    "S4's weights of the circle membership do not sum to 1 and are normalised here; its printed "
-    'errors are not reproduced by either.',
-    'Five points: centre and four at the rim. The weights of Eq. 23 do not sum to 1 either: at the '
-    'rim between two points their sum is 0.47, and so the estimate half of what it should be.',
-    'The model is not quite that of S4: seven dimensions are not printed and were identified.',
+    'must be atan(a_k/b_k tan phi), which gives errors close to the printed ones.',
+    "S4's weights of the circle membership do not sum to 1. Its printed errors are reproduced "
+    'neither with these weights nor with normalised ones.',
+    'Five points: the centre and four at the rim. The weights of Eq. 23 do not sum to 1 either: '
+    'at the rim between two points their sum is 0.47, so the estimate is half of what it should '
+    'be.',
+    'The model is not exactly that of S4: seven dimensions are not printed and were identified.',
     'Fitted: the same functions with centres, axes, directions, radii and levels found by least '
     f'squares at {FITTED} poses drawn from the circle.',
 )
@@ -81,7 +82,7 @@ def in_plane(tables: Published, points: FloatArray) -> FloatArray:
 
 
 def fit(tables: Published, model: Values) -> tuple[EllipseMap, CircleMap]:
-    """The functions that a builder would find, in coordinates of the circle's radius."""
+    """Fit the membership functions, in coordinates scaled by the circle's radius."""
     rng = np.random.default_rng(SEED)
     radius, angle = np.sqrt(rng.uniform(size=FITTED)), rng.uniform(0.0, 2.0 * np.pi, FITTED)
     scaled = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
@@ -101,7 +102,7 @@ def errors(
     model : callable
         Load inertias (N, E) at points (N, 2), m.
     ellipses, circles, grid
-        Our own maps, in coordinates of the circle's radius.
+        Our own maps, in coordinates scaled by the circle's radius.
     """
     points = tables.polar_grid(RADII, ANGLES)
     scaled = (points - tables.center) / tables.radius
@@ -133,7 +134,7 @@ def errors(
 
 
 def reduction(errors: ComparisonTable) -> ComparisonTable:
-    """Last row of Table 5: by how much the ellipse has smaller errors than the circle."""
+    """Last row of Table 5: how much smaller the ellipse's errors are than the circle's."""
     rows = {row[0]: row[1:] for row in errors.rows}
 
     def less(circle: str, ellipse: str) -> tuple[Cell, ...]:
@@ -153,7 +154,7 @@ def reduction(errors: ComparisonTable) -> ComparisonTable:
 
 
 def five_points(tables: Published) -> ComparisonTable:
-    """How many points count at a place, and what their weights sum to."""
+    """How many of the five points have a weight at a place, and the sum of the weights."""
     points = tables.polar_grid(RADII, ANGLES)
     weights = five_point_weights((points - tables.center) / tables.radius)
     total, count = weights.sum(axis=1), (weights > 1e-9).sum(axis=1)
@@ -167,7 +168,7 @@ def five_points(tables: Published) -> ComparisonTable:
 
 
 def cost(tables: Published, mechanism: Mechanism) -> ComparisonTable:
-    """Table 6, printed and ours, and the circle membership."""
+    """Table 6, printed and ours, with the circle membership added."""
     # Time and memory do not depend on the values.
     grid = GridMap(np.ones((PRINTED_NODES, PRINTED_NODES, len(tables.actuated))))
     points = np.random.default_rng(SEED).permutation(tables.polar_grid(RADII, ANGLES))
@@ -187,11 +188,11 @@ def cost(tables: Published, mechanism: Mechanism) -> ComparisonTable:
          _time(lambda k: tables.circle.values(points[k : k + 1], everything), CALLS)),
     )  # fmt: skip
     notes = (
-        "S4's memory holds the program of a motion controller, too; ours is that of the numbers "
-        'alone: the model as the engine keeps it, and parameters and nodes as doubles.',
-        "The 10421 kB of S4's nodes are 4.3 bytes for each of 2.43 million numbers.",
-        f'Time: median of {CALLS} single calls from Python for all three limbs, this machine, one '
-        'process, one after the other; S4 measured on its controller.',
+        "S4's memory includes the program of a motion controller; ours is for the numbers alone: "
+        'the model as the engine stores it, and parameters and nodes as doubles.',
+        "S4's 10421 kB for the nodes are 4.3 bytes for each of 2.43 million numbers.",
+        f'Time: median of {CALLS} successive single calls from Python for all three limbs, in one '
+        'process on one machine; S4 measured on its controller.',
     )
     columns = ('', 'kB, S4', 'kB, ours', 'ms, S4', 'ms, ours')
     title = "Memory and time of the estimators of the TriMule's load inertia"
@@ -199,7 +200,7 @@ def cost(tables: Published, mechanism: Mechanism) -> ComparisonTable:
 
 
 def shipped(mechanism: Mechanism) -> ComparisonTable:
-    """The masticator's estimators in the same terms."""
+    """The same figures for the masticator's estimators."""
     estimators: dict[str, Estimator] = {MODEL: ModelEstimator(mechanism)}
     size = {MODEL: mechanism.memory_size}
     relative = {MODEL: (0.0, 0.0)}
@@ -223,8 +224,8 @@ def shipped(mechanism: Mechanism) -> ComparisonTable:
         figures = (100.0 * value for value in relative[kind])
         rows.append((kind, size[kind] / 1e3, one, batch, *figures))
     notes = (
-        'Errors: largest and mean, of load inertia, as parts of its mean, at the poses that the '
-        'files were measured at, over the whole reachable workspace in four coordinates.',
+        'Errors: largest and mean error of load inertia, relative to its mean, at the poses at '
+        'which the files were measured, over the whole reachable workspace in four coordinates.',
         'Memory: all 21 elements of the matrix. Time: load inertia alone, as in the table above; '
         f'batch: per pose, median of five calls with {BATCH} poses.',
     )
@@ -234,7 +235,7 @@ def shipped(mechanism: Mechanism) -> ComparisonTable:
 
 
 def _filled_grid(tables: Published, model: Values, inputs: Inputs) -> GridMap:
-    """Nodes on a square around the circle, line by line."""
+    """Grid of nodes on a square around the circle, computed line by line."""
     axis = np.linspace(-1.0, 1.0, NODES)
     rows = []
     for k in inputs.progress(range(NODES), 'grid'):
@@ -253,7 +254,7 @@ def _time_estimates(estimator: Estimator, poses: FloatArray, rows: int, calls: i
 
 
 def _time(call: Callable[[int], object], calls: int) -> float:
-    """Median of single calls, ms; the first does not count."""
+    """Median time of single calls after the first, ms."""
     call(0)
     seconds = []
     for k in range(calls):

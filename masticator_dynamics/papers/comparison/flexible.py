@@ -26,6 +26,7 @@ from masticator_dynamics.papers.comparison.flexible_segments import (
     run_in_pieces,
 )
 from masticator_dynamics.papers.comparison.inputs import Inputs
+from masticator_dynamics.papers.comparison.measures import rms
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 HELD = ('x', 'y', 'phi')
@@ -36,9 +37,9 @@ S3_SHAPES, SHIPPED = 'S3 shapes', 'as shipped'
 S3_SPIRAL = "S3's spiral"
 HALF_SIDE = 0.120  # m, as shipped
 HALF_SIDES = (0.105, HALF_SIDE, 0.135)
-# Ample for ratios; soft rods do not need an implicit method.
+# Accurate enough for ratios; soft rods do not need an implicit method.
 SAMPLES, METHOD, RTOL = 401, 'dop853', 1e-6
-FINE_SAMPLES = 2001  # of courses in time: rods vibrate at some 860 Hz
+FINE_SAMPLES = 2001  # for curves over time: rods vibrate at some 860 Hz
 IN_PIECES = f'{PIECES} pieces'
 
 
@@ -54,7 +55,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class RunFigures:
-    """What is told of a run.
+    """Figures of a run.
 
     Attributes
     ----------
@@ -63,11 +64,11 @@ class RunFigures:
     rate_error, end_point_error : float
         Largest deviation of a driven rod's angular rate, rad/s, and of P, m.
     energy_gap : float
-        Of the energy balance.
+        Error of the energy balance.
     rms : array, shape (3,)
-        Root mean squares of the driven rods' deflections and of the same deviations.
+        Root mean squares of the driven rods' deflections and of the two deviations above.
     course : Course, optional
-        What happens in time, on S3's spiral.
+        Curves over time, on S3's spiral.
     """
 
     tips: FloatArray
@@ -96,7 +97,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 
 def run(case: Case) -> RunFigures | JointMotion:
-    """Drive rrr4 along a path; of rods in pieces, the motion of joints."""
+    """Drive rrr4 along a path; for rods in pieces, return the motion of the joints."""
     if case.shapes == IN_PIECES:
         path = _paths()[case.path]
         return run_in_pieces(_layout(SHIPPED, case.half_side), path, case.mode, SAMPLES)
@@ -112,7 +113,7 @@ def run(case: Case) -> RunFigures | JointMotion:
         rate_error=float(np.abs(rates).max()),
         end_point_error=float(made.end_point_error.max()),
         energy_gap=made.energy_balance(),
-        rms=np.array([_rms(values) for values in (tips[:, :DRIVEN], rates, made.end_point_error)]),
+        rms=np.array([rms(values) for values in (tips[:, :DRIVEN], rates, made.end_point_error)]),
         course=Course.of(made) if told else None,
     )
 
@@ -155,7 +156,7 @@ def _frequencies(shipped: MechanismDescription) -> ComparisonTable:
         models[name] = FlexibleModel(segments.description, segments.springs)
     motors = shipped.actuated
     for name, model in models.items():
-        # The four passive rods, between pins, are never higher than the four driven ones.
+        # The four passive rods, between pins, never have a higher frequency than the driven ones.
         free = float(model.frequencies(model.home, HELD)[7])
         held = model.frequencies(model.home, (*HELD, *motors))
         rows.append((name, free, float(held[4]) if len(held) > 4 else None))
@@ -165,10 +166,10 @@ def _frequencies(shipped: MechanismDescription) -> ComparisonTable:
         ('', 'motors free', 'motors held'),
         tuple(rows),
         (
-            'S3 prints no frequency. Its motors are sources of torque, so that a driven rod is '
-            'free to turn at both ends: one fixed-free shape makes it 48 % too high. With held '
-            'motors that shape cannot bend at all, because its tip would have to move.',
-            'Equal pieces have no spring in the outer halves, which matters only where a beam '
+            'S3 prints no frequency. Its motors are sources of torque, so a driven rod is free to '
+            'turn at both ends: one fixed-free shape gives a frequency 48 % too high. With held '
+            'motors, that shape cannot bend at all, because its tip would have to move.',
+            'Equal pieces have no spring in their outer halves, which matters only if a beam '
             'carries a moment at its end: with held motors they are too stiff, with free motors '
             'they are not.',
         ),
@@ -199,12 +200,12 @@ def _drive_modes(figures: dict[Case, RunFigures]) -> ComparisonTable:
         ),
         tuple(rows),
         (
-            'S3 prints curves only, and neither the places of its motors nor the inertia of its '
-            'platform: ours are choices.',
-            'Mode a leaves motor 4 idle, so that rod 4 hardly bends there; the other three bend '
+            'S3 prints only curves, and neither the positions of its motors nor the inertia of '
+            'its platform: ours are assumptions.',
+            'Mode a leaves motor 4 idle, so rod 4 hardly bends in it, and the other three bend '
             'more.',
-            'In all modes the rods follow the torques slowly: what differs is the torque, and the '
-            'vibration comes from the step of acceleration with which the path begins.',
+            'In all modes, the rods follow the torques slowly: the modes differ in torque, and '
+            'the vibration is caused by the step of acceleration at the beginning of the path.',
         ),
     )  # fmt: skip
 
@@ -235,23 +236,22 @@ def _claims(figures: dict[Case, RunFigures]) -> ComparisonTable:
         ('', *columns),
         tuple(rows),
         (
-            'S3 claims amplitudes two to three times larger in mode a than in b and c, and b '
-            'slightly better than c; here in the same model, one fixed-free shape per rod.',
-            'Tips and rates: root mean square over time and the driven rods of the deflection, '
-            'and of the deviation of the angular rate; end point: of its distance from the path.',
+            'S3 claims that amplitudes are two to three times as large in mode a as in b and c, '
+            'and that b is slightly better than c. Ours are from the same model, one fixed-free '
+            'shape per rod.',
+            'Tips and rates: root mean square, over time and the driven rods, of the deflection '
+            'and of the deviation of the angular rate. End point: root mean square of its '
+            'distance from the path.',
             'On the line, which begins and ends gently, rods vibrate a hundred times less than on '
-            'the spiral: its ratios of rates are of what little there is, to some 10 %.',
+            'the spiral, so its ratios of rates are ratios of very small values, known to some 10 '
+            '%.',
         ),
         digits=3,
     )
 
 
-def _rms(values: FloatArray) -> float:
-    return float(np.sqrt(np.mean(values**2)))
-
-
 def with_half_side(description: MechanismDescription, half_side: float) -> MechanismDescription:
-    """Return rrr4 with its motors on another square; home as in its YAML file."""
+    """Return rrr4 with its motors on another square, with home chosen as in its YAML file."""
     joints = []
     home = dict(description.home)
     reach = np.array([np.cos(SPIRAL.phi), np.sin(SPIRAL.phi)]) * 0.035
@@ -273,7 +273,7 @@ def with_half_side(description: MechanismDescription, half_side: float) -> Mecha
 
 
 def _path(points: npt.NDArray[Any]) -> MotionPath:
-    """A path at rest at its ends through complex points (m)."""
+    """A path through points x + iy (m), at rest at its ends."""
     t = np.linspace(0.0, SPIRAL.duration, len(points))
     rows = np.column_stack([points.real, points.imag, np.full(len(t), SPIRAL.phi)])
     still = (np.zeros(3), np.zeros(3))
@@ -300,5 +300,5 @@ ON_SPIRAL = [
 ELSEWHERE = itertools.starmap(Case, itertools.product([S3_SHAPES], HALF_SIDES, PATHS, MODES))
 AGAINST_PIECES = [case for case in ON_SPIRAL if case.mode == 'b']
 PIECES_CASE = Case(IN_PIECES, HALF_SIDE, S3_SPIRAL, 'b')
-# The longest first.
+# The longest runs first.
 CASES = list(dict.fromkeys([PIECES_CASE, *reversed(ON_SPIRAL), *ELSEWHERE]))

@@ -12,6 +12,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible import FlexibleRun
 from masticator_dynamics.papers.comparison.flexible_segments import JointMotion
+from masticator_dynamics.papers.comparison.measures import rms
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 DRIVEN = 4  # rods 1 to 4
@@ -19,13 +20,14 @@ PLATFORM = ('x', 'y', 'phi')
 WINDOWS = {'0-0.35 s': (0.0, 0.35), '0.35-0.4 s': (0.35, 0.4)}  # S3 Sec. 4, on Fig. 8
 GROWTH = 0.2  # s, S3 Sec. 4, on Fig. 11
 _NOTE = (
-    "S3's model, one fixed-free shape per rod, in our layout; S3 draws curves and prints no figure."
+    "S3's model, one fixed-free shape per rod, in our layout; S3 draws curves and prints no "
+    'numbers.'
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """What happens in time: N samples; rods 1 to 8.
+    """Motion of rods 1 to 8 at N samples in time.
 
     Attributes
     ----------
@@ -34,10 +36,10 @@ class Course:
     tip_deflection, angle_error, rate_error : array, shape (N, 8)
         m, rad, rad/s; see :class:`FlexibleRun`.
     platform_error : array, shape (N, 3)
-        x, y (m), phi (rad) off the path.
+        Deviation of x, y (m) and phi (rad) from the path.
     joints : JointMotion
     frequency : float
-        Lowest vibration of a driven rod with the platform held and motors free, Hz.
+        Lowest frequency of a driven rod with the platform held and motors free, Hz.
     """
 
     time: FloatArray
@@ -50,7 +52,7 @@ class Course:
 
     @classmethod
     def of(cls, run: FlexibleRun) -> Course:
-        """Of a run with eight rods that bend one way."""
+        """Course of a run with eight rods that bend in one plane."""
         model = run.model
         return cls(
             run.time, run.tip_deflection, run.angle_error, run.rate_error,
@@ -61,17 +63,17 @@ class Course:
 
 
 def courses(runs: Mapping[str, Course]) -> list[ComparisonTable]:
-    """Tables from one run by drive mode."""
+    """Tables from one run per drive mode."""
     return [_windows(runs), _largest(runs), _end_point(runs), _angles(runs), _rates(runs)]
 
 
 def _windows(runs: Mapping[str, Course]) -> ComparisonTable:
-    """How much more rods 1 to 4 vibrate in mode a, early and late."""
+    """How much more rods 1 to 4 vibrate in mode a than in b and c, early and late."""
     rows: list[tuple[Cell, ...]] = []
     for window, (begin, end) in WINDOWS.items():
         inside = (runs['a'].time >= begin) & (runs['a'].time <= end)
         shaken = {
-            mode: np.array([_rms(vibration(run)[inside, k]) for k in range(DRIVEN)])
+            mode: np.array([rms(vibration(run)[inside, k]) for k in range(DRIVEN)])
             for mode, run in runs.items()
         }
         bent = {
@@ -81,23 +83,18 @@ def _windows(runs: Mapping[str, Course]) -> ComparisonTable:
         for what, values in (('vibration', shaken), ('largest deflection', bent)):
             for other in 'bc':
                 ratio = values['a'] / values[other]
-                rows.append(
-                    (f'{window}, {what}, a/{other}', *ratio.tolist(), _norms(values, other))
-                )
+                norms = float(np.linalg.norm(values['a']) / np.linalg.norm(values[other]))
+                rows.append((f'{window}, {what}, a/{other}', *ratio.tolist(), norms))
     columns = ('', *(f'rod {k + 1}' for k in range(DRIVEN)), 'all four')
     notes = (
-        'Vibration: root mean square of the deflection less its mean over one period of the rod. '
-        'All four: ratio of norms over the rods; rod 4 has no motor at work in mode a.',
+        'Vibration: root mean square of the deflection minus its mean over one period of the rod. '
+        'All four: ratio of norms over the rods; the motor of rod 4 is idle in mode a.',
         _NOTE,
     )
     return ComparisonTable(
         'Tip deflections in two windows, mode a over b and c', 'S3 Sec. 4, Fig. 8',
         columns, tuple(rows), notes, digits=3,
     )  # fmt: skip
-
-
-def _norms(values: Mapping[str, FloatArray], other: str) -> float:
-    return float(np.linalg.norm(values['a']) / np.linalg.norm(values[other]))
 
 
 def vibration(run: Course) -> FloatArray:
@@ -130,7 +127,7 @@ def _end_point(runs: Mapping[str, Course]) -> ComparisonTable:
     for k, name in enumerate(PLATFORM):
         errors = [1e6 * run.platform_error[:, k] for run in runs.values()]
         unit = 'µrad' if name == 'phi' else 'µm'
-        rows.append((f'{name}, rms, {unit}', *map(_rms, errors)))
+        rows.append((f'{name}, rms, {unit}', *map(rms, errors)))
         rows.append((f'{name}, largest, {unit}', *(float(np.abs(e).max()) for e in errors)))
     return ComparisonTable(
         'Errors of the platform by direction', 'S3 Sec. 4, Figs. 9, 10',
@@ -143,7 +140,7 @@ def _angles(runs: Mapping[str, Course]) -> ComparisonTable:
     late = runs['a'].time >= GROWTH
     for rods, columns in (('rods 1-4', slice(0, DRIVEN)), ('rods 5-8', slice(DRIVEN, None))):
         before, after = (
-            [1e6 * _rms(run.angle_error[inside, columns]) for run in runs.values()]
+            [1e6 * rms(run.angle_error[inside, columns]) for run in runs.values()]
             for inside in (~late, late)
         )
         rows.append((f'{rods}, rms before {GROWTH:g} s', *before))
@@ -156,13 +153,13 @@ def _angles(runs: Mapping[str, Course]) -> ComparisonTable:
 
 
 def _rates(runs: Mapping[str, Course]) -> ComparisonTable:
-    """Deviations of rates and accelerations: size and how often they swing."""
+    """Deviations of rates and accelerations: their size and mean frequency."""
     rows: list[tuple[Cell, ...]] = []
     for rods, columns in (('rods 1-4', slice(0, DRIVEN)), ('rods 5-8', slice(DRIVEN, None))):
         rates = [run.rate_error[:, columns] for run in runs.values()]
         slopes = [_slope(run)[:, columns] for run in runs.values()]
         for what, unit, rows_of in (('rate', 'rad/s', rates), ('acceleration', 'rad/s²', slopes)):
-            rows.append((f'{rods}, {what}, rms, {unit}', *map(_rms, rows_of)))
+            rows.append((f'{rods}, {what}, rms, {unit}', *map(rms, rows_of)))
             duration = float(runs['a'].time[-1] - runs['a'].time[0])
             rows.append((f'{rods}, {what}, mean frequency, Hz',
                          *(_swings(values) / duration for values in rows_of)))  # fmt: skip
@@ -171,12 +168,12 @@ def _rates(runs: Mapping[str, Course]) -> ComparisonTable:
         fifth = []
         for run in runs.values():
             errors = _slope(run) if order else run.rate_error
-            fifth.append(_rms(errors[inside, DRIVEN]))
+            fifth.append(rms(errors[inside, DRIVEN]))
         rows.append((f'rod 5, 0.35-0.4 s, {what}, rms', *fifth))
     notes = (
-        'Deviation from the desired motion. Mean frequency: half the changes of sign per second, '
-        'mean over rods. An acceleration is the slope of a rate: of the same vibrations, the '
-        'higher weigh more in it.',
+        'Deviations from the desired motion. Mean frequency: half the number of sign changes per '
+        'second, mean over rods. An acceleration is the slope of a rate, so high frequencies have '
+        'more weight in it.',
         _NOTE,
     )
     return ComparisonTable(
@@ -193,9 +190,5 @@ def _slope(run: Course) -> FloatArray:
 
 
 def _swings(values: FloatArray) -> float:
-    """Half the changes of sign, mean over columns."""
+    """Number of oscillations, half that of sign changes; mean over columns."""
     return float((np.diff(np.sign(values), axis=0) != 0.0).sum(axis=0).mean() / 2.0)
-
-
-def _rms(values: FloatArray) -> float:
-    return float(np.sqrt(np.mean(np.asarray(values) ** 2)))

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Assumed modes against rods in pieces on springs, in time (S3 Sec. 5, Figs. 14 to 17)."""
+"""Assumed modes against rods cut into pieces joined by springs (S3 Sec. 5, Figs. 14 to 17)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible import FlexibleModel, segmented, simulate
 from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
-from masticator_dynamics.flexible.flexible_run import rigid_coordinates
+from masticator_dynamics.flexible.flexible_run import straight
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
@@ -25,7 +25,7 @@ MOTORS = tuple(f'motor_{k}' for k in range(1, DRIVEN + 1))
 
 @dataclasses.dataclass(frozen=True)
 class JointMotion:
-    """Motion of P and of rods 1 to 4 at their motors, N samples.
+    """Motion of P and of rods 1 to 4 at their motors, at N samples.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class JointMotion:
     def of(
         cls, model: FlexibleModel, time: FloatArray, q: FloatArray, v: FloatArray
     ) -> JointMotion:
-        """From coordinates and rates (N, n) of a model.
+        """Motion of the joints from coordinates and rates (N, n) of a model.
 
         Parameters
         ----------
@@ -72,8 +72,8 @@ def against_pieces(pieces: JointMotion, models: Mapping[str, JointMotion]) -> Co
         ]
         rows.append((name, *deviations))
     notes = (
-        'Largest difference over the largest value of the curve, the worst of the curves. Angular '
-        'rates: of the rods at their motors, which is where both models have their joints.',
+        'Largest difference over the largest value of the curve, for the worst curve. Angular '
+        'rates: those of the rods at their motors, where both models have their joints.',
         f'Rods 1 to 4 are {PIECES} equal pieces each, joined by springs, as in S3; rods 5 to 8, '
         'which bend fifty times less, are rigid, to save time.',
     )
@@ -97,31 +97,20 @@ def run_in_pieces(
     path : MotionPath
         Of the independent coordinates.
     mode : str
-        Drive mode; says which motors drive.
+        Drive mode: which motors drive.
     samples : int
-        Instants to report, evenly over the path's time.
+        Number of instants to return, evenly spaced over the path's time.
     """
     links = dict(list(description.flexible.items())[:DRIVEN])
     cut = segmented(dataclasses.replace(description, flexible=links), PIECES - 1, half_ends=False)
     model = FlexibleModel(cut.description, cut.springs)
     mechanism, goal = driven_mechanism(description, mode)
-    motors = feedforward(mechanism, goal, path)
-    columns = [model.index(name) for name in mechanism.actuated]
-
-    def effort(time: float) -> FloatArray:
-        out = np.zeros(len(model.coordinates))
-        out[columns] = motors(time)
-        return out
-
-    rigid = mechanism.feedforward(*path(path.start), goal=goal)
-    q, v = (rigid_coordinates(model, mechanism, row) for row in (rigid.q, rigid.v))
-    free = model.arrays.free
-    start = model.state(q, q[free], v[free])
     times = np.linspace(path.start, path.end, samples)
-    made = simulate(model, start, effort, times, rtol=RTOL)
+    start = straight(model, mechanism, mechanism.feedforward_batch(*path.sample(times[:1])))
+    made = simulate(model, start, feedforward(model, mechanism, goal, path), times, rtol=RTOL)
     return JointMotion.of(model, made.time, made.q, made.v)
 
 
 def _off(values: FloatArray, others: FloatArray) -> float:
-    """Largest difference over the largest value, the worst of the columns."""
+    """Largest difference over the largest value, for the worst column."""
     return float((np.abs(values - others).max(axis=0) / np.abs(others).max(axis=0)).max())

@@ -23,9 +23,9 @@ from masticator_dynamics.papers.formulations import (
 from masticator_dynamics.papers.formulations.euler_angles import motion_by_angles
 from masticator_dynamics.papers.formulations.euler_parameters import motion_by_parameters
 
-# Timed beside FORMULATIONS: the engine; Newton-Euler from motions in Euler parameters and in Euler
-# angles, without conversion and checks of input; the end effector's motion in both, without the
-# dynamics.
+# Timed in addition to FORMULATIONS: the engine; Newton-Euler from a motion given in Euler
+# parameters and in Euler angles, without conversion or checks of input; and the end effector's
+# motion alone in both, without the dynamics.
 ENGINE, IN_PARAMETERS, IN_ANGLES = 'engine', 'in parameters', 'in angles'
 MOTION_IN_PARAMETERS, MOTION_IN_ANGLES = 'motion in parameters', 'motion in angles'
 GIVEN = (IN_PARAMETERS, IN_ANGLES, MOTION_IN_PARAMETERS, MOTION_IN_ANGLES)
@@ -38,7 +38,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     motion = inputs.motion
     constrained = FormulationFigures(inputs.masticator, motion, motion.wrench)
     free = FormulationFigures(inputs.rss6, inputs.platform_motion, motion.wrench)
-    # In turns, so that whatever else the machine does hits all.
+    # In turns, so that other load on the machine affects all methods alike.
     for k in inputs.progress(range(len(motion.time)), 'formulations'):
         constrained.evaluate(k)
         free.evaluate(k)
@@ -55,15 +55,16 @@ class FormulationFigures:
     Attributes
     ----------
     seconds : dict
-        Time (N,) of every sample by method.
+        Times (N,) of all samples, s, by method.
     differences : dict
-        By formulation and quantity: largest difference to the engine over the largest value of
-        the sample; absent where the method does not give the quantity.
+        Largest difference from the engine over the largest value of the sample, by formulation
+        and quantity; absent where the method does not give the quantity.
     twist : float
-        Largest difference between the rates of twist of the two descriptions of rotations,
-        over the largest rate.
+        Largest difference between the rates of twist computed with Euler parameters and with
+        Euler angles, over the largest rate.
     multipliers : float
-        Largest difference of the torques of Hessian matrices and Lagrange's first type, likewise.
+        Largest difference between the torques of Hessian matrices and of Lagrange's equations,
+        over the largest torque.
     """
 
     def __init__(
@@ -111,12 +112,12 @@ class FormulationFigures:
         self.multipliers = max(self.multipliers, _difference(*pair))
 
     def median(self, method: str) -> float:
-        """Median time of a sample, s."""
+        """Median time per sample, s."""
         return float(np.median(self.seconds[method]))
 
 
 def _timed(call: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
-    """Result and time (s) of the second of two calls: others have emptied the caches."""
+    """Result and time (s) of the second of two calls: the first fills the caches again."""
     call(*arguments)
     start = perf_counter()
     result = call(*arguments)
@@ -129,7 +130,7 @@ def _ratio(above: FloatArray, below: FloatArray) -> float:
 
 
 def _difference(ours: FloatArray, theirs: FloatArray) -> float:
-    """Largest difference over the largest value, if that is not 0."""
+    """Largest difference over the largest value."""
     largest = float(np.abs(theirs).max())
     return float(np.abs(ours - theirs).max()) / max(largest, 1e-12)
 
@@ -152,11 +153,11 @@ def _agreement(title: str, figures: FormulationFigures) -> ComparisonTable:
         if kind is NewtonEulerParameters:
             rows.append(('  motion given in them', '', None, None, None, *time(IN_PARAMETERS)))
     notes = (
-        'Torques, contact forces, forces at S_i: largest difference to the engine over the largest '
-        "value of the sample. '-': the method does not give them.",
-        'The formulations are numpy, clear rather than fast: most of their time is the cost of '
-        'calling numpy on small arrays. The engine is compiled, and also checks branches, closes '
-        'all loops and computes residuals.',
+        'Torques, contact forces, forces at S_i: largest difference from the engine over the '
+        "largest value of the sample. '-': the method does not give them.",
+        'The formulations are written in numpy, for clarity rather than speed: most of their time '
+        'is the overhead of numpy on small arrays. The engine is compiled, and also checks '
+        'branches, closes all loops and computes residuals.',
     )
     return ComparisonTable(title, 'S0 Secs. 4-5, S1 Secs. 3-4', columns, tuple(rows), notes, 3)
 
@@ -213,16 +214,16 @@ def _claims(constrained: FormulationFigures, free: FormulationFigures) -> Compar
 
 
 _NOTES = (
-    'Times are medians over the samples, of one machine and one way of writing things down; they '
-    'say little about the methods. The authors ran MATLAB, S1 with a general optimiser (SQP) in '
-    'the time of the masticator, which rss6 does not need; here contact forces are a '
-    'least-squares problem.',
+    'Times are medians over the samples, for one machine and one implementation; they say little '
+    "about the methods. The authors used MATLAB, and S1's time for the masticator includes a "
+    'general optimiser (SQP), which rss6 does not need; here contact forces are a least-squares '
+    'problem.',
     'S0 calls 27.87 s "21.82 % slower" than 21.79 s; it is 27.9 % slower.',
     'S0 explains the factor between its mechanisms by the expressions for Z and gamma and by the '
-    'pseudo-inverse. Differentiated by the chain rule, and with two coordinates fewer, contacts '
-    'cost no multiple.',
-    "Euler parameters can save time only in the end effector's motion, and that is a small part of "
+    'pseudo-inverse. With differentiation by the chain rule, and with two coordinates fewer, '
+    'contacts do not multiply the time.',
+    "Euler parameters can save time only in the end effector's motion, which is a small part of "
     'the dynamics: cranks, couplers and the linear system are the same for both.',
-    'The last two rows are largest differences over the largest value of a sample. S1 holds that '
-    'with the contacts Euler parameters and angles cannot share twists; they do.',
+    'The last two rows are largest differences over the largest value of a sample. S1 claims '
+    'that, with the contacts, Euler parameters and angles cannot share twists; they do.',
 )

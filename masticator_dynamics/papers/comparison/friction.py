@@ -15,7 +15,7 @@ from masticator_dynamics.results import Effort
 
 CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
 CONDYLES = ('condyle_left', 'condyle_right')
-FINER = 10  # times the samples, to see whether a largest value is one
+FINER = 10  # times the samples, to check whether a largest value converges
 SMALL = 5.0  # per cent, S1's limit under G3
 
 
@@ -48,8 +48,8 @@ def _contacts(motion: ChewingMotion, effort: Effort) -> ComparisonTable:
         ('friction, largest, N', *slip.max(axis=0).tolist()),
     )
     note = (
-        'Positive: the lower surface of the socket carries the ball. The food resists while its '
-        'force is more than a tenth of its largest.'
+        'Positive: the lower surface of the socket carries the ball. The food counts as resisting '
+        'while its force is more than a tenth of the largest.'
     )
     return ComparisonTable(
         f'Contact forces of the condyles along {motion.name}, goal G1', 'S1 Fig. 10',
@@ -66,9 +66,9 @@ def _while_biting(motion: ChewingMotion, force: FloatArray) -> list[float | None
 
 
 def friction_shares(inputs: Inputs, motion: ChewingMotion, effort: Effort) -> FloatArray:
-    """P_i (N, 6) of S1 Eq. 75: of each torque, the part that all friction together takes.
+    """P_i (N, 6) of S1 Eq. 75: the share of all friction together in each torque.
 
-    What is not friction: the torques that rss6 needs, frictionless, with the same contact forces.
+    The frictionless rest is the torques that rss6 needs with the same contact forces.
 
     Parameters
     ----------
@@ -77,23 +77,18 @@ def friction_shares(inputs: Inputs, motion: ChewingMotion, effort: Effort) -> Fl
     motion : ChewingMotion
         N rows.
     effort : Effort
-        Of the masticator on it, with friction.
+        Effort of the masticator along the motion, with friction.
     """
     masticator = inputs.masticator
+    normal = np.array(masticator.description.contacts[0].normal)  # (p1, 0, 1), of both condyles
     platform = inputs.having(motion).platform_motion
     wrench = motion.wrench.copy()
     for k, condyle in enumerate(CONDYLES):
         push = np.zeros((len(motion.time), 6))
-        push[:, :3] = effort.contact[:, k, None] * contact_normal(inputs)
+        push[:, :3] = effort.contact[:, k, None] * normal
         wrench += wrenches_on_platform(masticator, effort.q, push, point=condyle)
     without = inputs.rss6.feedforward_batch(platform.y, platform.y_dot, platform.y_ddot, wrench)
     return np.asarray((effort.actuated - without.actuated) / effort.actuated)
-
-
-def contact_normal(inputs: Inputs) -> FloatArray:
-    """(p1, 0, 1), the same for both condyles."""
-    normals = [contact.normal for contact in inputs.masticator.description.contacts]
-    return np.asarray(normals[0])
 
 
 def _shares(inputs: Inputs, efforts: dict[str, Effort]) -> ComparisonTable:
@@ -114,10 +109,10 @@ def _shares(inputs: Inputs, efforts: dict[str, Effort]) -> ComparisonTable:
             rows.append((f'{name}, largest |P|, {FINER} times the samples',
                          *np.abs(share).max(axis=0).tolist()))  # fmt: skip
     notes = (
-        'P_i of Eq. 75: torque that goes into all friction, of condyles and cranks, over the whole '
+        'P_i of Eq. 75: the torque due to all friction, of condyles and cranks, over the whole '
         'torque of the crank.',
-        'Where a torque goes through zero P_i has a pole: its largest value is only how near to '
-        'the zero a sample happens to lie, and grows without bound with finer samples.',
+        'Where a torque passes through zero, P_i has a pole: its largest value only shows how '
+        'near to the zero a sample happens to be, and grows without bound with finer samples.',
     )
     return ComparisonTable(
         f'Shares of friction in the torques along {motion.name}, %', 'S1 Eq. 75, Fig. 11',

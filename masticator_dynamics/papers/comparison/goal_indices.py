@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The seven indices of performance of S1 (Eqs. 73, 74), computed along a motion."""
+"""S1's seven performance indices (Eqs. 73, 74), computed along a motion."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ConstraintForces:
     Attributes
     ----------
     torque : array, shape (6,)
-        Of the cranks.
+        Torques of the cranks.
     foot : array, shape (6, 3)
         F_S, on the couplers at S_i.
     bearing : array, shape (6, 3)
@@ -69,7 +69,7 @@ class ConstraintForces:
 
     @classmethod
     def of(cls, mechanism: Mechanism, effort: Effort) -> ConstraintForces:
-        """Those of a single answer."""
+        """Forces of a single effort."""
         reaction = effort.joint_reaction
         feet = mechanism.tree_indices(mechanism.description.force_joints)
         cranks = mechanism.tree_indices(mechanism.actuated)
@@ -80,11 +80,11 @@ class ConstraintForces:
 
 
 def norms(mechanism: Mechanism, effort: Effort) -> FloatArray:
-    """Norms (7,) of one sample, each over all cranks, limbs or contacts together.
+    """Norms (7,) of one sample, each over all cranks, limbs or contacts together, N and N m.
 
-    Torques tau, forces at the couplers' feet F_S, contact multipliers F_Z, constraint moments of
-    the cranks M^C, friction torques tau_f, forces of the cranks' bearings F_G, friction forces of
-    the condyles f_T; N and N m.
+    Torques tau, forces F_S at the couplers' feet, contact multipliers F_Z, constraint moments M^C
+    of the cranks, friction torques tau_f, forces F_G of the cranks' bearings, and friction forces
+    f_T of the condyles.
     """
     forces = ConstraintForces.of(mechanism, effort)
     vectors = (
@@ -95,16 +95,16 @@ def norms(mechanism: Mechanism, effort: Effort) -> FloatArray:
 
 
 def fitted_bite(inputs: Inputs, wanted: float) -> tuple[float, Inputs] | None:
-    """Scale of the bite force that gives rss6 the mean |F_S| wanted (N), and the motion with it.
+    """Scale of the bite force that gives rss6 a mean |F_S| (N), and inputs with that bite force.
 
-    None where no scale does: without a bite force, or when the motion alone takes more.
+    None if no scale does: there is no bite force, or the motion alone gives more.
     """
     from scipy.optimize import brentq  # only here: it takes long to import
 
     motion = inputs.motion
     if not motion.wrench.any():
         return None
-    # Forces at S_i are affine in the wrench: no friction acts between it and them.
+    # Forces at S_i are affine in the wrench: no friction acts between the two.
     without, with_bite = _feet_of_rss6(inputs, 0.0), _feet_of_rss6(inputs, 1.0)
 
     def excess(scale: float) -> float:

@@ -18,15 +18,16 @@ from masticator_dynamics.papers.comparison.inputs import POSE, ChewingMotion, In
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.results import Effort
 
-SAMPLES = 40  # of the motion, evenly spread
+SAMPLES = 40  # of the motion, evenly spaced
 CONDYLES = ('condyle_left', 'condyle_right')
 INDEX = {'G1': TAU, 'G2': F_S, 'G3': F_Z}
 
 
 class Sample:
-    """Eq. 50 at one moment: all torques as a function of the two contact forces, with friction.
+    """Eq. 50 at one instant: all torques as a function of the two contact forces, with friction.
 
-    The condyles push and rub the mandible of rss6, which then has one answer.
+    The contact and friction forces of the condyles act on the mandible of rss6, whose torques are
+    then unique.
     """
 
     def __init__(self, inputs: Inputs, motion: ChewingMotion, k: int):
@@ -46,7 +47,7 @@ class Sample:
         self.viscous = contact.friction.viscous
 
     def effort(self, contact: FloatArray) -> Effort:
-        """Answer of rss6 under the food and contact forces F_Z (2,)."""
+        """Effort of rss6 with the food's force and contact forces F_Z (2,)."""
         wrench = self.food.copy()
         for arm, speed, force in zip(self.arms, self.speeds, contact, strict=True):
             size = float(np.linalg.norm(speed))
@@ -58,18 +59,18 @@ class Sample:
 
 @dataclasses.dataclass
 class Cost:
-    """What a goal took over all samples.
+    """Cost of the search for one goal, and what it found.
 
     Attributes
     ----------
     evaluations, iterations : list of int
-        Of Eq. 50, and of the SQP, per sample.
+        Evaluations of Eq. 50 and iterations of the SQP, per sample.
     seconds : float
-        CPU time of all.
+        CPU time of all samples.
     contact : list of float
-        |F_Z| found, N.
+        |F_Z| found, N, per sample.
     excess : list of float
-        Goal found less the least there is, of the least; of 1 where that is 0.
+        Excess of the goal over its minimum, relative, or absolute if the minimum is 0; per sample.
     """
 
     evaluations: list[int] = dataclasses.field(default_factory=list)
@@ -85,7 +86,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     chosen = np.linspace(0, len(motion.time) - 1, min(SAMPLES, len(motion.time))).astype(int)
     costs = {name: Cost() for name in GOALS}
     for name, cost in costs.items():
-        guess = np.zeros(8)  # as S1 starts, then from the sample before
+        guess = np.zeros(8)  # as S1 starts; later samples start from the one before
         for k in inputs.progress(range(len(chosen)), f'search, {name}'):
             guess = _search(inputs, motion, int(chosen[k]), name, guess, cost)
     rows: tuple[tuple[Cell, ...], ...] = (
@@ -99,12 +100,14 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
                                               for goal in GOALS.values())),
     )  # fmt: skip
     notes = (
-        'S1 searches eight unknowns, torques and F_Z, by a general SQP with Eq. 50 as a '
-        'constraint, from the answer to the sample before; here with SLSQP and differences for '
-        'gradients. MATLAB counts otherwise; which goal takes more is what compares.',
-        'The norm of F_Z has no gradient at its least, F_Z = 0, and Eq. 50 a kink: there an SQP '
-        'goes on in small steps, and what it leaves is what S1 prints for G3 (5.28e-6 N).',
-        'The engine solves the pieces between kinks exactly, with no search.',
+        'S1 searches for eight unknowns, torques and F_Z, by a general SQP with Eq. 50 as a '
+        'constraint, starting from the solution of the previous sample; here by SLSQP with '
+        'gradients from differences. MATLAB counts differently, so only the order of the goals '
+        'can be compared.',
+        'At F_Z = 0, the norm of F_Z is least and has no gradient, and Eq. 50 has a kink: an SQP '
+        'approaches this point in small steps, and the remainder is what S1 prints for G3 '
+        '(5.28e-6 N).',
+        'The engine solves the pieces between kinks exactly, without a search.',
     )
     return [
         ComparisonTable(
@@ -117,7 +120,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 def _search(
     inputs: Inputs, motion: ChewingMotion, k: int, name: str, guess: FloatArray, cost: Cost
 ) -> FloatArray:
-    """One sample by SQP; answers the unknowns (8,), torques and then F_Z."""
+    """Solve one sample by SQP; returns the unknowns (8,), torques and then F_Z."""
     from scipy.optimize import minimize  # only here: it takes long to import
 
     sample, count = Sample(inputs, motion, k), 0
@@ -153,7 +156,7 @@ def _search(
 
 
 def _engine_time(masticator: Mechanism, motion: ChewingMotion, goal: str) -> float:
-    """CPU time of the engine per sample, ms; the first call does not count."""
+    """CPU time of the engine per sample, ms, without the first call."""
     states = (motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
     masticator.feedforward_batch(*states, goal=goal, friction=True)
     start = clock.process_time()

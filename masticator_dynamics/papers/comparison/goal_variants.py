@@ -1,13 +1,13 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the inputs that S1 does not publish do to its indices."""
+"""How the inputs that S1 does not publish affect its indices."""
 
 from __future__ import annotations
 
 import dataclasses
 import pathlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -15,21 +15,19 @@ import yaml
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.papers.comparison.coupling import FORWARD
-from masticator_dynamics.papers.comparison.goal_indices import GOALS, mean_indices
+from masticator_dynamics.papers.comparison.goal_indices import GOALS, fitted_bite, mean_indices
 from masticator_dynamics.papers.comparison.inputs import Inputs, built_in_motion
 
-Fit = Callable[[Inputs], tuple[float, Inputs] | None]
 
-
-def variants(inputs: Inputs, fit: Fit) -> Iterator[tuple[str, FloatArray]]:
-    """Yield the name and the indices (7,) under G1 of one variant after the other.
+def variants(inputs: Inputs, wanted: float) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the name of each variant and its indices (7,) under G1.
 
     Parameters
     ----------
     inputs : Inputs
-        With the built-in motion.
-    fit : callable
-        Scales the bite force of a variant.
+        Inputs with the built-in motion.
+    wanted : float
+        The mean |F_S| of rss6, N, to which the bite force of each is scaled.
     """
     masticator, motion = inputs.masticator, inputs.motion
     forward = FORWARD - motion.y.mean(axis=0)
@@ -47,7 +45,7 @@ def variants(inputs: Inputs, fit: Fit) -> Iterator[tuple[str, FloatArray]]:
         'jaw forward, mean pose of S0': built_in(shift=forward),
     }
     for name, varied in choices.items():
-        fitted = fit(varied)
+        fitted = fitted_bite(varied, wanted)
         if fitted is not None:
             scaled = fitted[1]
             moved = scaled.motion
@@ -56,7 +54,7 @@ def variants(inputs: Inputs, fit: Fit) -> Iterator[tuple[str, FloatArray]]:
 
 
 def _with(masticator: Mechanism, **arguments: str) -> Mechanism:
-    """A masticator whose URDF has other xacro arguments."""
+    """The masticator with other xacro arguments for its URDF."""
     description = masticator.description
     content = yaml.safe_load(pathlib.Path(description.file).read_text(encoding='utf-8'))
     content['urdf'] = str(pathlib.Path(description.urdf_file).resolve())

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Seven indices of performance for three goals of torque distribution (S1 Table 3)."""
+"""Seven performance indices for three goals of torque distribution (S1 Table 3)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 SOURCE = 'S1 Table 3, Eqs. 73, 74'
 HEADINGS = ('|tau| Nm', '|F_S| N', '|F_Z| N', '|M^C| Nm', '|tau_f| Nm', '|F_G| N', '|f_T| N')
-# First with Euler parameters, then, where that differs, with Euler angles: another motion, since
-# S1 optimises velocities and accelerations anew for each.
+# First with Euler parameters, then with Euler angles where the figures differ: the motion is not
+# the same, since S1 optimises velocities and accelerations separately for each.
 PRINTED: dict[str, tuple[tuple[str | None, ...], ...]] = {
     'G1': (
         ('0.1912', '18.5039', '4.2544', '0.0219', '0.0059', '20.0250', '0.1265'),
@@ -47,26 +47,29 @@ PRINTED: dict[str, tuple[tuple[str | None, ...], ...]] = {
     RSS6: (('0.2652', '27.3214', None, '0.0482', '0.0084', '28.4066', None),),
 }
 FITTED = 27.3214  # N, |F_S| of rss6
-# S1 Sec. 5: friction of condyles, arm and friction of cranks; slope of the sockets.
+# S1 Sec. 5: friction of condyles; friction of cranks and its arm (m); slope of the sockets.
 MU_C, MU_CI, ARM, P1 = 0.02, 0.02, 0.015, 1.1
 Indices = dict[str, FloatArray]
 
 _NOT_PUBLISHED = (
-    'Trajectory, bite force, bite point and condyle points of S1 are not published; the figures '
-    'measure the bite force more than anything else.'
+    "S1's trajectory, bite force, bite point and condyle points are not published; the numbers "
+    'depend mainly on the bite force.'
 )
 _WHY = (
-    'What is left lies in trajectory, course and direction of the bite force, bite and condyle '
-    'points, all unpublished. That velocities and accelerations of S1 do not belong to its '
-    'positions (section incisor) matters little: the bite force is far larger than inertia.',
-    'S1 solves with a general SQP started from the sample before; ours are global optima. Under '
-    'G3 the least is exactly zero, S1 prints what its SQP leaves; |f_T| is then viscous only.',
-    'rss6 is printed like G3, and so it must be: without contact forces the sockets are not there.',
+    'The remaining differences are due to the trajectory, the time course and direction of the '
+    "bite force, and the bite and condyle points, all unpublished. That S1's velocities and "
+    'accelerations do not belong to its positions (section incisor) matters little, as the bite '
+    'force is far larger than inertial forces.',
+    'S1 solves by a general SQP started from the previous sample; ours are global optima. Under '
+    'G3, the minimum is exactly zero, and S1 prints the remainder of its SQP; |f_T| is then only '
+    'viscous.',
+    'The printed values of rss6 equal those of G3, as they must: without contact forces, the '
+    'sockets have no effect.',
 )
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
-    """S1 Table 3 with the bite force as it is and scaled; what its columns are; what matters."""
+    """S1 Table 3 with the bite force as it is and scaled; its columns; effect of unknown inputs."""
     name, as_it_is = inputs.motion.name, all_indices(inputs)
     tables = [columns_table(), _table(f'{name}, bite force as it is', as_it_is, (_NOT_PUBLISHED,))]
     conditions = {'bite force as it is': as_it_is}
@@ -87,7 +90,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 
 def columns_table() -> ComparisonTable:
-    """What the printed columns are: two of them follow from two others."""
+    """Identify the printed columns: two of them follow from two others."""
     coulomb, arm = MU_C * math.hypot(P1, 1.0), ARM * MU_CI
     rows = [
         (goal, arm * _number(goal, F_G), PRINTED[goal][0][TAU_F],
@@ -95,11 +98,12 @@ def columns_table() -> ComparisonTable:
         for goal in ('G1', 'G2')
     ]  # fmt: skip
     notes = (
-        'Eq. 74 defines F4 to F7 as |tau_f|, |M^C|, |f_T|, |F_G|; the columns hold |M^C|, |tau_f|, '
-        '|F_G|, |f_T|: F5 is just below arm times friction times F6 (the part of F_G along the '
-        "shaft gives no friction), F7 is the sockets' friction of F3 to the last digit.",
-        "So F7 is the norm of both condyles' friction forces together, not that of their sum as "
-        'in Eq. 74; ours is the same.',
+        'Eq. 74 defines F4 to F7 as |tau_f|, |M^C|, |f_T|, |F_G|, but the columns contain |M^C|, '
+        '|tau_f|, |F_G|, |f_T|: F5 is just below arm times friction coefficient times F6 (the '
+        "part of F_G along the shaft causes no friction), and F7 is the sockets' friction due to "
+        'F3 to the last digit.',
+        "F7 is therefore the norm of both condyles' friction forces together, not the norm of "
+        'their sum as in Eq. 74; ours is the same.',
         'F2 is a force in N, not a power in W, and the text after Eq. 73 swaps F2 and F3.',
     )  # fmt: skip
     columns = (
@@ -121,14 +125,14 @@ def _table(conditions: str, indices: Indices, notes: tuple[str, ...]) -> Compari
         ]
         ours: list[Cell] = found.tolist()
         if name == RSS6:
-            ours[F_Z] = ours[F_T] = None  # it has no contacts
+            ours[F_Z] = ours[F_T] = None  # rss6 has no contacts
         rows.append((f'{what}, ours', *ours))
     title = f'Means of seven norms for three goals: {conditions}'
     return ComparisonTable(title, SOURCE, ('', *HEADINGS), tuple(rows), notes)
 
 
 def _least(index: int, goal: str) -> Callable[[Indices], bool]:
-    """Whether an index is least under a goal, among the three."""
+    """Whether an index is smallest under the given one of the three goals."""
     return lambda found: min(GOALS, key=lambda name: float(found[name][index])) == goal
 
 
@@ -164,15 +168,12 @@ def _variants_table(inputs: Inputs, as_it_is: FloatArray) -> ComparisonTable:
         ('printed, Euler parameters', *PRINTED['G1'][0]),
         ('as it is', *as_it_is.tolist()),
     ]
-    rows += [
-        (name, *found.tolist())
-        for name, found in variants(inputs, lambda varied: fitted_bite(varied, FITTED))
-    ]
+    rows += [(name, *found.tolist()) for name, found in variants(inputs, FITTED)]
     notes = (
-        'In every row the bite force is scaled anew so that |F_S| of rss6 is the printed one. '
-        'Speed (strokes half as long) and condyle points do little, the bite point some.',
-        'The pose of the jaw is what does most. Table 3 agrees with strokes that begin at home; '
-        'the averages of S0 (section coupling) agree with a jaw further forward.',
+        'In every row, the bite force is scaled again so that |F_S| of rss6 is the printed one. '
+        'Speed (strokes half as long) and condyle points have little effect, the bite point some.',
+        'The pose of the jaw has the largest effect. Table 3 agrees with strokes that begin at '
+        'home; the averages of S0 (section coupling) agree with a jaw further forward.',
     )
     title = 'What the unpublished inputs do: goal G1, one input changed at a time'
     return ComparisonTable(title, SOURCE, ('', *HEADINGS), tuple(rows), notes)

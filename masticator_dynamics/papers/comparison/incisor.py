@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Incisor tracking: one twice differentiable motion next to S1's three optimisations."""
+"""Incisor tracking: one twice-differentiable motion next to S1's three optimisations."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class Target:
 
 @dataclasses.dataclass(frozen=True)
 class Track:
-    """What a method makes of it, sample by sample, as it says itself.
+    """Result of a method, sample by sample, as the method reports it.
 
     Attributes
     ----------
     errors : array, shape (3, N)
-        Distance of the incisor, its velocity and its acceleration from the target, m and s.
+        Errors of the incisor's position, velocity and acceleration, m and s.
     shift, shift_dot, shift_ddot : array, shape (N, 2)
-        X and Y of the mandible, m, and what the method calls their derivatives.
+        X and Y of the mandible, m, and what the method reports as their derivatives.
     condyles : array, shape (N, 2, 3)
         Displacement of the left and the right condyle from home, m, base axes.
     seconds : float
@@ -71,16 +71,18 @@ class Track:
 
 
 _NOTES = (
-    'S1 names no criterion: its fourth freedom stays where the SQP leaves it, three times over. '
-    'Ours moves the condyles least, inside the sockets; all derivatives are those of one spline.',
-    'S1 follows the incisor as well as it says (its f_D, f_V, f_A): what is wrong cannot be seen '
-    'there. The incisor does not feel the freedom that is left, the cranks do.',
-    'The SQP is given exact gradients and home as first guess: with the guess printed, all zeros, '
-    'Eq. 7 divides by zero. Its aims are norms, which have no gradient at their minimum.',
-    'S1 is handed velocity and acceleration of the incisor, track-incisor sees its points only: '
-    'f_V and f_A of ours come mostly from the ends, where no point tells that it starts at rest.',
-    'Slopes are differences of neighbouring samples; what differs in ours is the error of these. '
-    'S1 prints no times of tracking.',
+    'S1 gives no criterion: its fourth freedom stays where the SQP leaves it, in each of three '
+    'problems. Ours moves the condyles least, inside the sockets; all derivatives are those of '
+    'one spline.',
+    'S1 follows the incisor as well as it says (f_D, f_V, f_A); these do not show the error, '
+    'since the remaining freedom moves the cranks but not the incisor.',
+    'The SQP is given exact gradients and home as first guess: with the printed guess, all zeros, '
+    'Eq. 7 divides by zero. Its objectives are norms, which have no gradient at their minimum.',
+    'S1 is given velocity and acceleration of the incisor, track-incisor only its points: our f_V '
+    'and f_A are mostly errors at the ends, where the points do not show that the motion starts '
+    'at rest.',
+    'Slopes are differences of neighbouring samples; our deviations are the error of these '
+    'differences. S1 prints no computing times of tracking.',
 )
 
 
@@ -103,7 +105,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 
 def target_of(inputs: Inputs) -> Target:
-    """Path of the incisor in the motion; of one stroke, finely sampled, where that is built in."""
+    """Path of the incisor in the motion; for the built-in motion, one finely sampled stroke."""
     if inputs.motion.built_in:
         path = chewing_stroke(strokes=1)
         time = np.linspace(path.start, path.end, SAMPLES)
@@ -116,7 +118,7 @@ def target_of(inputs: Inputs) -> Target:
 
 
 def by_s1(inputs: Inputs, target: Target) -> Track:
-    """Solve S1's three optimisations."""
+    """Track by S1's three optimisations."""
     mandible = Mandible.of(inputs.masticator)
     path = (MM * target.position, MM * target.velocity, MM * target.acceleration)
     start = clock.process_time()
@@ -131,7 +133,7 @@ def by_s1(inputs: Inputs, target: Target) -> Track:
 
 
 def by_us(inputs: Inputs, target: Target) -> Track:
-    """Solve with track_incisor, its smoothing of recordings switched off."""
+    """Track by track_incisor, without its smoothing of recordings."""
     masticator = inputs.masticator
     home = masticator.frame_pose(masticator.home, 'incisor').position
     start = clock.process_time()
@@ -177,7 +179,7 @@ def incisor_motion(
 
 
 def _scales(target: Target) -> dict[str, float]:
-    """What errors are to be held against."""
+    """Largest velocity and acceleration of the incisor, to compare the errors with."""
     derivatives = {'velocity, mm/s': target.velocity, 'acceleration, mm/s^2': target.acceleration}
     return {
         f"for scale: the incisor's own {name}": MM * float(np.linalg.norm(rows, axis=1).max())
@@ -190,7 +192,7 @@ def measures(track: Track, time: FloatArray) -> dict[str, float]:
     steps = np.diff(time)[:, None]
     slopes = np.diff(track.shift, axis=0) / steps
     added = np.cumsum(0.5 * steps * (track.shift_dot[1:] + track.shift_dot[:-1]), axis=0)
-    # How far X and Y (columns) are off; differences at the ends are too coarse to count.
+    # Errors of X and Y (columns); differences at the ends are too coarse to count.
     consistency = {
         'velocity off the slope of position, mm/s': (
             np.gradient(track.shift, time, axis=0) - track.shift_dot

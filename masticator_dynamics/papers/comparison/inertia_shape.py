@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Shape of TriMule's load inertia over its workspace: how much, and what isolines (S4 Fig. 5)."""
+"""TriMule's load inertia over its workspace: fluctuation and shape of isolines (S4 Fig. 5)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 from masticator_dynamics.analysis.load_inertia import load_inertia
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.measures import rms
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.papers.published_estimators import published
 
-LEVELS = (0.1, 0.3, 0.5)  # of the way from the least to the largest
+LEVELS = (0.1, 0.3, 0.5)  # of isolines: 0 is the smallest inertia, 1 the largest
 STEP = 1e-4  # m
 COLUMNS = ('', 'limb 1', 'limb 2', 'limb 3')
 
 
 def shape(poses: FloatArray, values: FloatArray) -> ComparisonTable:
-    """Fluctuation, and ellipses through isolines, over a net of poses (N, 3).
+    """Fluctuation over a net of poses (N, 3), and ellipses fitted to isolines.
 
     Parameters
     ----------
@@ -38,10 +39,10 @@ def shape(poses: FloatArray, values: FloatArray) -> ComparisonTable:
         rows.append((f'isoline at {level:g}: centre off the point of least inertia, m',
                      *(f[2] for f in found)))  # fmt: skip
     notes = (
-        'Isolines at parts of the way from the least to the largest value; an ellipse is fitted to '
-        'the samples near each (least squares of a conic).',
-        'S4 gives 37 % as the amount of fluctuation; it is that of limbs 2 and 3 in its Table 3, '
-        '3.69 over 2.69.',
+        'Isolines at fractions between the least value (0) and the largest (1); an ellipse is '
+        'fitted to the samples near each (least squares of a conic).',
+        'S4 gives a fluctuation of 37 %, which is that of limbs 2 and 3 in its Table 3, 3.69 over '
+        '2.69.',
     )
     return ComparisonTable(
         'Shape of the load inertia over the circle', 'S4 Fig. 5', COLUMNS, tuple(rows), notes,
@@ -54,8 +55,8 @@ def _ellipse(points: FloatArray, values: FloatArray, level: float) -> tuple[floa
     low, high = float(values.min()), float(values.max())
     wanted = low + level * (high - low)
     near = np.abs(values - wanted) < 0.04 * (high - low)
-    # Samples beside the isoline are moved onto it along the ray from the point of least inertia,
-    # along which inertia grows about as the square of the distance.
+    # Samples near the isoline are moved onto it along the ray from the point of least inertia,
+    # on which inertia grows roughly as the square of the distance.
     bottom = points[values.argmin()]
     ray = points[near] - bottom
     ray *= np.sqrt((wanted - low) / (values[near] - low))[:, None]
@@ -69,12 +70,12 @@ def _ellipse(points: FloatArray, values: FloatArray, level: float) -> tuple[floa
     offset = ray - centre
     radius = np.sqrt(np.einsum('ni,ij,nj->n', offset, matrix, offset) / size)
     axes = np.sqrt(size / np.linalg.eigvalsh(matrix))
-    off = 100.0 * float(np.sqrt(np.mean((radius - 1.0) ** 2)))
+    off = 100.0 * rms(radius - 1.0)
     return off, float(axes[0] / axes[1]), float(np.linalg.norm(centre))
 
 
 def gradients(trimule: Mechanism) -> ComparisonTable:
-    """Slope of inertia along the axes of S4's ellipses, half way and at the rim."""
+    """Slope of inertia along the axes of S4's ellipses, halfway to the rim and at the rim."""
     tables = published()
     rows: list[tuple[Cell, ...]] = []
     slopes = np.array([_slopes(trimule, limb) for limb in range(3)])
@@ -85,7 +86,7 @@ def gradients(trimule: Mechanism) -> ComparisonTable:
         'Slope of the load inertia outwards, 1e-3 kg m² per m', 'S4 Fig. 5',
         COLUMNS, tuple(rows),
         (f'From the centre of the ellipses of Table 4 to the rim of {tables.radius:g} m, the '
-         'longer way of the two.',),
+         'longer of the two distances.',),
         digits=3,
     )  # fmt: skip
 
@@ -107,6 +108,6 @@ def _slopes(trimule: Mechanism, limb: int) -> list[float]:
 
 
 def _to_rim(start: FloatArray, direction: FloatArray, radius: float) -> float:
-    """Way from a point inside a circle about 0 to its rim."""
+    """Distance from a point inside a circle about 0 to its rim, along a direction."""
     along = float(start @ direction)
     return -along + float(np.sqrt(along**2 + radius**2 - start @ start))

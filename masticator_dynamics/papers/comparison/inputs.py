@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the sections compare on: a chewing motion of the masticator, the built-in one unless told.
+"""Inputs of all sections: a chewing motion of the masticator, by default the built-in one.
 
 The papers' own trajectory and bite force were never published; every comparison that depends on
 them says so.
@@ -40,7 +40,7 @@ class ChewingMotion:
     wrench : array, shape (N, 6)
         N and N m, on the mandible, base axes, torque about the mandible's origin.
     built_in : bool
-        Whether it is ours, and not the user's.
+        Whether it is ours rather than the user's.
     """
 
     name: str
@@ -54,7 +54,7 @@ class ChewingMotion:
 
 @dataclasses.dataclass(frozen=True)
 class PlatformMotion:
-    """The same motion in the six coordinates of the mandible: what rss6 takes.
+    """The same motion in the six coordinates of the mandible, which rss6 needs.
 
     Attributes
     ----------
@@ -72,20 +72,20 @@ def _silent(steps: Iterable[Any], label: str, count: int) -> Iterable[Any]:
 
 
 class Inputs:
-    """Mechanisms and motion, each made once and only when a section asks for it.
+    """Mechanisms and motion, each made once, when a section first asks for it.
 
     Parameters
     ----------
     motion : callable, optional
         Makes the motion to compare on from the masticator; default: built-in chewing.
     show : callable, optional
-        Goes through steps and shows, under a label, how many of their number are done; default:
-        shows nothing.
+        Iterates over steps and shows progress, given the steps, a label and their number; shows
+        nothing by default.
 
     Attributes
     ----------
     known : dict
-        Results of cases that were computed ahead, by function and case.
+        Results computed in advance, by function and case.
     """
 
     def __init__(
@@ -98,22 +98,22 @@ class Inputs:
         self.known: dict[tuple[Callable[..., Any], Hashable], Any] = {}
 
     def progress(self, steps: Sequence[Any], label: str) -> Iterable[Any]:
-        """Go through steps and show how many are done."""
+        """Iterate over steps and show how many are done."""
         return self.show(steps, label, len(steps))
 
     def results(
         self, function: Callable[[Case], Any], cases: Sequence[Case], label: str
     ) -> dict[Case, Any]:
-        """What a function gives for cases, each computed once.
+        """Results of a function by case, each computed once.
 
         Parameters
         ----------
         function : callable
-            Of one case.
+            Takes one case.
         cases : sequence
-            Hashable; the same one may come more than once.
+            Hashable; may contain repetitions.
         label : str
-            For the progress shown.
+            Label for the progress shown.
         """
         missing = [case for case in dict.fromkeys(cases) if (function, case) not in self.known]
         for case in self.progress(missing, label) if missing else ():
@@ -121,7 +121,7 @@ class Inputs:
         return {case: self.known[function, case] for case in cases}
 
     def having(self, motion: ChewingMotion, masticator: Mechanism | None = None) -> Inputs:
-        """The same mechanisms on another motion, or another masticator too."""
+        """Inputs with another motion, and optionally another masticator."""
         inputs = Inputs(lambda _: motion, self.show)
         inputs.masticator = masticator or self.masticator
         inputs.rss6 = self.rss6
@@ -129,27 +129,27 @@ class Inputs:
 
     @functools.cached_property
     def masticator(self) -> Mechanism:
-        """The constrained mechanism."""
+        """The mechanism with contacts."""
         return Mechanism.load('masticator')
 
     @property
     def given_motion(self) -> ChewingMotion | None:
-        """:attr:`motion` unless that is the built-in one."""
+        """:attr:`motion`, or None if it is the built-in one."""
         return None if self._make_motion is built_in_motion else self.motion
 
     @functools.cached_property
     def rss6(self) -> Mechanism:
-        """Its counterpart without contacts."""
+        """The counterpart of the masticator without contacts."""
         return Mechanism.load('rss6')
 
     @functools.cached_property
     def motion(self) -> ChewingMotion:
-        """What both are moved along."""
+        """The motion of both mechanisms."""
         return self._make_motion(self.masticator)
 
     @functools.cached_property
     def platform_motion(self) -> PlatformMotion:
-        """:attr:`motion` of the whole mandible, from the closed loops of the masticator."""
+        """:attr:`motion` in six coordinates of the mandible, from the masticator's closed loops."""
         motion, masticator = self.motion, self.masticator
         solved = masticator.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot)
         columns = masticator.tree_indices(POSE)
@@ -169,11 +169,11 @@ def built_in_motion(
     ----------
     masticator : Mechanism
     samples : int
-        How many, evenly spaced.
+        Number of samples, evenly spaced.
     shift : array, shape (4,), optional
         Added to all poses, m and rad.
     straight_down : bool
-        Turn the force against the vertical, keeping its magnitude.
+        Turn the force straight down, keeping its magnitude.
     """
     # Only here: scipy's splines take long to import.
     from masticator_dynamics.motion.chewing import bite_force, chewing_stroke

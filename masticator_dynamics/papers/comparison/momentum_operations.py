@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that the velocity matrices V of the 6-PUS mechanism take (S2 Table 2)."""
+"""Operations needed for the velocity matrices V of the 6-PUS mechanism (S2 Table 2)."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ METHODS: tuple[type[PusFormulation], ...] = (LagrangeKoditschek, GeneralizedMome
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A line of S2 Table 2, and how many times it goes into the total.
+    """A line of S2 Table 2, and how many times it counts in the total.
 
-    ``printed`` are additions, multiplications and divisions: Lagrange's, then the momentum's.
+    ``printed`` holds additions, multiplications and divisions: Lagrange's, then the momentum's.
     """
 
     name: str
@@ -61,30 +61,31 @@ COLUMNS = (
 )  # fmt: skip
 NOTES = (
     'Counted by running the formulations on symbols. Structural zeros and ones, changes of sign '
-    'and operations between parameters are free; a subtraction is an addition; what no element of '
-    'V needs does not count; roots, sines and cosines are left out, as in S2. Each line begins '
-    'with x_P and its rate. P_i have z = 0 in {P}, I_P is diagonal, links are alike.',
-    "'ours': operations on the same operands count once. 'each time': as often as the matrix "
-    "expressions contain them. 'turning square': with I_L J_D = I_Lyy J_D, which holds for a link "
-    'that turns square to itself; I_Lxx and the derivative of I_L drop out, and V is the same.',
+    'and operations between parameters are free; a subtraction is an addition; operations that no '
+    'element of V needs do not count; roots, sines and cosines are left out, as in S2. Each line '
+    'starts from x_P and its rate. P_i have z = 0 in {P}, I_P is diagonal, links are identical.',
+    "'ours': operations on the same operands count once. 'each time': they count as often as the "
+    "matrix expressions contain them. 'turning square': with I_L J_D = I_Lyy J_D, which holds for "
+    'a link whose angular velocity is normal to it; I_Lxx and the derivative of I_L drop out, and '
+    'V is the same.',
     'Both methods share one set of derivatives, by the product rule for matrices: the momentum '
-    'takes them once, along the velocity, Lagrange six times, along the coordinates, and uses that '
-    'the inertia matrix is symmetric. S2 had Maple differentiate and does not say what was '
-    'simplified or shared, nor in which form the Jacobians went in; its counts of additions and '
-    "multiplications are above even those of 'each time'.",
-    'Divisions: ours are by the height of a link, two of J_C and two of each derivative of it; '
-    'division by a parameter is a multiplication. S2 has also those of the frames {L_i} '
-    '(Eqs. 57-61), which our links do not need, and fewer of the derivatives.',
-    'For actuators and links both methods give the same matrix, so what Lagrange spends more there '
-    'is spent on derivatives that cancel.',
-    "S2's totals are the sums of the lines, six times those of links: nothing is shared between "
-    "parts, and adding up their matrices does not count. 'all at once' is V of the whole mechanism "
-    'with both.',
+    'needs them once, along the velocity, and Lagrange six times, along the coordinates, using '
+    'the symmetry of the inertia matrix. S2 used Maple to differentiate, and does not say what '
+    'was simplified or shared, nor in which form the Jacobians were given; its counts of '
+    "additions and multiplications exceed even those of 'each time'.",
+    'Divisions: ours are by the height of a link, two for J_C and two for each of its '
+    'derivatives; division by a parameter counts as a multiplication. S2 also has those of the '
+    'frames {L_i} (Eqs. 57-61), which our links do not need, and fewer for the derivatives.',
+    "For actuators and links, both methods give the same matrix, so Lagrange's additional "
+    'operations there are spent on derivatives that cancel.',
+    "S2's totals are the sums of the lines, with those of links taken six times: nothing is "
+    "shared between parts, and adding up their matrices is not counted. 'all at once' is V of the "
+    'whole mechanism with both sharing and addition.',
 )
 
 
 def operations() -> ComparisonTable:
-    """Printed counts next to those of our expressions."""
+    """Printed counts next to ours."""
     rows: list[tuple[str | float | None, ...]] = []
     totals: dict[str, Both] = {}
     for line in TABLE_2:
@@ -105,7 +106,7 @@ def operations() -> ComparisonTable:
 
 
 def _count(parts_of: PartsOf, share: bool = True, square: bool = False) -> Both:
-    """Operations of V of parts by Lagrange and by the generalized momentum."""
+    """Operations for the parts' matrix V by Lagrange and by the generalized momentum."""
     found = []
     for method in METHODS:
         tracer = Tracer(share)
@@ -120,9 +121,9 @@ def _count(parts_of: PartsOf, share: bool = True, square: bool = False) -> Both:
 
 
 def symbolic_geometry(tracer: Tracer, square: bool = False) -> PusGeometry:
-    """Dimensions as symbols: S2's mechanism with six links alike.
+    """Dimensions as symbols: S2's mechanism with six identical links.
 
-    With ``square`` I_Lxx is I_Lyy, so that I_L is the same in all directions.
+    With ``square``, I_Lxx is I_Lyy, so that I_L is the same in all directions.
     """
     named: Callable[[str], Any] = tracer.parameter
 
@@ -150,5 +151,5 @@ def _row(name: str, both: Both) -> tuple[str | float, ...]:
 
 
 def _ratio(numbers: tuple[int, ...]) -> float:
-    """All operations of Lagrange over all of the momentum."""
+    """Total of Lagrange's operations over that of the momentum's."""
     return sum(numbers[:3]) / sum(numbers[3:])

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts arithmetic operations by running numpy code on symbols instead of numbers.
 
-What is computed is kept as a graph; counted are the operations that the results depend on.
+Operations are stored as a graph; only those that the results depend on are counted.
 
 - Structural zeros and ones are free: x + 0, 0 x, 1 x, x - x, x / x.
-- A change of sign is free, a subtraction is an addition.
-- Operations between parameters are free: done once, ahead. Division by a parameter is a
-  multiplication by its reciprocal.
-- A power is its multiplications; roots, sines and cosines are counted apart.
-- With ``share`` an operation that occurs again on the same operands, in either order, counts once.
+- A change of sign is free; a subtraction counts as an addition.
+- Operations between parameters are free, as they are done once in advance. Division by a parameter
+  counts as multiplication by its reciprocal.
+- A square counts as a multiplication; roots, sines and cosines are counted separately.
+- With ``share``, an operation repeated on the same operands, in either order, counts once.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ COUNTED = (ADD, MULTIPLY, DIVIDE)
 
 @dataclasses.dataclass(frozen=True)
 class Operation:
-    """An operation of nodes given by number, negated where ``minus``; or a variable, or a value."""
+    """An operation on nodes given by number, or a leaf: a variable, a parameter or a value."""
 
     operation: str
     operands: tuple[int, ...] = ()
-    minus: bool = False  # of the second operand of a sum
+    minus: bool = False  # whether the second operand of a sum is subtracted
     value: str | float = ''  # of leaves: name or number
-    free: bool = False  # known ahead
+    free: bool = False  # known in advance, so not counted
 
 
 class Tracer:
-    """Makes symbols, and keeps what is computed from them.
+    """Makes symbols and records the operations on them.
 
     Parameters
     ----------
     share : bool
-        Whether equal operations are one.
+        Whether equal operations count once.
     """
 
     def __init__(self, share: bool = True):
@@ -54,15 +54,15 @@ class Tracer:
         self._numbers: dict[Operation, int] = {}
 
     def variables(self, name: str, count: int) -> FloatArray:
-        """Symbols (count,) of what operations are counted on."""
+        """Symbols (count,) of variables, on which operations are counted."""
         return np.array([self._leaf(VARIABLE, f'{name}_{k}') for k in range(count)])
 
     def parameter(self, name: str) -> Symbol:
-        """Symbol of what is known ahead."""
+        """Symbol of a value known in advance."""
         return self._leaf(PARAMETER, name)
 
     def count(self, results: Iterable[object]) -> collections.Counter[str]:
-        """Operations by kind that results depend on; those not wanted for them are not counted."""
+        """Number of operations by kind; only those that the results depend on are counted."""
         waiting = [r.node for r in results if isinstance(r, Symbol)]
         seen: set[int] = set()
         kinds: collections.Counter[str] = collections.Counter()
@@ -80,7 +80,7 @@ class Tracer:
         return Symbol(self, self.keep(Operation(kind, value=value, free=kind == PARAMETER)))
 
     def symbol(self, value: Symbol | float) -> Symbol:
-        """Symbol of a number."""
+        """Symbol of a number; a symbol is returned unchanged."""
         if isinstance(value, Symbol):
             return value
         leaf = self._leaf(PARAMETER, abs(float(value)))
@@ -92,9 +92,9 @@ class Tracer:
         Parameters
         ----------
         operation : str
-            Which.
+            Kind of operation.
         operands : int
-            Nodes.
+            Numbers of the nodes.
         minus : bool
             Whether the second operand of a sum is subtracted.
         """
@@ -102,7 +102,7 @@ class Tracer:
         return Symbol(self, self.keep(Operation(operation, operands, minus, free=free)))
 
     def keep(self, node: Operation) -> int:
-        """Return the number of a node, an old one where an equal one is there and that counts."""
+        """Store a node and return its number; shared and free nodes reuse that of an equal one."""
         if not (self.share or node.free):
             self.nodes.append(node)
             return len(self.nodes) - 1
@@ -113,7 +113,7 @@ class Tracer:
 
 
 class Symbol:
-    """A node or its negative; behaves as a number of numpy code, in arrays of objects."""
+    """A node or its negative; numpy code can use it like a number, in arrays of objects."""
 
     def __init__(self, tracer: Tracer, node: int, negative: bool = False):
         self.tracer, self.node, self.negative = tracer, node, negative
@@ -177,15 +177,15 @@ class Symbol:
         return 0.0 if other == 0 else self.tracer.symbol(other) / self
 
     def __pow__(self, exponent: int) -> Symbol | float:
-        """Square."""
+        """Square; other powers are refused."""
         if exponent != 2:
-            raise ValueError(f'a power of {exponent} is not counted here, only squares')
+            raise ValueError(f'a power of {exponent} cannot be counted, only a square')
         return self * self
 
     def sqrt(self) -> Symbol:
         """For numpy."""
         if self.negative:
-            raise ValueError('the root of a negated symbol')
+            raise ValueError('the root of a negated symbol cannot be counted')
         return self.tracer.operate(SQUARE_ROOT, self.node)
 
     def cos(self) -> Symbol:

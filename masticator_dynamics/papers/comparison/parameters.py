@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Printed parameters of the masticator held against one another (S0 Secs. 2 to 5, S1 Sec. 5)."""
+"""Consistency of the masticator's printed parameters (S0 Secs. 2 to 5, S1 Sec. 5)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COUPLERS = ('33', '33', '33', '33', '52', '52')
 INERTIA_S0 = ('3510', '3510', '6630', '6630', '17628', '17628')  # S0 Sec. 5.1
 INERTIA_S1 = ('3510', '3510', '3510', '3510', '17628', '17628')
 DENSITY_S0, AREA = 7.8e6, 17.3494e-6  # as printed, 7.8 g/mm³: kg/m³; and m²
-# Printed matrices of cranks 1, 3, 5 (S0 Sec. 4), rows; those of 2, 4, 6 are their mirror images.
+# Rows of the printed matrices of cranks 1, 3, 5 (S0 Sec. 4); 2, 4, 6 are their mirror images.
 FRAMES = {
     'crank_1': ((0.8541, 0.5201, 0.0), (-0.5201, 0.8541, 0.0), (0.0, 0.0, 1.0)),
     'crank_3': ((0.9310, 0.3651, 0.0), (-0.0822, 0.2096, 0.9743), (0.3558, -0.9071, 0.2251)),
@@ -27,7 +27,7 @@ FRAMES = {
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
-    """Lengths, masses and frames, and the count of freedoms."""
+    """Lengths, masses and frames, and the number of degrees of freedom."""
     geometry = read_geometry(inputs.masticator.description)
     return [_bodies(geometry), _frames(geometry), _freedoms(inputs)]
 
@@ -50,10 +50,10 @@ def _bodies(geometry: Geometry) -> ComparisonTable:
         ('mass of couplers, 7.8e-3 g/mm³, g', *(1e3 * geometry.m_S).tolist()),
     )
     notes = (
-        'Cranks 3 and 4 are 15 mm long by the points, as S0 has it. Steel has 7.8e-3 g/mm³: with '
-        'the printed density a coupler would weigh more than ten mandibles.',
+        'By the points, cranks 3 and 4 are 15 mm long, as in S0. Steel has 7.8e-3 g/mm³: with the '
+        'printed density, a coupler would weigh more than ten mandibles.',
         'Discs of the printed masses have the printed inertia for cranks 1, 2, 5 and 6; for 3 and '
-        '4 neither paper fits it.',
+        "4, neither paper's value fits.",
     )
     return ComparisonTable(
         'Lengths, masses and inertia', 'S0 Table 1, Secs. 4, 5.1, S1 Tables 1, 2', ('', *LIMBS),
@@ -68,7 +68,7 @@ def _frames(geometry: Geometry) -> ComparisonTable:
         square = float(np.abs(matrix.T @ matrix - np.eye(3)).max())
         turned = float(np.linalg.norm(np.cross(matrix[:, 0], geometry.X_C[k])))
         rows.append((name, square, 1e3 * turned))
-    note = 'Crank frames are printed with four digits; ours are made exact, X along G_i S_i.'
+    note = 'Crank frames are printed with four digits; ours are exact, with X along G_i S_i.'
     return ComparisonTable(
         'Printed frames of the cranks at home', 'S0 Sec. 4',
         ('', 'largest of C^T C - 1', 'X axis off G_i S_i, mrad'), tuple(rows), (note,), digits=2,

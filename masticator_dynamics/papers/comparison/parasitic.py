@@ -15,7 +15,7 @@ P1 = 1.1  # S0 Eq. 1, S1 Eq. 2
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
-    """Ranges along the motion, symmetry of the cranks, and formulas against closed loops."""
+    """Ranges along the motion, symmetry of the cranks, and printed formulas vs. closed loops."""
     return [_ranges(inputs), _cranks(inputs), _formulas(inputs)]
 
 
@@ -36,7 +36,7 @@ def _ranges(inputs: Inputs) -> ComparisonTable:
 
 
 def _cranks(inputs: Inputs) -> ComparisonTable:
-    """Mirrored cranks turn alike: theta_2 = theta_1, theta_4 = -theta_3, theta_6 = -theta_5."""
+    """Symmetry of cranks: theta_2 = theta_1, theta_4 = -theta_3 and theta_6 = -theta_5 if exact."""
     motion, masticator = inputs.motion, inputs.masticator
     solved = masticator.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot)
     columns = masticator.tree_indices(masticator.actuated)
@@ -52,7 +52,7 @@ def _cranks(inputs: Inputs) -> ComparisonTable:
 
 
 def _formulas(inputs: Inputs) -> ComparisonTable:
-    """Gamma and theta_3 by the printed equations next to those of the closed loops."""
+    """Gamma and theta_3 by the printed equations next to the values from closed loops."""
     from scipy.spatial.transform import Rotation  # only here: it takes long to import
 
     pose = inputs.platform_motion.y
@@ -74,9 +74,9 @@ def _formulas(inputs: Inputs) -> ComparisonTable:
         ('gamma / alpha, rms', rms_ratio(gamma, alpha)),
     )
     notes = (
-        'Closed loops: Z and gamma as the engine finds them, with both condyles on their planes.',
-        'S0 Eq. 5 has the wrong sign in the denominator, S1 Eq. 65 another one in front as well; '
-        'the theta_3 of S1 Eq. 7 is right.',
+        'Compared with Z and gamma as found by the engine, with both condyles on their planes.',
+        'S0 Eq. 5 has a wrong sign in the denominator; S1 Eq. 65 also has a wrong sign in front. '
+        'The theta_3 of S1 Eq. 7 is right.',
     )
     return ComparisonTable(
         f'Parasitic rotation along {inputs.motion.name}, rad',

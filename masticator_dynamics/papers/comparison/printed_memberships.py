@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzzy estimates with S4's weights to the letter: five points (Eq. 23), circles (Eq. 24)."""
+"""Fuzzy estimates with S4's weights exactly as printed: five points (Eq. 23), circles (Eq. 24)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ POINTS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
 
 
 def five_point_weights(scaled: FloatArray) -> FloatArray:
-    """Weights (N, 5) at points (N, 2) in units of the radius: 1 - d_k / R, not below 0."""
+    """Weights (N, 5) at points (N, 2) in units of the radius: 1 - d_k / R, but not below 0."""
     distance = np.linalg.norm(scaled[:, None] - POINTS, axis=2)
     return np.asarray(np.maximum(1.0 - distance, 0.0))
 
 
 def five_point_estimate(scaled: FloatArray, levels: FloatArray, *, normalised: bool) -> FloatArray:
-    """Inertia (N, E) at points (N, 2) from that at the five points (5, E).
+    """Inertia (N, E) at points (N, 2) from the inertia at the five points.
 
     Parameters
     ----------
     scaled : (N, 2) array
-        Points, in radii of the circle from its centre.
+        Points relative to the circle's centre, in units of its radius.
     levels : (5, E) array
         Inertias at the five points.
     normalised : bool
-        Whether weights are divided by their sum, as S4 does not print.
+        Whether weights are divided by their sum; S4 prints no such division.
     """
     weights = five_point_weights(scaled)
     if normalised:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""S2's generalized momentum on the RCID: agreement, its assumption about links, operations."""
+"""S2's generalized momentum on the RCID: agreement, its assumption on links, operations."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from masticator_dynamics.papers.formulations.momentum_parts import all_parts
 from masticator_dynamics.papers.formulations.pus_kinematics import kinematics
 
 SAMPLES, DURATION = 200, 2.0
-# Sines about home inside S2's workspace, a sphere of 10 mm and turns of 15 degrees; z reaches its
-# largest velocity of 220 mm/s (S2 Sec. 2).
+# Sine waves about home inside S2's workspace, a sphere of 10 mm and rotations of 15 degrees; z
+# reaches S2's largest velocity, 220 mm/s (S2 Sec. 2).
 AMPLITUDE = np.array([5.7e-3, 5.7e-3, 5.7e-3, 0.14, 0.14, 0.14])
 FREQUENCY = np.array([4.1, 4.7, 6.1, 3.7, 4.3, 5.3])  # Hz
 PHASE = np.arange(6.0)
-# Of a link about its line, kg m²: a solid steel bar of its mass and length has 5e-7; 4e-5 is what
-# the shipped link has across, as if it were as thick as long.
+# Inertia of a link about its line, kg m²: a solid steel bar of its mass and length has 5e-7; 4e-5
+# is the shipped link's transverse inertia, as if it were as thick as long.
 SPIN_INERTIAS = (1e-6, 4e-5)
 LIMBS = range(1, 7)
 LINKS = tuple(f'link_{i}' for i in LIMBS)
@@ -38,14 +38,14 @@ FIRST_AXES = tuple(f'universal_{i}_first' for i in LIMBS)
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
-    """Agreement with the engine, size of the assumption, and Table 2."""
+    """Agreement with the engine, effect of the assumption, and Table 2."""
     mechanism = Mechanism.load('rcid')
     motion = rcid_motion(mechanism.home.y)
     return [_agreement(mechanism, motion), _spin(mechanism, motion), operations()]
 
 
 def rcid_motion(home: FloatArray) -> PlatformMotion:
-    """Sines of all six coordinates about a pose (6,)."""
+    """Sine waves of all six coordinates about a pose (6,)."""
     rate = 2.0 * np.pi * FREQUENCY
     angle = np.arange(SAMPLES)[:, None] * (DURATION / SAMPLES) * rate + PHASE
     wave, slope = AMPLITUDE * np.sin(angle), AMPLITUDE * rate * np.cos(angle)
@@ -55,19 +55,19 @@ def rcid_motion(home: FloatArray) -> PlatformMotion:
 def with_spin_inertia(
     description: MechanismDescription, inertia: float, upright: bool = False
 ) -> MechanismDescription:
-    """The RCID with an inertia (kg m²) of its links about their own line.
+    """The RCID with additional inertia of its links about their own line.
 
-    With ``upright`` the universal joints' first axis is vertical instead of level, so that the
-    links' y axes stay parallel to the base, as S2 chooses its frames {L_i} (Eq. 60).
+    With vertical first axes of the universal joints, the links' y axes stay parallel to the base,
+    like those of S2's frames {L_i} (Eq. 60).
 
     Parameters
     ----------
     description : MechanismDescription
-        Of the RCID.
+        Description of the RCID.
     inertia : float
         kg m^2.
     upright : bool
-        Whether the first axes of the universal joints are vertical.
+        Whether the first axes of the universal joints are vertical instead of level.
     """
     spin = np.diag([inertia, 0.0, 0.0])  # the x axis of a link's frame is its line
     links = {
@@ -78,7 +78,7 @@ def with_spin_inertia(
     }
     joints = description.tree.joints
     if upright:
-        # The shipped first axis, z of its frame, is level and square to the link at home.
+        # The shipped first axis, z of its frame, is level and normal to the link at home.
         axes = {f'universal_{i}_second': np.array([0.0, 0.0, 1.0]) for i in LIMBS}
         axes |= {
             joint.name: joint.rotation.T @ [0.0, 0.0, 1.0]
@@ -93,7 +93,7 @@ def with_spin_inertia(
 
 
 def _forces(mechanism: Mechanism, motion: PlatformMotion) -> FloatArray:
-    """Of the engine (N, 6)."""
+    """Forces (N, 6) by the engine."""
     return mechanism.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot).actuated
 
 
@@ -127,13 +127,13 @@ def _agreement(mechanism: Mechanism, motion: PlatformMotion) -> ComparisonTable:
         'skewness of I_dot - 2 V',
     )  # fmt: skip
     notes = (
-        'Largest difference over the largest value of the sample (matrices: whatever its unit). '
-        'Matrices V are not unique; only V x_dot means something. S2 takes V = T^T d/dt(I T), '
-        'Koditschek the Christoffel symbols, with which I_dot - 2 V is skew-symmetric (0). For '
-        'actuators and links the two are the same matrix; they differ for the platform, whose '
-        'angular velocity is the rate of nothing.',
-        'Forces need the inverse of J^T, as Eq. 2 has it; the text of S2 at hand has J^T in '
-        'Eqs. 25 and 27, where a minus may have been lost. Gravity may have any direction.',
+        'Largest difference over the largest value of the sample (for matrices, regardless of '
+        'units). Matrices V are not unique; only V x_dot has a meaning. S2 uses V = T^T d/dt(I '
+        'T), Koditschek the Christoffel symbols, with which I_dot - 2 V is skew-symmetric (0). '
+        'For actuators and links, the two are the same matrix; they differ for the platform, '
+        'whose angular velocity is not the time derivative of any coordinates.',
+        'Forces need the inverse of J^T, as in Eq. 2; our copy of S2 has J^T in Eqs. 25 and 27, '
+        'where a minus may have been lost. Gravity may have any direction.',
     )
     return ComparisonTable(
         f'rcid along sines of 4 to 6 Hz inside its workspace ({SAMPLES} samples)', 'S2 Secs. 3, 4',
@@ -155,7 +155,7 @@ def _inertia_rates(mechanism: Mechanism, motion: PlatformMotion) -> FloatArray:
 
 
 def _difference(ours: FloatArray, theirs: FloatArray) -> float:
-    """Largest difference of a sample over its largest value."""
+    """Largest difference over the largest value, for the worst sample."""
     axes = tuple(range(1, ours.ndim))
     return float((np.abs(ours - theirs).max(axes) / np.abs(theirs).max(axes)).max())
 
@@ -172,15 +172,15 @@ def _spin(mechanism: Mechanism, motion: PlatformMotion) -> ComparisonTable:
     columns = ('first axis of the universal joints: I_Lxx, kg m²', 'median, N', 'largest, N')
     largest = np.abs(ours).max(axis=1)
     notes = (
-        'Largest difference of the six forces between the engine, whose links spin as their '
-        f'universal joints make them, and S2; forces are {np.median(largest):.3g} N (median of the '
-        f'largest), {largest.max():.3g} N at most. It grows in proportion to I_Lxx and with the '
+        'Largest difference of the six forces between the engine, whose universal joints make '
+        f'the links spin, and S2; forces are {np.median(largest):.3g} N (median of the '
+        f'largest), {largest.max():.3g} N at most. It grows in proportion to I_Lxx and to the '
         'square of the speed.',
-        'S2 holds that on a universal joint a link has no angular velocity along itself (Eqs. 63, '
-        '64), so that I_Lxx drops out. A link on a universal joint does turn about itself: little '
-        'where the first axis is level and nearly square to the link, much where it is vertical, '
-        "which is what S2's own frames {L_i} amount to (y_L always parallel to the base). Links "
-        'without I_Lxx, as shipped, make both the same.',
+        'S2 claims that a link on a universal joint has no angular velocity along itself (Eqs. '
+        '63, 64), so that I_Lxx drops out. But such a link does turn about itself: little if the '
+        'first axis is level and nearly normal to the link, and much if it is vertical, as '
+        "implied by S2's own frames {L_i} (y_L always parallel to the base). For links without "
+        'I_Lxx, as shipped, both are the same.',
     )
     return ComparisonTable(
         'Spin of the links, which S2 leaves out',

@@ -21,7 +21,7 @@ Rotations = Callable[[FloatArray], FloatArray]
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
-    """Stroke by two computations and for two readings of the workspace."""
+    """Stroke computed in two ways, for two readings of the workspace."""
     rcid = Mechanism.load('rcid')
     geometry = read_pus_geometry(rcid.description)
     rows: list[tuple[Cell, ...]] = [
@@ -31,11 +31,11 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
          *strokes(geometry, rotation_zyx, False)),
     ]  # fmt: skip
     notes = (
-        'Stroke of an actuator: its highest position less its lowest over the workspace, found by '
-        'optimisation. The height of the platform at home, which S2 does not print, cancels.',
-        f'The engine closes the loops at {SAMPLES} poses at the rim of the workspace: somewhat '
-        'less than the optimum, as it must be.',
-        'The cube is a larger workspace than S2 states. 70 mm is what Table 1 gives the actuators.',
+        'Stroke of an actuator: its highest minus its lowest position over the workspace, found '
+        'by optimisation. The height of the platform at home, which S2 does not print, cancels.',
+        f'The engine closes the loops at {SAMPLES} random poses on the rim of the workspace, whose '
+        'stroke must be somewhat less than the optimum.',
+        "The cube is a larger workspace than S2 states. 70 mm is the actuators' stroke in Table 1.",
     )
     table = ComparisonTable(
         'Stroke of the actuators that the workspace takes, mm', 'S2 Sec. 2, Table 1',
@@ -45,7 +45,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 
 def _angles() -> ComparisonTable:
-    """How far the Euler angles are from their singularity."""
+    """Distance of the Euler angles from their singularity."""
     theta = _rim()[:, 4]
     return ComparisonTable(
         'Euler angles over the workspace', 'S2 Sec. 2, Eqs. 4, 9', ('', 'ours'),
@@ -53,7 +53,7 @@ def _angles() -> ComparisonTable:
             ('largest |theta|, degrees', float(np.degrees(np.abs(theta).max()))),
             ('least |det J_A| over the workspace', float(np.cos(theta).min())),
         ),
-        ('The determinant of J_A (Eq. 9) is cos(theta) but for its sign.',),
+        ('The determinant of J_A (Eq. 9) is cos(theta) up to its sign.',),
     )  # fmt: skip
 
 
@@ -70,9 +70,9 @@ def strokes(geometry: PusGeometry, rotation: Rotations, round_rim: bool) -> tupl
     Parameters
     ----------
     rotation : callable
-        R from three angles (rad).
+        Returns R from three angles (rad).
     round_rim : bool
-        Whether the norms of displacement and angles are bounded, or each of their components.
+        Whether the norms of displacement and angles are bounded, rather than each component.
     """
     from scipy.optimize import minimize
 
@@ -99,14 +99,14 @@ def strokes(geometry: PusGeometry, rotation: Rotations, round_rim: bool) -> tupl
 
 
 def _position(geometry: PusGeometry, limb: int, rotation: Rotations, scaled: FloatArray) -> float:
-    """l_i in mm but for a constant, at a pose in units of the workspace (6,)."""
+    """l_i up to a constant, mm, at a pose (6,) in units of the workspace."""
     foot = REACH * scaled[:3] + rotation(TURN * scaled[3:]) @ geometry.p[limb] - geometry.b[limb]
     rise = np.sqrt(geometry.L[limb] ** 2 - foot[0] ** 2 - foot[1] ** 2)
     return float(1e3 * (foot[2] - geometry.branch[limb] * rise))
 
 
 def sampled_strokes(rcid: Mechanism) -> tuple[float, float]:
-    """Least and greatest stroke of the six actuators, mm, over random poses, loops closed."""
+    """Least and greatest stroke of the six actuators, mm, over random poses with closed loops."""
     solved = rcid.feedforward_batch(rcid.home.y + _rim())
     columns = rcid.tree_indices(rcid.actuated)
     found = 1e3 * np.ptp(solved.q[:, columns], axis=0)
@@ -114,7 +114,7 @@ def sampled_strokes(rcid: Mechanism) -> tuple[float, float]:
 
 
 def _rim() -> FloatArray:
-    """Random displacements and angles psi, theta, phi (N, 6) at the rim of the workspace."""
+    """Random displacements and angles psi, theta, phi (N, 6) on the rim of the workspace."""
     from scipy.spatial.transform import Rotation
 
     rng = np.random.default_rng(SEED)

@@ -18,15 +18,15 @@ from masticator_dynamics.papers.comparison.table import ComparisonTable
 Report = Mapping[str, Sequence[ComparisonTable]]
 WIDTH = 100
 _INTRODUCTION = (
-    'Written by `masticator compare`: what the papers print next to what is computed here, and why '
-    'they differ. Printed figures stand as printed, ours with a few digits; times are of one '
-    'machine on one day.'
+    'Written by `masticator compare`: what the papers print next to what is computed here, and '
+    'why they differ. Printed numbers are shown as printed, ours with a few digits; times are '
+    'from one machine on one day.'
 )
 _ABOUT_CLAIMS = (
-    'Every table, figure and number of the papers. Reproduced: our numbers keep the rule '
-    'beside them. Refuted: they do not, whatever is unpublished; the proof follows. Cannot be '
-    'known: it depends on what is not published, or on the machine of the authors. Given: a '
-    'drawing, or an input that is used.'
+    'Every table, figure and number of the papers. Reproduced: our numbers satisfy the rule next '
+    'to them. Refuted: they do not, whatever the unpublished inputs were; the proof follows. '
+    "Cannot be known: the result depends on unpublished inputs or on the authors' machine. Given: "
+    'a drawing, or an input that is used.'
 )
 
 
@@ -67,7 +67,7 @@ def as_markdown(report: Report) -> str:
 
 
 def as_csv(report: Report) -> str:
-    """One line per cell, all digits; notes are lines without a column."""
+    """One line per cell, with all digits; notes are lines without a column."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator='\n')
     writer.writerow(['section', 'table', 'source', 'row', 'column', 'value'])
@@ -83,14 +83,14 @@ def as_csv(report: Report) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Lists of tables by section, all digits."""
+    """Lists of tables by section, with all digits."""
     content = {
         name: [dataclasses.asdict(table) for table in tables] for name, tables in report.items()
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
 
 
-# By the ending of the file.
+# By file name extension.
 FORMATS = {'.txt': as_text, '.md': as_markdown, '.csv': as_csv, '.json': as_json}
 
 
@@ -99,7 +99,7 @@ def _about(name: str) -> str:
 
 
 def _sentences(table: ComparisonTable) -> list[str]:
-    """Rows that are too wide for columns, each as text: 'heading: cell' but for the first."""
+    """Rows too wide for columns, each as text: 'heading: cell', the first cell without heading."""
     return [
         textwrap.fill(
             '; '.join(
@@ -116,7 +116,7 @@ def _sentences(table: ComparisonTable) -> list[str]:
 
 
 def _grid(table: ComparisonTable) -> list[str]:
-    """Columns aligned: names to the left, numbers to the right."""
+    """Aligned columns: names flush left, numbers flush right."""
     rows = [table.columns, *([table.shown(cell) for cell in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Planar 4-RRR on S3's spiral: torques and powers of the three drive modes, links rigid."""
+"""Planar 4-RRR with rigid links on S3's spiral: torques and powers of the three drive modes."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class DriveMode:
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
-    """Path, torques and powers of the modes side by side."""
+    """Path, freedoms, torques and powers of the modes side by side."""
     drives = drive_modes(Spiral())
     layout = (
-        'S3 draws its torques (Fig. 7) and prints no figure; it does not say where the motors are '
-        'either. Ours are on a square of 240 mm, legs bent clockwise.'
+        'S3 draws its torques (Fig. 7) without printing numbers, and does not say where the '
+        'motors are. Ours are on a square of 240 mm, with legs bent clockwise.'
     )
     torque: list[tuple[Cell, ...]] = [
         *_by_motor('largest', {m: np.abs(d.torque).max(axis=0) * 1e3 for m, d in drives.items()}),
@@ -58,14 +58,14 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
             (
                 'The sum is the rate of the kinetic energy, whatever the mode.',
                 'Mode c is singular where a motor stands still; there its torque is weighted as '
-                'if it moved with a thousandth of the fastest speed.',
+                'if it moved at a thousandth of the fastest speed.',
             ),
         ),
     ]
 
 
 def drive_modes(path: Spiral, samples: int = SAMPLES) -> dict[str, DriveMode]:
-    """Torques and powers for S3's modes a, b and c at even times along a path."""
+    """Torques and powers for S3's modes a, b and c at evenly spaced times along a path."""
     states = path.sample(np.linspace(0.0, path.duration, samples))
     rrr4, three = Mechanism.load('rrr4'), Mechanism.load('rrr4', actuators=THREE)
     efforts = {
@@ -95,8 +95,8 @@ def _path(path: Spiral) -> ComparisonTable:
         ('largest acceleration / acceleration at the end', None, growth[1]),
     )
     note = (
-        'S3 prints the ends and says that speed and acceleration grow; radius and turns in '
-        'between are our reading: r = r_f (t/T)², angle = (273.92° + 360°) t/T.'
+        'S3 prints the ends and says that speed and acceleration grow; radius and angle in '
+        'between are our interpretation: r = r_f (t/T)², angle = (273.92° + 360°) t/T.'
     )
     return ComparisonTable(
         'Spiral path of P', 'S3 Sec. 4, Figs. 4-6', ('', 'printed', 'ours'), rows, (note,)
@@ -104,7 +104,7 @@ def _path(path: Spiral) -> ComparisonTable:
 
 
 def _freedoms() -> ComparisonTable:
-    """What any three of the four motors drive."""
+    """Freedoms that any three of the four motors drive."""
     motors = Mechanism.load('rrr4').actuated
     ranks = [
         Mechanism.load('rrr4', actuators=three).actuation_rank()
@@ -132,5 +132,5 @@ def _rms(rows: FloatArray) -> FloatArray:
 
 
 def _norm(rows: FloatArray) -> float:
-    """Root of the mean over time of the squared norm over the motors."""
+    """Root mean square over time of the norm over the motors."""
     return float(np.sqrt((rows**2).sum(axis=1).mean()))

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs sections: those that can in parallel, those that measure time one after the other."""
+"""Runs sections in parallel where possible; those that measure time run one after another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 Job = tuple[Callable[[Any], Any], Hashable]
 
-_inputs = Inputs()  # of a worker process, whose sections share its mechanisms
+_inputs = Inputs()  # shared by all sections of a worker process
 
 
 def run_sections(
@@ -28,11 +28,11 @@ def run_sections(
     Parameters
     ----------
     inputs : Inputs
-        For what runs in this process; shows the progress of everything.
+        Inputs for this process; shows the progress of all processes.
     names : sequence of str
-        Sections, in the order of the answer.
+        Sections, in the order of the result.
     processes : int
-        How many may compute at a time.
+        Maximum number of processes.
     """
     jobs = _jobs(names)
     if min(processes, len(jobs)) > 1:
@@ -44,14 +44,14 @@ def run_sections(
 
 
 def _jobs(names: Sequence[str]) -> list[Job]:
-    """What may be computed at the same time; cases first, for the longest are among them."""
+    """Jobs that may run in parallel; cases first, since the longest jobs are among them."""
     divided = {name: cases(name) for name in dict.fromkeys(names) if name not in TIMED}
     whole: list[Job] = [(_tables, name) for name, parts in divided.items() if not parts]
     return [*itertools.chain(*divided.values()), *whole]
 
 
 def _in_parallel(inputs: Inputs, jobs: Sequence[Job], processes: int) -> None:
-    """Compute ahead what sections will ask their inputs for."""
+    """Compute in advance the results that sections will ask their inputs for."""
     with concurrent.futures.ProcessPoolExecutor(
         processes,
         multiprocessing.get_context('spawn'),
@@ -66,17 +66,17 @@ def _in_parallel(inputs: Inputs, jobs: Sequence[Job], processes: int) -> None:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
-                process.terminate()  # nobody waits for what it computes
+                process.terminate()  # its result is no longer needed
             raise
 
 
 def _begin(motion: ChewingMotion | None) -> None:
-    """Set a worker process up."""
+    """Set up a worker process."""
     global _inputs
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent has the word
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent reports the interruption
     _inputs = Inputs(None if motion is None else lambda _: motion)
 
 
 def _tables(name: str) -> list[ComparisonTable]:
-    """A section, in a worker process."""
+    """Tables of a section, computed in a worker process."""
     return section(name)(_inputs)

@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The sections there are; each is imported when it runs.
+"""List of all sections; each is imported when it runs.
 
-Where a section is mostly one long computation for many independent cases, its module has ``CASES``
-and a function ``run(case)``; ``inputs.results(run, CASES, label)`` gives what they come to. All
-sections together compute such cases in parallel.
+If most of a section's time goes into many independent cases, its module has ``CASES`` and a
+function ``run(case)``, and ``inputs.results(run, CASES, label)`` returns the results. The cases of
+all sections are computed in parallel.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 Section = Callable[[Inputs], list[ComparisonTable]]
 
-# Name, which is the module's with hyphens for underscores, and what it compares.
+# Name (the module's, with hyphens for underscores), and what the section compares.
 SECTIONS = {
-    'parameters': 'Printed parameters of the masticator held against one another (S0, S1).',
+    'parameters': "Consistency of the masticator's printed parameters (S0, S1).",
     'coupling': 'Inertia coupling of the masticator and of rss6 (S0 Figs. 7, 8).',
     'coupling-course': 'Inertia coupling over time: amplitude and smoothness (S0 Fig. 7).',
     'parasitic': 'Motion of mandible and cranks; formulas for Z and gamma (S0, S1 Figs. 6, 7).',
@@ -32,8 +32,8 @@ SECTIONS = {
     'incisor': 'Incisor tracking next to the three separate optimisations of S1.',
     'formulations': "The papers' own methods: agreement with the engine, and time (S0, S1).",
     'rcid': 'Generalized momentum on the RCID: agreement, spin of links, operations (S2).',
-    'rcid-stroke': 'Stroke that the workspace of the RCID takes of its actuators (S2 Sec. 2).',
-    'rrr4': 'Planar 4-RRR, links rigid: path, torques and powers of the drive modes (S3 Sec. 4).',
+    'rcid-stroke': 'Stroke of the actuators that the workspace of the RCID needs (S2 Sec. 2).',
+    'rrr4': 'Planar 4-RRR, rigid links: path, torques and powers of the drive modes (S3 Sec. 4).',
     'flexible': "Flexible rods of rrr4: frequencies, drive modes, S3's claims (S3 Secs. 4-6).",
     'trimule': 'Load inertia of TriMule at the points of S4 Table 3 and over its workspace.',
     'trimule-path': 'Torques of TriMule on a circle, by model and estimate (S4 Table 7, Fig. 18).',

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A table of a comparison: what was printed, what is computed, and why they differ."""
+"""A table of a comparison: what was printed, what is computed here, and why they differ."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class ComparisonTable:
     title : str
         What is compared, with the conditions.
     source : str
-        Paper, equation, table or figure: 'S1 Table 3, Eqs. 73-74'.
+        Paper and equation, table or figure, e.g. 'S1 Table 3, Eqs. 73-74'.
     columns : tuple of str
         Headings with units; the first is that of the row names.
     rows : tuple of tuples
-        Cells, as many as columns: text is shown as it is (printed figures, so that their digits
-        stay), numbers are ours, None is a gap.
+        Cells, one per column: text is shown unchanged (printed figures, so that they keep their
+        digits), numbers are ours, None is a gap.
     notes : tuple of str
-        Why numbers differ, and what else a reader must know; one sentence or a few each.
+        Why numbers differ, and what else a reader must know; a few sentences each.
     digits : int
-        Significant digits of numbers shown to people; files for machines hold all of them.
+        Significant digits of our numbers in text and Markdown; CSV and JSON hold all digits.
     """
 
     title: str
@@ -47,12 +47,12 @@ class ComparisonTable:
                 )
 
     def shown(self, cell: Cell) -> str:
-        """Text of a cell for people."""
+        """Text of a cell, rounded to ``digits``."""
         if cell is None:
             return '-'
         if isinstance(cell, str):
             return cell
         if isinstance(cell, int):
             return str(cell)
-        # '#' keeps trailing zeros: they are digits, too.
+        # '#' keeps trailing zeros, which are also significant.
         return f'{cell:#.{self.digits}g}'.rstrip('.')

@@ -3,16 +3,16 @@
 """Incisor tracking as S1 does it: position, velocity and acceleration optimised separately.
 
 S1 Sec. 5.1 in its notation and units (mm, s). The mandible has five coordinates q = (X, Y, theta_0,
-theta_1, theta_2) for four freedoms; Z, theta_3 and the norm of the Euler parameters follow from
-Eqs. 5 and 7. At each sample three problems are solved by sequential quadratic programming, each
-started from its own result at the sample before:
+theta_1, theta_2) for four freedoms, since the Euler parameters have norm 1 (Eq. 5); Z and theta_3
+follow from Eq. 7. At each sample, three problems are solved by sequential quadratic programming,
+each started from its own result at the sample before:
 
     min f_D = |I(q) - I|                         (Eq. 56), Eq. 5, ranges of X, Y and theta
     min f_V = |M_I q_dot - V|                    (Eq. 60), Eq. 58
     min f_A = |M_I q_ddot + M_I_dot q_dot - A|   (Eq. 62), Eq. 59
 
-No problem knows of the others' choice of the free coordinate: what they return are not position,
-velocity and acceleration of one motion.
+Each problem chooses the free coordinate independently of the others, so the results are not the
+position, velocity and acceleration of one motion.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from scipy.optimize import minimize
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ReachError
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.formulations.quaternions import rotation_by_parameters
 
 # S1 prints q = 0, for which Eq. 7 divides by zero; this is the home pose.
 HOME = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
 RANGES = ((-10.0, 5.0), (-3.0, 3.0), (-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0))
 _OPTIONS = {'ftol': 1e-12, 'maxiter': 400}
-_TINY = 1e-30  # complex steps are exact however small
+_TINY = 1e-30  # complex steps are exact, however small
 _STEP = 1e-6  # s, along the motion
-_FAR = 1e-2  # mm; the incisor is not where it should be
+_FAR = 1e-2  # mm; at larger distances the incisor has left its path
 Function = Callable[[FloatArray], FloatArray]
 
 
@@ -56,7 +57,7 @@ class Mandible:
 
     @classmethod
     def of(cls, masticator: Mechanism) -> Mandible:
-        """Take the points from a masticator at home, where {M} is {S}."""
+        """Read the geometry from a masticator at home, where {M} is {S}."""
         contact, home = masticator.description.contacts[0], masticator.home
         return cls(
             1e3 * masticator.frame_pose(home, 'incisor').position,
@@ -71,36 +72,32 @@ class Mandible:
         return np.array([t0, t1, t2, (self.p1 * t2 + t0) / (self.p1 * t0 - t2) * t1])
 
     def rotation(self, q: FloatArray) -> FloatArray:
-        """R (3, 3) from {M} to {S} (Eq. 4)."""
-        t0, t1, t2, t3 = self.euler_parameters(q)
-        vector = np.array([t1, t2, t3])
-        cross = np.array([[0.0 * t0, -t3, t2], [t3, 0.0 * t0, -t1], [-t2, t1, 0.0 * t0]])
-        turned = (2.0 * t0**2 - 1.0) * np.eye(3) + 2.0 * (np.outer(vector, vector) + t0 * cross)
-        return np.asarray(turned)
+        """R (3, 3), from {M} to {S} components (Eq. 4)."""
+        return rotation_by_parameters(self.euler_parameters(q))
 
     def point(self, q: FloatArray, local: FloatArray) -> FloatArray:
-        """A point of the mandible (3,) in {S}; Z from Eq. 7."""
+        """Position (3,) in {S} of a point given in {M}, with Z from Eq. 7."""
         rotation = self.rotation(q)
         middle = self.condyle * (1.0, 0.0, 1.0)
         z = -(self.p1 * q[0] + self.p2 + (self.p1 * rotation[0] + rotation[2]) @ middle)
         return np.array([q[0], q[1], z]) + rotation @ local
 
     def incisor_and_norm(self, q: FloatArray) -> FloatArray:
-        """I(q) and the norm's error theta^T theta - 1 of Eq. 5, (4,)."""
+        """I(q) and the error of the norm, theta^T theta - 1 (Eq. 5), together (4,)."""
         theta = self.euler_parameters(q)
         return np.append(self.point(q, self.incisor), theta @ theta - 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
 class ThreeOptimisations:
-    """What the three problems return.
+    """Solutions of the three problems.
 
     Attributes
     ----------
     q, q_dot, q_ddot : array, shape (N, 5)
-        mm, 1, and per s and s^2.
+        Coordinates (mm and 1), and per s and s^2.
     f_d, f_v, f_a : array, shape (N,)
-        What is left of the aims, mm, mm/s, mm/s^2.
+        Remaining values of the objectives, mm, mm/s, mm/s^2.
     """
 
     q: FloatArray
@@ -128,7 +125,7 @@ def track_by_three_optimisations(
     Raises
     ------
     ReachError
-        When the incisor stays away from its path.
+        If the incisor cannot reach its path.
     """
     count = len(position)
     q, q_dot, q_ddot = (np.empty((count, 5)) for _ in range(3))
@@ -166,7 +163,7 @@ def _positions(
 
 
 def _rates(both: FloatArray, offset: FloatArray, guess: FloatArray) -> tuple[FloatArray, float]:
-    """Solve Eq. 60 or 62: linear aims, with the derivative of Eq. 5 in the last row."""
+    """Solve Eq. 60 or 62, which are linear, with the derivative of Eq. 5 in the last row."""
     return _least_norm(lambda rate: both @ rate + offset, lambda _: both, guess, None)
 
 
@@ -176,7 +173,7 @@ def _least_norm(
     guess: FloatArray,
     ranges: tuple[tuple[float, float], ...] | None,
 ) -> tuple[FloatArray, float]:
-    """Least norm of the first three errors where the fourth is zero, by SQP with gradients."""
+    """Minimise the norm of the first three errors with the fourth zero, by SQP with gradients."""
 
     def aim(x: FloatArray) -> float:
         return float(np.linalg.norm(errors(x)[:3]))
@@ -194,7 +191,7 @@ def _least_norm(
 
 
 def _complex_step(function: Function, x: FloatArray) -> FloatArray:
-    """Derivatives (m, n) of an algebraic function (m,) by x (n,), exact."""
+    """Exact derivatives (m, n) of an algebraic function (m,) by x (n,)."""
     columns = []
     for k in range(len(x)):
         moved = x.astype(complex)

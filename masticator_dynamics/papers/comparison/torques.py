@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of the masticator and of rss6 while chewing left and right, no friction (S0 Fig. 6)."""
+"""Frictionless torques of the masticator and rss6, chewing left and right (S0 Fig. 6)."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ LEFT, STILL, RIGHT, FREE = (
     'rss6, left molar',
 )
 _NOTES = (
-    'Norm: of all six together. S0 draws these torques and prints no figure; trajectory, bite '
-    'force and bite point are not published.',
-    'Right molar: the same force, not its mirror image, at the mirrored point, as S0 has it.',
-    'rss6 can never do with less than the masticator: its torques are one choice of the '
-    "masticator's, that with no contact force, and the masticator takes the least.",
+    'Norm: that of all six torques. S0 draws these torques without printing numbers; trajectory, '
+    'bite force and bite point are not published.',
+    'Right molar: the same force, not its mirror image, at the mirrored point, as in S0.',
+    "The torques of rss6 can never be smaller: they are one choice of the masticator's torques, "
+    'that without contact forces, and the masticator uses the smallest.',
 )
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
-    """Peaks of the torques, and how their courses resemble the bite and one another."""
+    """Peaks of the torques, and how their curves resemble the bite force and one another."""
     torques = chewing_torques(inputs)
     bite = np.linalg.norm(inputs.motion.wrench[:, :3], axis=1)
     name = inputs.motion.name
     peaks: list[tuple[Cell, ...]] = [
-        (f'{case}, largest', *_with_norm(rows, _largest, 1e3)) for case, rows in torques.items()
+        (f'{case}, largest', *_with_norm(1e3 * rows, lambda t: np.abs(t).max()))
+        for case, rows in torques.items()
     ]
     courses: list[tuple[Cell, ...]] = [
         (f'{case}, with the force of the food', *_with_norm(rows, lambda t: _likeness(t, bite)))
@@ -63,14 +64,14 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
             SOURCE,
             columns,
             tuple(courses),
-            ('1: the same course but for its scale; 0: none.',),
+            ('1: the same curve up to its scale; 0: no likeness.',),
             digits=3,
         ),
     ]
 
 
 def chewing_torques(inputs: Inputs) -> dict[str, FloatArray]:
-    """Frictionless torques (N, 6) of least norm, N m, by case; right molar: built-in chewing."""
+    """Torques (N, 6) of least norm, N m, by case; the right molar only for built-in chewing."""
     motion, masticator = inputs.motion, inputs.masticator
     states = (motion.y, motion.y_dot, motion.y_ddot)
     left = masticator.feedforward_batch(*states, motion.wrench)
@@ -84,17 +85,11 @@ def chewing_torques(inputs: Inputs) -> dict[str, FloatArray]:
     return found | {FREE: free.actuated}
 
 
-def _with_norm(
-    torques: FloatArray, measure: Callable[[FloatArray], float], scale: float = 1.0
-) -> list[float]:
+def _with_norm(torques: FloatArray, measure: Callable[[FloatArray], float]) -> list[float]:
     columns = [*torques.T, np.linalg.norm(torques, axis=1)]
-    return [scale * float(measure(column)) for column in columns]
-
-
-def _largest(course: FloatArray) -> float:
-    return float(np.abs(course).max())
+    return [float(measure(column)) for column in columns]
 
 
 def _likeness(course: FloatArray, other: FloatArray) -> float:
-    """Correlation of two magnitudes over time."""
+    """Correlation of the magnitudes of two curves."""
     return correlation(np.abs(course), np.abs(other))

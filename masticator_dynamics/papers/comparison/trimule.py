@@ -14,7 +14,7 @@ from masticator_dynamics.papers.comparison.inertia_shape import gradients, shape
 from masticator_dynamics.papers.comparison.inputs import Inputs
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
-# S4 Table 3, 1e-3 kg m^2: limb, what it is, P in the map plane (m), figure as printed.
+# S4 Table 3, 1e-3 kg m^2: limb, which value, P in the plane of the map (m), value as printed.
 TABLE_3 = (
     (1, 'least', (0.0, -0.29), '2.65'),
     (1, 'mean', (0.0, 0.04), '2.83'),
@@ -32,7 +32,7 @@ RINGS, SPOKES = 30, 72
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
-    """Points of Table 3, then what the map says of least, mean and largest."""
+    """Inertia at the points of Table 3, then its least, mean and largest value and its shape."""
     trimule = Mechanism.load('trimule')
     net = disc(trimule)
     values = np.vstack(
@@ -71,10 +71,10 @@ def _points(trimule: Mechanism) -> ComparisonTable:
         ('', 'printed', 'ours', 'difference, %'),
         tuple(rows),
         (
-            'S4 prints none of the seven dimensions: ours were identified from these figures and '
+            'S4 prints none of the seven dimensions: ours were identified from these values and '
             'Table 2, so agreement here checks the model, not the dimensions.',
-            'The points are printed with two decimals; those of the largest figures of limbs 2 '
-            'and 3 lie 5 mm outside the circle, so that the map below does not hold them.',
+            'The points are printed with two decimals; those of the largest values of limbs 2 and '
+            '3 are 5 mm outside the circle, so the map below does not include them.',
         ),
     )
 
@@ -91,7 +91,7 @@ def _map(poses: FloatArray, values: FloatArray) -> ComparisonTable:
             figure = printed[limb, what]
             off = 100.0 * (float(ours[limb - 1]) / float(figure) - 1.0)
             rows.append((f'limb {limb}, {what}', figure, float(ours[limb - 1]), off))
-    # Rings of even width hold area in proportion to their radius.
+    # The area of rings of equal width is proportional to their radius.
     weights = np.linalg.norm(poses[:, :2] - CENTRE, axis=1)
     mean = (values * weights[:, None]).sum(axis=0) / weights.sum()
     rows += [(f'limb {k + 1}, mean by area', None, float(m), None) for k, m in enumerate(mean)]
@@ -101,7 +101,7 @@ def _map(poses: FloatArray, values: FloatArray) -> ComparisonTable:
         ('', 'printed', 'ours', 'difference, %'),
         tuple(rows),
         (
-            f'Means are over a polar grid, {RINGS} radii by {SPOKES} angles, as the printed ones '
+            f'Means are over a polar grid of {RINGS} radii by {SPOKES} angles, as the printed ones '
             'seem to be: a mean by area is 3 % larger.',
         ),
     )

@@ -24,7 +24,7 @@ COLUMNS = ('', 'motor_1', 'motor_2', 'motor_3')
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
-    """Torques along the path, and what estimating changes."""
+    """Torques along the path, and how they change with estimated inertia."""
     trimule = Mechanism.load('trimule')
     y, y_dot, y_ddot = circle()
     effort = trimule.feedforward_batch(y, y_dot, y_ddot)
@@ -50,13 +50,13 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
         ('estimate off model, rms: and without couplings, ours', *_rms(alone)),
     ]
     notes = (
-        'S4 publishes neither the measured torques, nor its dimensions, nor the course of speed '
-        'on the path; here a circle about (0, -0.19) m at z = 1.2 m, started and stopped with the '
-        'acceleration printed. Errors against measurement cannot be known.',
-        'What can: two errors against the same measurement bound the difference between model and '
+        'S4 publishes neither the measured torques, nor its dimensions, nor the speed along the '
+        'path. Ours is a circle about (0, -0.19) m at z = 1.2 m, started and stopped with the '
+        'printed acceleration. Errors against measurement cannot be known.',
+        'But two errors against the same measurement bound the difference between model and '
         'estimate from both sides (triangle inequality).',
-        'Estimate: ellipse membership of S4 Table 4, angle corrected, in the plane of its map, '
-        '68 mm further out than the path.',
+        'Estimate: ellipse membership of S4 Table 4 with corrected angle, in the plane of its '
+        'map, 68 mm further out than the path.',
     )
     return [
         ComparisonTable(
@@ -67,7 +67,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 
 def circle() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Position of P, velocity and acceleration (N, 3), m and s: once round, from rest to rest."""
+    """Position of P, velocity and acceleration (N, 3), m and s: one circle from rest to rest."""
     length, ramp = 2.0 * np.pi * RADIUS, SPEED / ACCELERATION
     end = length / SPEED + ramp
     t = np.linspace(0.0, end, SAMPLES)
@@ -92,7 +92,7 @@ def circle() -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _without_acceleration(trimule: Mechanism, y: FloatArray, y_dot: FloatArray) -> FloatArray:
-    """Torques (N, 3) of the same velocities with the actuators not accelerating."""
+    """Torques (N, 3) for the same velocities without acceleration of the actuators."""
     moving = trimule.feedforward_batch(y, y_dot)
     columns = trimule.tree_indices(trimule.actuated)
     jacobian = moving.tangent[:, columns]

@@ -1,11 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The papers' own inverse dynamics of 6-RSS and 6-PUS mechanisms, as proof of the engine.
+"""The papers' own inverse dynamics of 6-RSS and 6-PUS mechanisms, as a check of the engine.
 
 Clear rather than fast, in the papers' notation with their equation numbers: S0 Cheng et al. 2024,
 Mech. Sci. 15, 587; S1 Cheng et al. 2025, Biomimetics 10, 437; S2 Lopes and Almeida 2008, Dynamic
-model of a 6-dof parallel manipulator using the generalized momentum approach. The papers are wrong
-in places; what was corrected stands next to the equation. None of this calls the engine.
+model of a 6-dof parallel manipulator using the generalized momentum approach. The papers contain
+errors; corrections are noted next to the equations. Nothing here calls the engine.
 """
 
 from masticator_dynamics.papers.formulations.euler_angles import NewtonEulerAngles
@@ -24,7 +24,7 @@ from masticator_dynamics.papers.formulations.hessian_matrix import HessianMatrix
 from masticator_dynamics.papers.formulations.lagrange_multipliers import LagrangeMultipliers
 from masticator_dynamics.papers.formulations.liang import LiangDerivatives
 
-# Of 6-RSS mechanisms.
+# For 6-RSS mechanisms.
 FORMULATIONS: dict[str, type[RssFormulation]] = {
     'hessian': HessianMatrix,
     'liang': LiangDerivatives,
@@ -32,7 +32,7 @@ FORMULATIONS: dict[str, type[RssFormulation]] = {
     'euler-parameters': NewtonEulerParameters,
     'euler-angles': NewtonEulerAngles,
 }
-# Of 6-PUS mechanisms.
+# For 6-PUS mechanisms.
 PUS_FORMULATIONS: dict[str, type[PusFormulation]] = {
     'generalized-momentum': GeneralizedMomentum,
     'koditschek': LagrangeKoditschek,

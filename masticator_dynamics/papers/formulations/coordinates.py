@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """X_EE = (X, Y, Z, alpha, beta, gamma) as a function of the degrees of freedom q_EE (S0 Sec. 3).
 
-With the contacts q_EE = (X, Y, alpha, beta), and Z and gamma are the parasitic motions of S0
-Eq. 5; without, q_EE is X_EE.
+With the contacts, q_EE = (X, Y, alpha, beta), and Z and gamma are the parasitic motions of S0
+Eq. 5. Without them, q_EE is X_EE.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def end_effector(sockets: SocketPlanes | None, q_EE: FloatArray) -> EndEffector:
     Raises
     ------
     SingularityError
-        Where gamma is undetermined.
+        If gamma is undetermined.
     """
     if sockets is None:
         return EndEffector(q_EE, np.eye(6), np.zeros((6, 6, 6)))
@@ -44,7 +44,7 @@ def end_effector(sockets: SocketPlanes | None, q_EE: FloatArray) -> EndEffector:
     angles = np.array([q_EE[2], q_EE[3], gamma])
     # Angles by (alpha, beta).
     first = np.vstack([np.eye(2), gamma_k])
-    # m = (p1 R(1,:) + R(3,:)) (T_L(1), 0, T_L(3)), the part of Z that rotations make.
+    # m = (p1 R(1,:) + R(3,:)) (T_L(1), 0, T_L(3)), the part of Z due to rotation.
     R, R_k, R_kl = rotation_derivatives(angles)
     m, m_k, m_kl = (sockets.M_H @ A @ sockets.middle for A in (R, R_k, R_kl))
 
@@ -62,8 +62,8 @@ def parasitic_angle(p1: float, alpha: float, beta: float) -> tuple[float, FloatA
     """Gamma and its first (2,) and second (2, 2) derivatives by alpha and beta (S0 Eq. 5).
 
     tan gamma = sin alpha / (p1 cos beta - cos alpha sin beta). S0 prints a plus in the
-    denominator, S1 Eq. 65 a minus before the fraction as well; neither keeps the condyles in their
-    sockets.
+    denominator; S1 Eq. 65 prints the plus and a minus before the fraction. Neither keeps the
+    condyles in their sockets.
 
     Parameters
     ----------
@@ -75,10 +75,10 @@ def parasitic_angle(p1: float, alpha: float, beta: float) -> tuple[float, FloatA
     Raises
     ------
     SingularityError
-        Where numerator and denominator vanish.
+        If numerator and denominator vanish.
     """
     ca, sa, cb, sb = np.cos(alpha), np.sin(alpha), np.cos(beta), np.sin(beta)
-    # Both signs turned where p1 < 0: gamma is 0 at home.
+    # Both signs are reversed if p1 < 0, so that gamma is 0 at home.
     sign = np.sign(p1)
     n, n_k = sign * sa, sign * np.array([ca, 0.0])
     d, d_k = sign * (p1 * cb - ca * sb), sign * np.array([sa * sb, -p1 * sb - ca * cb])

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Newton-Euler with the end effector in XYZ Euler angles: what S1 compares with (Sec. 5.2)."""
+"""Newton-Euler with XYZ Euler angles for the end effector, which S1 compares with (Sec. 5.2)."""
 
 from __future__ import annotations
 
@@ -60,27 +60,24 @@ def motion_by_angles(
 
 
 class NewtonEulerAngles(RssFormulation):
-    """Newton-Euler, rotations of the end effector by Euler angles."""
+    """Newton-Euler, with the end effector's rotation in Euler angles."""
 
     title = 'Newton-Euler, Euler angles'
     source = 'S1 Secs. 4, 5.2'
 
     def of_coordinates(
-        self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray, wrench: FloatArray
+        self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray, wrench: FloatArray
     ) -> Solution:
-        """The method proper: its own coordinates are q_EE.
+        """Solve from a motion in the method's own coordinates, q_EE.
 
         Parameters
         ----------
-        q, q_dot, q_ddot : (n,) array
-            q_EE and its time derivatives, m, rad and s.
+        q_EE, q_EE_dot, q_EE_ddot : (n,) array
+            The degrees of freedom and their time derivatives, m, rad and s.
         wrench : (6,) array
-            On the end effector, axes of {S}, about O_M, N and N m.
+            Wrench on the end effector in axes of {S} about O_M, N and N m.
         """
-        motion = motion_by_angles(self.geometry.sockets, q, q_dot, q_ddot)
+        motion = motion_by_angles(self.geometry.sockets, q_EE, q_EE_dot, q_EE_ddot)
         return newton_euler(self.geometry, motion, wrench)
 
-    def _solve(
-        self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray, wrench: FloatArray
-    ) -> Solution:
-        return self.of_coordinates(q_EE, q_EE_dot, q_EE_ddot, wrench)
+    _solve = of_coordinates

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """From Euler angles to Euler parameters: pose, velocity and acceleration (S1 Sec. 5.2).
 
-S1 holds that with the contacts the two can share a pose but neither twist nor its rate. They can:
-both describe the same four-dimensional tangent space; what S1 counts as four equations too many
-for its unknowns are consistent ones. Here the parameters satisfy four equations, each a quadratic
-form in them: norm 1, what alpha and beta say of R, and the contacts (or gamma). Differentiated
-twice they give velocities and accelerations without the angle's own parasitic rates.
+S1 claims that, with the contacts, the two descriptions can share a pose but neither the twist nor
+its rate. They can share all three: both describe the same four-dimensional tangent space, and the
+four equations that S1 counts as too many for its unknowns are consistent. Here the parameters
+satisfy four equations, each a quadratic form in them: norm 1, two for the alpha and beta of R, and
+the contacts (or gamma). Differentiating these twice gives velocities and accelerations without
+using the parasitic rates of the angles.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
@@ -43,7 +45,8 @@ def parameters_from_angles(
     first = 2 if sockets is not None else 3
     alpha, beta = q[first], q[first + 1]
     gamma = q[5] if sockets is None else parasitic_angle(sockets.p1, alpha, beta)[0]
-    theta = _product(_product(_turn(0, alpha), _turn(1, beta)), _turn(2, gamma))
+    *vector, scalar = Rotation.from_euler('XYZ', [alpha, beta, gamma]).as_quat()
+    theta = np.array([scalar, *vector])
     forms = _conditions(sockets, q[first:], q_dot[first:], q_ddot[first:])
     # f = theta^T Q theta - c = 0 at all times: 2 theta^T Q theta_dot = c_dot - theta^T Q_dot theta.
     J = np.array([2.0 * theta @ Q[0] for Q, _ in forms])
@@ -66,7 +69,7 @@ _FIXED = (np.zeros((4, 4)), np.zeros((4, 4)))
 def _conditions(
     sockets: SocketPlanes | None, angles: FloatArray, rates: FloatArray, accelerations: FloatArray
 ) -> list[_Form]:
-    """Four forms (Q, c), each with its first and second time derivative."""
+    """Four forms (Q, c), each with its first and second time derivatives."""
     norm: _Form = ((np.eye(4), *_FIXED), (1.0, 0.0, 0.0))
     # r13 = sin beta.
     Q, c = quadratic_form(_X, _Z)
@@ -102,16 +105,3 @@ def _crossed(
     slope = at(-sine * rate, cosine * rate)
     bend = at(-cosine * rate**2 - sine * acceleration, -sine * rate**2 + cosine * acceleration)
     return (here[0], slope[0], bend[0]), (here[1], slope[1], bend[1])
-
-
-def _turn(axis: int, angle: float) -> FloatArray:
-    """Euler parameters of a turn about a coordinate axis (S1 Eq. 1)."""
-    theta = np.zeros(4)
-    theta[0], theta[1 + axis] = np.cos(0.5 * angle), np.sin(0.5 * angle)
-    return theta
-
-
-def _product(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Quaternion product: rotation b, then a."""
-    scalar = a[0] * b[0] - a[1:] @ b[1:]
-    return np.concatenate([[scalar], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])

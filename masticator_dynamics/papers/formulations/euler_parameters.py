@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Newton-Euler with the end effector in Euler parameters, i.e. a unit quaternion (S1 Sec. 3).
+"""Newton-Euler with Euler parameters, i.e. a unit quaternion, for the end effector (S1 Sec. 3).
 
-With the contacts the coordinates are q_EE^P = (X, Y, theta0, theta1, theta2); theta3 and Z are
-parasitic (S1 Eq. 7) and the norm of the four parameters is a constraint that the motion must
-keep. Without, they are Y_EE^P = (X, Y, Z, e0, e1, e2, e3).
+With the contacts, the coordinates are q_EE^P = (X, Y, theta0, theta1, theta2); theta3 and Z are
+parasitic (S1 Eq. 7), and the norm of the four parameters is a constraint on the motion. Without
+contacts, the coordinates are Y_EE^P = (X, Y, Z, e0, e1, e2, e3).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SINGULAR = 1e-9
 
 
 class NewtonEulerParameters(RssFormulation):
-    """Newton-Euler, rotations of the end effector by Euler parameters."""
+    """Newton-Euler, with the end effector's rotation in Euler parameters."""
 
     title = 'Newton-Euler, Euler parameters'
     source = 'S1 Secs. 3, 4'
@@ -35,12 +35,13 @@ class NewtonEulerParameters(RssFormulation):
     def coordinates(
         self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The same motion in this method's own coordinates, with velocities and accelerations.
+        """Convert a motion to the method's own coordinates, with velocities and accelerations.
 
         Parameters
         ----------
         q_EE, q_EE_dot, q_EE_ddot : (n,) array
-            By Euler angles, and time derivatives, m, rad and s; n is 4 with contacts, else 6.
+            Coordinates with Euler angles and their time derivatives, m, rad and s; n is 4 with
+            contacts and 6 without.
         """
         theta, theta_dot, theta_ddot = parameters_from_angles(
             self.geometry.sockets, q_EE, q_EE_dot, q_EE_ddot
@@ -58,14 +59,14 @@ class NewtonEulerParameters(RssFormulation):
     def of_coordinates(
         self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray, wrench: FloatArray
     ) -> Solution:
-        """The method proper, from a motion in its own coordinates (:meth:`coordinates`).
+        """Solve from a motion in the method's own coordinates.
 
         Parameters
         ----------
         q, q_dot, q_ddot : (5,) or (7,) array
-            What :meth:`coordinates` gives.
+            As returned by :meth:`coordinates`.
         wrench : (6,) array
-            On the end effector, axes of {S}, about O_M, N and N m.
+            Wrench on the end effector in axes of {S} about O_M, N and N m.
         """
         motion = motion_by_parameters(self.geometry.sockets, q, q_dot, q_ddot)
         return newton_euler(self.geometry, motion, wrench)

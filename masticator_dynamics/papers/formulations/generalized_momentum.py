@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse dynamics of the 6-PUS mechanism: generalized momentum and, for comparison, Lagrange (S2).
 
-Both have the same inertia matrices I and different matrices V of Coriolis and centripetal terms;
-the products V x_P_dot are equal.
+Both methods have the same inertia matrices I but different matrices V of Coriolis and centripetal
+terms; the products V x_P_dot are equal.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SINGULAR = 1e-9
 
 
 class PusFormulation(Formulation):
-    """Inverse dynamics of a 6-PUS mechanism without friction; links do not spin (S2).
+    """Frictionless inverse dynamics of a 6-PUS mechanism; links do not spin (S2).
 
     Parameters
     ----------
@@ -42,16 +42,12 @@ class PusFormulation(Formulation):
     Raises
     ------
     DescriptionError
-        When the mechanism is not a 6-PUS with round links.
+        If the mechanism is not a 6-PUS with round links.
     """
 
     def __init__(self, description: MechanismDescription):
         self.geometry = read_pus_geometry(description)
-
-    @property
-    def freedoms(self) -> int:
-        """6, those of the platform."""
-        return 6
+        self.freedoms = 6  # those of a free platform
 
     def _solve(
         self, x_P: FloatArray, x_P_dot: FloatArray, x_P_ddot: FloatArray, wrench: FloatArray
@@ -65,7 +61,7 @@ class PusFormulation(Formulation):
         values = np.linalg.svd(at.J_E, compute_uv=False)
         if values[-1] < _SINGULAR * values[0]:
             raise SingularityError('the sliders do not control the platform here')
-        # Eq. 2; Eqs. 25 and 27 have J^T, in the text at hand, for its inverse.
+        # Eq. 2; in our copy of the text, Eqs. 25 and 27 have J^T instead of its inverse.
         return Solution(np.asarray(np.linalg.solve(at.J_E.T, f_E), dtype=np.float64))
 
     @staticmethod
@@ -73,21 +69,21 @@ class PusFormulation(Formulation):
     def velocity_matrix(
         geometry: PusGeometry, parts_of: PartsOf, x_P: FloatArray, x_P_dot: FloatArray
     ) -> FloatArray:
-        """V (6, 6) of Coriolis and centripetal terms of parts, in Euler angles.
+        """Matrix V (6, 6) of the parts' Coriolis and centripetal terms, in Euler angles.
 
         Parameters
         ----------
         geometry : PusGeometry
             The mechanism.
         parts_of : callable
-            Gives the parts to count in.
+            Returns the parts to include.
         x_P, x_P_dot : (6,) array
             Pose (x, y, z, psi, theta, phi) and its rates, m, rad and s.
         """
 
 
 class GeneralizedMomentum(PusFormulation):
-    """S2's own method: one derivative, along the velocity."""
+    """S2's own method: a single derivative, along the velocity."""
 
     title = 'Generalized momentum'
     source = 'S2 Sec. 3'
@@ -96,14 +92,14 @@ class GeneralizedMomentum(PusFormulation):
     def velocity_matrix(
         geometry: PusGeometry, parts_of: PartsOf, x_P: FloatArray, x_P_dot: FloatArray
     ) -> FloatArray:
-        """Sum of S^T d/dt(I_c S).
+        """Sum of S^T d/dt(I_c S) over the parts.
 
         Parameters
         ----------
         geometry : PusGeometry
             The mechanism.
         parts_of : callable
-            Gives the parts to count in.
+            Returns the parts to include.
         x_P, x_P_dot : (6,) array
             Pose (x, y, z, psi, theta, phi) and its rates, m, rad and s.
         """
@@ -112,7 +108,7 @@ class GeneralizedMomentum(PusFormulation):
 
 
 class LagrangeKoditschek(PusFormulation):
-    """What S2 compares with: derivatives of the inertia matrix by all six coordinates."""
+    """The method S2 compares with: derivatives of the inertia matrix by all six coordinates."""
 
     title = "Lagrange, Koditschek's form"
     source = 'S2 Sec. 4'
@@ -128,7 +124,7 @@ class LagrangeKoditschek(PusFormulation):
         geometry : PusGeometry
             The mechanism.
         parts_of : callable
-            Gives the parts to count in.
+            Returns the parts to include.
         x_P, x_P_dot : (6,) array
             Pose (x, y, z, psi, theta, phi) and its rates, m, rad and s.
         """
@@ -141,13 +137,13 @@ def inertia_slope(part: Part) -> FloatArray:
     """Derivative (6, 6) of a part's inertia matrix S^T I S along a direction."""
     half = part.S.T @ (part.I @ part.S_dot)
     slope = half + half.T + part.S.T @ (part.I_dot @ part.S)
-    return np.triu(slope) + np.triu(slope, 1).T  # symmetric: half of it need not be computed
+    return np.triu(slope) + np.triu(slope, 1).T  # symmetric, so only half is needed
 
 
 def koditschek(I_k: list[FloatArray], x_P_dot: FloatArray) -> FloatArray:
     """V = (I_dot + U^T - U) / 2 from I_k = dI/dx_k, with row k of U equal to x_P_dot^T I_k.
 
-    The matrix of Christoffel symbols; I_dot - 2 V is skew-symmetric. In Lebret et al. 1993, J.
+    V is the matrix of Christoffel symbols; I_dot - 2 V is skew-symmetric. In Lebret et al. 1993, J.
     Robotic Systems 10, 629, U is a Kronecker product.
     """
     I_dot = sum(rate * slope for rate, slope in zip(x_P_dot, I_k, strict=True))
@@ -156,5 +152,5 @@ def koditschek(I_k: list[FloatArray], x_P_dot: FloatArray) -> FloatArray:
 
 
 def _sum(matrices: list[FloatArray]) -> FloatArray:
-    """Sum of matrices, nothing added to a single one."""
+    """Sum of matrices, without an addition if there is only one."""
     return functools.reduce(operator.add, matrices)

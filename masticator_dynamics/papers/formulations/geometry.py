@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the papers' equations need to know of a mechanism, in their symbols."""
+"""The properties of a mechanism that the papers' equations use, in their symbols."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class SocketPlanes:
     Attributes
     ----------
     p1, p2 : float
-        Of the plane; p2 in m.
+        Coefficients of the plane; p2 in m.
     T : array, shape (2, 3)
-        Condyle centres in {M}, m, mirror images in its XZ plane, in the order of the contacts.
+        Condyle centres in {M}, m, in the order of the contacts; mirror images in the XZ plane.
     normal : array, shape (2, 3)
-        As written in the description; the papers' M_H = (p1, 0, 1) times `normal[:, 2]`.
+        As written in the description: the papers' M_H = (p1, 0, 1) times `normal[:, 2]`.
     """
 
     p1: float
@@ -46,30 +46,31 @@ class SocketPlanes:
 
 @dataclasses.dataclass(frozen=True)
 class Geometry:
-    """A 6-RSS mechanism, with the two contacts or without. SI units; limbs in actuated order.
+    """A 6-RSS mechanism, with or without the two contacts. SI units; limbs in actuated order.
 
     Attributes
     ----------
     G : array, shape (6, 3)
         Centres of the crank shafts in {S}, at the height of the crank pins.
     X_C, Y_C, Z_C : array, shape (6, 3)
-        Axes of the crank frames {C_i0} in {S}: to the pin at theta = 0, across, along the shaft.
+        Axes of the crank frames {C_i0} in {S}: towards the pin at theta = 0, across, and along
+        the shaft.
     M : array, shape (6, 3)
         Spherical joints on the end effector in {M}.
     r, L : array, shape (6,)
         Lengths of cranks |G_i S_i| and couplers |S_i M_i|.
     theta_home, branch : array, shape (6,)
-        Crank angles at home, and the sign of the root of the crank's equation that home is on.
+        Crank angles at home, and which root of the crank's equation home is on (its sign).
     I_G, m_G : array, shape (6,)
-        Inertia of cranks about their shafts with that of rotors, and their masses.
+        Inertia of cranks about their shafts, rotors included, and masses of cranks.
     m_S, k, I_S : array, shape (6,)
-        Mass of couplers, centre of mass at the fraction k from S to M, inertia across.
+        Mass of couplers, centre of mass at the fraction k from S to M, transverse inertia.
     m_EE, I_EE : float, array (3, 3)
-        Mass of the end effector, and inertia about O_M in {M}; O_M is the centre of mass.
+        Mass of the end effector, and inertia in {M} about O_M, its centre of mass.
     g : array, shape (3,)
         Acceleration of free fall in {S}.
     sockets : SocketPlanes or None
-        None for 6RSS.
+        None without contacts (6RSS).
     """
 
     G: FloatArray
@@ -98,7 +99,7 @@ class Geometry:
         return 6 if self.sockets is None else 4
 
     def crank_angles(self, OM: FloatArray) -> FloatArray:
-        """Angles theta (6,) that reach the joints O_S M_i (6, 3): the root that home is on.
+        """Angles theta (6,) that reach the joints O_S M_i (6, 3), on the same branch as home.
 
         From |G_i M_i - G_i S_i| = L_i (S0 Eqs. 8, 9; S1 Eq. 18): A cos theta + B sin theta = C.
 

@@ -22,9 +22,9 @@ def constraint_hessians(at: Velocities) -> FloatArray:
 def kinetic_energy_hessian(at: Velocities, A: FloatArray, q_dot: FloatArray) -> FloatArray:
     """Block (1:N, N+1:2N) of the Hessian of T by U = (q_dot, q): d2T/dq_dot_i dq_k (S0 Eq. 48).
 
-    Of T = v^T A v / 2 with v = J(q) q_dot; dv/dq_k = (dJ/dq_k) q_dot. The cranks' own energy
-    does not depend on q. S0's Eq. 49 calls the block dM/dt; the two are different matrices, but
-    equal when multiplied by q_dot, and Eqs. 50-52 hold for the block, not for dM/dt.
+    T = v^T A v / 2 with v = J(q) q_dot, so dv/dq_k = (dJ/dq_k) q_dot; the cranks' own energy does
+    not depend on q. S0's Eq. 49 calls the block dM/dt. The two matrices differ, but their products
+    with q_dot are equal; Eqs. 50-52 hold for the block, not for dM/dt.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lagrange-D'Alembert in the coordinates q = (theta, q_EE), S0 Secs. 4 and 5.1.
 
-The procedure that two methods share; they differ in how they differentiate the Jacobians of the
-constraints and the inertia matrix in time.
+Two methods share this procedure; they differ in how they compute the time derivatives of the
+constraint Jacobians and of the inertia matrix.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def constraint_jacobians(at: Velocities) -> tuple[FloatArray, FloatArray]:
 
 
 class LagrangeDAlembert(RssFormulation):
-    """S0 Eqs. 8-54 but for Eqs. 20-23 and 48-52, which a method supplies."""
+    """S0 Eqs. 8-54 except Eqs. 20-23 and 48-52, which a method supplies."""
 
     def __init__(self, description: MechanismDescription):
         super().__init__(description)
@@ -63,7 +63,7 @@ class LagrangeDAlembert(RssFormulation):
         M_f = J_theta3.T @ M @ J_theta3
         C_f = J_theta3.T @ (M @ J_theta4 + C @ J_theta3)
         G_f = J_theta3.T @ V_q
-        # S0's Eqs. 53 and 54 print + F_EE, against its own Eq. 46.
+        # S0's Eqs. 53 and 54 print + F_EE, in contradiction to its Eq. 46.
         F_EE = at.M_0b.T @ wrench
         load = M_f @ q_EE_ddot + C_f @ q_EE_dot + G_f - F_EE  # Eq. 53
         values = np.linalg.svd(J_theta1, compute_uv=False)
@@ -72,7 +72,7 @@ class LagrangeDAlembert(RssFormulation):
         return Solution(np.linalg.pinv(J_theta1.T) @ load)  # Eq. 54
 
     def _at(self, q_EE: FloatArray) -> Velocities:
-        """Kinematics at a pose, the cranks from the end effector."""
+        """Kinematics at a pose; the crank angles follow from the end effector."""
         pose = end_effector(self.geometry.sockets, q_EE)
         theta = self.geometry.crank_angles(pose.X[:3] + self.geometry.M @ rotation(pose.X[3:]).T)
         return velocities(self.geometry, theta, pose)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lagrange equations of the first type (S0 Sec. 5.2), with the contacts among the constraints.
 
-S0 takes the degrees of freedom q_EE for coordinates of the end effector, so that its six
-multipliers belong to the couplers alone. Here the coordinates are q = (theta, X_EE) and the two
-contact equations (S0 Eq. 4) are constraints 7 and 8: the parasitic motions and their derivatives
-are not needed, and the multipliers of the contacts are the contact forces. Multiplying the six
-equations of X_EE by M_J^T gives S0's Eq. 55 back.
+S0 uses the degrees of freedom q_EE as coordinates of the end effector, so its six multipliers
+belong to the couplers alone. Here the coordinates are q = (theta, X_EE), and the two contact
+equations (S0 Eq. 4) are constraints 7 and 8: the parasitic motions and their derivatives are not
+needed, and the multipliers of the contacts are the contact forces. Multiplying the six equations of
+X_EE by M_J^T recovers S0's Eq. 55.
 """
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
-from masticator_dynamics.papers.formulations.coordinates import (
-    INDEPENDENT,
-    end_effector,
-    parasitic_angle,
-)
+from masticator_dynamics.papers.formulations.coordinates import INDEPENDENT, end_effector
 from masticator_dynamics.papers.formulations.formulation import RssFormulation, Solution
 from masticator_dynamics.papers.formulations.geometry import SocketPlanes
+from masticator_dynamics.papers.formulations.hessian_matrix import constraint_hessians
 from masticator_dynamics.papers.formulations.rotations import rotation, rotation_derivatives
 from masticator_dynamics.papers.formulations.velocities import (
     Velocities,
@@ -35,7 +32,7 @@ _SINGULAR = 1e-9
 
 
 class LagrangeMultipliers(RssFormulation):
-    """Coordinates q = (theta, X_EE), six couplers and the contacts as constraints."""
+    """Coordinates q = (theta, X_EE); the six couplers and the contacts are constraints."""
 
     title = 'Lagrange, first type'
     source = 'S0 Sec. 5.2'
@@ -49,33 +46,23 @@ class LagrangeMultipliers(RssFormulation):
         self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray, wrench: FloatArray
     ) -> Solution:
         geometry = self.geometry
-        X = self._pose(q_EE)
+        X = end_effector(geometry.sockets, q_EE).X
         at = self._at(X)
         J, H = constraints(geometry.sockets, at, X)
         q_dot, q_ddot = _rates(J, H, q_EE_dot, q_EE_ddot)
-        # d/dt dL/dq_dot - dL/dq, of theta and of X_EE; lambda acts with J^T.
+        # d/dt dL/dq_dot - dL/dq, for theta and for X_EE; lambda acts through J^T.
         inertia = self._lagrangian(at, q_dot, q_ddot)
         needed = inertia[6:] - at.M_0b.T @ wrench
         lambdas = _least_torque(J, inertia[:6], needed)
-        # Eq. 56, whose sign of tau S0 has reversed.
+        # Eq. 56, in which S0 has the wrong sign of tau.
         tau = inertia[:6] - J[:, :6].T @ lambdas
         contact = lambdas[6:]
         if geometry.sockets is not None:
             contact = contact / geometry.sockets.normal[:, 2]
         return Solution(tau, contact)
 
-    def _pose(self, q_EE: FloatArray) -> FloatArray:
-        """X_EE (6,); gamma and Z close the contacts (S0 Eq. 5)."""
-        sockets = self.geometry.sockets
-        if sockets is None:
-            return q_EE
-        gamma = parasitic_angle(sockets.p1, q_EE[2], q_EE[3])[0]
-        angles = np.array([q_EE[2], q_EE[3], gamma])
-        height = sockets.M_H @ rotation(angles) @ sockets.middle
-        return np.array([q_EE[0], q_EE[1], -(sockets.p1 * q_EE[0] + sockets.p2 + height), *angles])
-
     def _at(self, X: FloatArray) -> Velocities:
-        """Kinematics in q = (theta, X_EE): all six coordinates of the end effector are free."""
+        """Kinematics in q = (theta, X_EE), with all six coordinates of the end effector free."""
         theta = self.geometry.crank_angles(X[:3] + self.geometry.M @ rotation(X[3:]).T)
         return velocities(self.geometry, theta, end_effector(None, X))
 
@@ -98,7 +85,7 @@ def constraints(
 ) -> tuple[FloatArray, FloatArray]:
     """Jacobian (8, 12) and Hessians (8, 12, 12) by (theta, X_EE); 6 rows without contacts.
 
-    h_1..6 = |S_i M_i|^2 - L_i^2 (S0 Eq. 8), h_7, h_8: p1 x + z + p2 of the condyles (S0 Eq. 4).
+    h_1..6 = |S_i M_i|^2 - L_i^2 (S0 Eq. 8); h_7, h_8 = p1 x + z + p2 of the condyles (S0 Eq. 4).
 
     Parameters
     ----------
@@ -109,11 +96,8 @@ def constraints(
     X : (6,) array
         Pose X_EE of the end effector, m and rad.
     """
-    (of_S, of_S_q), (of_M, of_M_q) = at.of_S, at.of_M
-    change = of_M - of_S
-    J = 2.0 * np.einsum('ia,iaj->ij', at.SM, change)
-    curved = np.einsum('ia,iajk->ijk', at.SM, of_M_q - of_S_q)
-    H = 2.0 * (change.transpose(0, 2, 1) @ change + curved)
+    J = 2.0 * np.einsum('ia,iaj->ij', at.SM, at.of_M[0] - at.of_S[0])
+    H = constraint_hessians(at)
     if sockets is None:
         return J, H
     _, R_k, R_kl = rotation_derivatives(X[3:])
@@ -127,7 +111,7 @@ def constraints(
 def _rates(
     J: FloatArray, H: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Velocities and accelerations (12,) that keep the constraints, from J q_dot = 0."""
+    """Velocities and accelerations (12,) that satisfy the constraints, from J q_dot = 0."""
     given = list(range(6, 12)) if len(q_EE_dot) == 6 else [6 + k for k in INDEPENDENT]
     found = [k for k in range(12) if k not in given]
     q_dot, q_ddot = np.zeros(12), np.zeros(12)
@@ -141,8 +125,8 @@ def _rates(
 def _least_torque(J: FloatArray, inertia: FloatArray, needed: FloatArray) -> FloatArray:
     """Multipliers that hold the end effector, J_X^T lambda = needed, with the least torques.
 
-    S0 eliminates lambda and takes a pseudo-inverse (Eq. 57, its sign reversed). Here the
-    multipliers that hold nothing, as many as there are contacts, are what is left to choose.
+    S0 eliminates lambda and takes a pseudo-inverse (Eq. 57, with the wrong sign). Here the free
+    choice is the null space of J_X^T, which has one dimension per contact.
     """
     held, driven = J[:, 6:].T, J[:, :6].T
     U, values, Vt = np.linalg.svd(held)

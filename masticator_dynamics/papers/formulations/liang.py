@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The derivatives of Liang et al. 2017 in place of Hessians (S0 Eq. 61)."""
+"""The derivatives of Liang et al. 2017, used instead of Hessians (S0 Eq. 61)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from masticator_dynamics.papers.formulations.velocities import Velocities
 
 
 def jacobian_derivatives(at: Velocities) -> tuple[FloatArray, FloatArray]:
-    """Partial derivatives of J_theta (6, 6, N) and J_qEE (6, n, N) by q, the last index.
+    """Partial derivatives of J_theta (6, 6, N) and J_qEE (6, n, N) by q (the last index).
 
-    Of J_theta,ii = -2 (M_i - G_i) · lever_i, in which the crank itself cancels, and of
+    J_theta,ii = -2 (M_i - G_i) · lever_i, in which the crank itself cancels, and
     J_qEE,i = 2 (S_i M_i)^T dM_i/dq_EE.
     """
     of_M, of_M_q = at.of_M[0][..., 6:], at.of_M[1][..., 6:, 6:]
@@ -37,13 +37,13 @@ def inertia_derivatives(at: Velocities, A: FloatArray) -> FloatArray:
 
 
 def side_by_side(derivatives: FloatArray) -> FloatArray:
-    """dJ/dq^T of S0 Eq. 61: the matrices (rows, columns, N) by q_1 ... q_N next to one another."""
+    """dJ/dq^T of S0 Eq. 61: derivatives (rows, columns, N) by q_1 to q_N placed side by side."""
     rows = len(derivatives)
     return derivatives.transpose(0, 2, 1).reshape(rows, -1)
 
 
 class LiangDerivatives(LagrangeDAlembert):
-    """Time derivatives from partial derivatives by all coordinates and Kronecker products."""
+    """Time derivatives from Kronecker products and partial derivatives by all coordinates."""
 
     title = "Liang's derivatives"
     source = 'S0 Eq. 61'
@@ -58,6 +58,6 @@ class LiangDerivatives(LagrangeDAlembert):
         J_theta_dot = side_by_side(J_theta_q) @ np.kron(column, np.eye(6))
         J_qEE_dot = side_by_side(J_qEE_q) @ np.kron(column, np.eye(N - 6))
         M_dot = side_by_side(M_q) @ np.kron(column, np.eye(N))
-        # dM/dq: the N matrices below one another; row k of the product is q_dot^T dM/dq_k.
+        # dM/dq: the N matrices stacked; row k of the product is q_dot^T dM/dq_k.
         below = M_q.transpose(2, 0, 1).reshape(N * N, N)
         return J_theta_dot, J_qEE_dot, M_dot - 0.5 * np.kron(np.eye(N), column.T) @ below

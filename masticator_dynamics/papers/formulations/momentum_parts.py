@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of the 6-PUS mechanism and their generalized momenta (S2 Sec. 3).
 
-Every part has an inertia matrix I_c and moves with u_c = S x_P_dot, so that its generalized
-momentum is q_c = I_c S x_P_dot (Eqs. 10, 22, 36, 49, 67). S2 writes S as T, J_E, J_B T and J_D T.
+A part has the inertia matrix I_c and the velocity u_c = S x_P_dot, so its generalized momentum is
+q_c = I_c S x_P_dot (Eqs. 10, 22, 36, 49, 67). S2 writes S as T, J_E, J_B T and J_D T.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _NONE = np.zeros((3, 3))
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One body, or several that move alike; ``_dot`` is the derivative along a direction.
+    """One body, or the six actuators together; ``_dot`` is the derivative along a direction.
 
     Attributes
     ----------
     I, I_dot : array, shape (n, n)
         Inertia matrix for the part's own velocity u_c.
     S, S_dot : array, shape (n, 6)
-        u_c per rate of x_P.
+        Map from x_P_dot to u_c.
     weight : array, shape (n,)
-        Weight as a force on u_c.
+        Weight as a generalized force conjugate to u_c.
     """
 
     I: FloatArray  # noqa: E741
@@ -77,14 +77,14 @@ def platform(geometry: PusGeometry, at: Kinematics) -> Part:
 
 
 def actuators(geometry: PusGeometry, at: Kinematics) -> Part:
-    """The six actuators, Sec. 3.2: u_c are their velocities along z_B."""
+    """The six actuators, Sec. 3.2: u_c holds their velocities along z_B."""
     inertia = np.diag(geometry.m_A + geometry.m_rotor)
     weight = geometry.m_A * geometry.g[2]
     return Part(inertia, np.zeros((6, 6)), at.J_E, at.J_E_dot, weight)
 
 
 def translating_link(geometry: PusGeometry, at: Kinematics, i: int) -> Part:
-    """Link i moving with its centre of mass, Sec. 3.3: u_c is the velocity of that.
+    """Translation of link i, Sec. 3.3: u_c is the velocity of its centre of mass.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def translating_link(geometry: PusGeometry, at: Kinematics, i: int) -> Part:
         Index of the limb.
     """
     kappa = geometry.kappa[i]
-    # Eq. 47, whose columns are those of (1 - kappa)(v + omega x p) + kappa l_dot z_B, Eq. 45.
+    # Eq. 47: the coefficients of (1 - kappa)(v + omega x p) + kappa l_dot z_B, Eq. 45.
     J_B = (1.0 - kappa) * _point(at.p[i]) + kappa * np.outer(Z_B, at.J_C[i])
     J_B_dot = (1.0 - kappa) * _point_rate(at.p_dot[i]) + kappa * np.outer(Z_B, at.J_C_dot[i])
     return Part(
@@ -109,10 +109,10 @@ def translating_link(geometry: PusGeometry, at: Kinematics, i: int) -> Part:
 
 
 def rotating_link(geometry: PusGeometry, at: Kinematics, i: int) -> Part:
-    """Link i turning, Sec. 3.3: u_c is its angular velocity, square to the link as S2 assumes.
+    """Rotation of link i, Sec. 3.3: u_c is its angular velocity, normal to the link as in S2.
 
-    A link that is round needs no frame {L_i}: Eqs. 57-61 reduce to the two terms of I below, which
-    stay regular where the link stands upright. As u_c is square to a, I_Lxx drops out of H.
+    A round link needs no frame {L_i}: Eqs. 57-61 reduce to the two terms of I below, which stay
+    regular where the link is upright. As u_c is normal to a, I_Lxx drops out of H.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def rotating_link(geometry: PusGeometry, at: Kinematics, i: int) -> Part:
 
 
 def all_parts(geometry: PusGeometry, at: Kinematics) -> list[Part]:
-    """Platform, actuators, and every link twice."""
+    """Platform, actuators, and every link twice: its translation and its rotation."""
     links = [kind(geometry, at, i) for kind in (translating_link, rotating_link) for i in LIMBS]
     return [platform(geometry, at), actuators(geometry, at), *links]
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Newton-Euler of end effector, couplers and cranks (S1 Sec. 4), without friction (S1 Eq. 51).
 
-How the motion of the end effector is described is another matter: by Euler parameters (S1 Sec. 3)
+It does not matter here how the end effector's motion is described: by Euler parameters (S1 Sec. 3)
 or by Euler angles (S1 Sec. 5.2).
 """
 
@@ -51,13 +51,13 @@ def newton_euler(geometry: Geometry, motion: EndEffectorMotion, wrench: FloatArr
     motion : EndEffectorMotion
         Pose, twist and its rate, in {S}.
     wrench : (6,) array
-        On the end effector, axes of {S}, about O_M, N and N m.
+        Wrench on the end effector in axes of {S} about O_M, N and N m.
 
     Raises
     ------
     ReachError, SingularityError
-        When a limb cannot reach, or couplers alone could not hold the end effector: like S1, this
-        takes the contact forces for parameters and solves for those of the couplers.
+        If a limb cannot reach, or the couplers alone could not hold the end effector: as in S1,
+        contact forces are parameters, and coupler forces are solved for.
     """
     arms = geometry.M @ motion.R.T
     limbs = _limbs(geometry, motion, arms)
@@ -81,7 +81,7 @@ def newton_euler(geometry: Geometry, motion: EndEffectorMotion, wrench: FloatArr
         M_8b[i, 3 * i : 3 * i + 3] = lever
     M_14b = M_8b @ M_13b + geometry.I_G * limbs.theta_ddot
     M_15b = M_8b @ M_11b
-    # Eq. 51, and the goal of Eq. 52 without friction.
+    # Eq. 51 with the goal of Eq. 52, without friction.
     F_Z = np.linalg.pinv(M_15b) @ M_14b
     F_S = (M_13b - M_11b @ F_Z).reshape(6, 3)
     contact = F_Z if geometry.sockets is None else F_Z / geometry.sockets.normal[:, 2]
@@ -90,7 +90,7 @@ def newton_euler(geometry: Geometry, motion: EndEffectorMotion, wrench: FloatArr
 
 
 def _limbs(geometry: Geometry, motion: EndEffectorMotion, arms: FloatArray) -> _Limbs:
-    """Cranks by their angles, as S1 Sec. 3.2 ends up doing; couplers by their two ends."""
+    """Motion of cranks from their angles, as in S1 Sec. 3.2, and of couplers from their ends."""
     omega, omega_dot = motion.t[3:], motion.t_dot[3:]
     M_dot = motion.t[:3] + np.cross(omega, arms)
     M_ddot = motion.t_dot[:3] + np.cross(omega_dot, arms) + np.cross(omega, np.cross(omega, arms))
@@ -98,7 +98,7 @@ def _limbs(geometry: Geometry, motion: EndEffectorMotion, arms: FloatArray) -> _
     theta = geometry.crank_angles(OM)
     GS, lever = geometry.cranks(theta)
     SM = OM - geometry.G - GS
-    # S_iM_i keeps its length: S_iM_i . (V_M - V_S) = 0, and its derivative.
+    # S_iM_i keeps its length: S_iM_i . (V_M - V_S) = 0, and the derivative of this.
     gain = np.sum(SM * lever, axis=1)
     theta_dot = np.sum(SM * M_dot, axis=1) / gain
     V_SM = M_dot - theta_dot[:, None] * lever
@@ -110,7 +110,7 @@ def _limbs(geometry: Geometry, motion: EndEffectorMotion, arms: FloatArray) -> _
 
 
 def _end_effector(geometry: Geometry, motion: EndEffectorMotion) -> FloatArray:
-    """Wrench (6,) about O_M that motion and weight of the end effector need: S1 Eq. 31.
+    """Wrench (6,) about O_M that the end effector's motion and weight require: S1 Eq. 31.
 
     S1's g points up; `geometry.g` is the acceleration of free fall.
     """
@@ -132,9 +132,10 @@ def _contact_columns(geometry: Geometry, motion: EndEffectorMotion) -> FloatArra
 def _couplers(geometry: Geometry, limbs: _Limbs) -> tuple[FloatArray, FloatArray, FloatArray]:
     """M_5b (12, 18), M_6b (12,) of S1 Eq. 35 and M_7b (18,) of Eq. 36.
 
-    Of the three lines of M_iS_i x F_Mi = E_i (Eq. 34) two are independent. S1 keeps the last two,
-    which are not when the coupler is normal to X_S; here the line of the largest component of
-    M_iS_i goes. A coupler does not spin about itself, so L^2 omega = S_iM_i x (V_M - V_S).
+    Two of the three rows of M_iS_i x F_Mi = E_i (Eq. 34) are independent. S1 keeps the last two,
+    which become dependent when the coupler is normal to X_S; here the row of the largest component
+    of M_iS_i is dropped. A coupler does not spin about its line, so
+    L^2 omega = S_iM_i x (V_M - V_S).
     """
     M_5b, M_6b, M_7b = np.zeros((12, 18)), np.zeros(12), np.zeros(18)
     for i, MS in enumerate(limbs.MS):

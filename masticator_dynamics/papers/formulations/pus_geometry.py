@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the equations of S2 need to know of a 6-PUS mechanism, in its symbols, and its reader."""
+"""The properties of a 6-PUS mechanism that S2's equations use, in its symbols, and their reader."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class PusGeometry:
     Attributes
     ----------
     b : array, shape (6, 3)
-        Universal joints on the sliders in {B} at l_i = 0; S2's B_i.
+        Universal joints on the sliders, in {B} at l_i = 0; S2's B_i.
     p : array, shape (6, 3)
         Spherical joints P_i on the platform, in {P}.
     L, kappa : array, shape (6,)
-        Lengths of links, and b_cm / L: distance of their centre of mass from P_i, over L.
+        Lengths of links, and distances of their centres of mass from P_i over L (S2's b_cm / L).
     branch : array, shape (6,)
-        Sign of the height of P_i above its slider; S2 has the platform above, 1.
+        Sign of the height of P_i above its slider; 1 in S2, which has the platform above.
     m_P, I_P : float, array (3, 3)
-        Mass of the platform, and inertia about P, its centre of mass, in {P}.
+        Mass of the platform, and inertia in {P} about P, its centre of mass.
     m_A, m_rotor : array, shape (6,)
-        Mass of actuators, and what sliding motors add to their inertia but not to their weight.
+        Mass of actuators, and what rotors add to their inertia but not to their weight.
     m_L, I_Lxx, I_Lyy : array, shape (6,)
-        Mass of links and inertia about their centre of mass, about their line and across it.
+        Mass of links, and inertia about their centre of mass, along and across their line.
     g : array, shape (3,)
         Acceleration of free fall in {B}.
     """
@@ -60,7 +60,7 @@ def read_pus_geometry(description: MechanismDescription) -> PusGeometry:
     Raises
     ------
     DescriptionError
-        Naming joint or link, when the mechanism is not one that S2 treats.
+        If the mechanism is not one that S2 treats; names the joint or link.
     """
     return _PusReader(description).geometry()
 

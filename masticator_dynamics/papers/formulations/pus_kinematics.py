@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinematics of the 6-PUS mechanism at a pose and their derivatives along a direction (S2 Sec. 2).
 
-Along the velocity these are derivatives by time, along a unit vector partial derivatives: the
-generalized momentum needs the one, Lagrange's equations need the six others.
+Derivatives along the velocity are time derivatives, which the generalized momentum needs; those
+along the six unit vectors are partial derivatives, which Lagrange's equations need.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SINGULAR = 1e-6  # of a link's height over its length
 
 @dataclasses.dataclass(frozen=True)
 class Kinematics:
-    """What all parts of the mechanism are made of; ``_dot`` is the derivative along a direction.
+    """Kinematics that all parts use; ``_dot`` is the derivative along a direction.
 
     Attributes
     ----------
@@ -32,11 +32,11 @@ class Kinematics:
     omega : array, shape (3,)
         Angular velocity of {P} along the direction.
     T, T_dot : array, shape (6, 6)
-        Twist (v_P, omega_P) in {B} per rate of x_P (Eq. 23).
+        Map from x_P_dot to the twist (v_P, omega_P) in {B} (Eq. 23).
     p, p_dot, a, a_dot : array, shape (6, 3)
-        P to P_i, and slider to P_i along the link, in {B}.
+        Vectors from P to P_i, and from slider to P_i along the link, in {B}.
     J_C, J_C_dot : array, shape (6, 6)
-        Rates of l_i per twist (Eq. 6).
+        Map from the twist to the rates of l_i (Eq. 6).
     """
 
     R: FloatArray
@@ -52,7 +52,7 @@ class Kinematics:
 
     @property
     def J_E(self) -> FloatArray:
-        """Rates of l_i per rate of x_P (6, 6), Eq. 5."""
+        """Map (6, 6) from x_P_dot to the rates of l_i, Eq. 5."""
         return self.J_C @ self.T
 
     @property
@@ -62,9 +62,9 @@ class Kinematics:
 
 
 def kinematics(geometry: PusGeometry, x_P: FloatArray, direction: FloatArray) -> Kinematics:
-    """At the pose x_P = (x, y, z, psi, theta, phi), with derivatives along a direction (6,).
+    """Kinematics at x_P = (x, y, z, psi, theta, phi), with derivatives along a direction (6,).
 
-    Works on anything with arithmetic, `sqrt`, `cos` and `sin`; :func:`check_reach` checks numbers.
+    Works on symbols as well as numbers, so it checks nothing; :func:`check_reach` does.
 
     Parameters
     ----------
@@ -93,18 +93,18 @@ def kinematics(geometry: PusGeometry, x_P: FloatArray, direction: FloatArray) ->
     a_dot = np.column_stack([w_dot[:, :2], a_z_dot])
     s_xy_dot = (w_dot[:, :2] - a_z_dot[:, None] * s[:, :2]) / a_z[:, None]
     s_dot = np.column_stack([s_xy_dot, np.zeros(6)])
-    J_C = np.hstack([s, _cross(p, s)])
-    J_C_dot = np.hstack([s_dot, _cross(p_dot, s) + _cross(p, s_dot)])
+    J_C = np.hstack([s, np.cross(p, s)])
+    J_C_dot = np.hstack([s_dot, np.cross(p_dot, s) + np.cross(p, s_dot)])
     return Kinematics(R, omega, T, T_dot, p, p_dot, a, a_dot, J_C, J_C_dot)
 
 
 def check_reach(geometry: PusGeometry, x_P: FloatArray) -> None:
-    """Refuse poses that links do not reach, or where they lie level.
+    """Refuse poses that links do not reach, or where a link is level.
 
     Raises
     ------
     ReachError, SingularityError
-        Naming the slider.
+        Names the slider.
     """
     w = x_P[:3] + geometry.p @ rotation_zyx(x_P[3:]).T - geometry.b
     ratio = height_squared(geometry, w) / geometry.L**2
@@ -133,14 +133,3 @@ def angular_map(angles: FloatArray, rates: FloatArray) -> tuple[FloatArray, Floa
         [0.0, 0.0, -C_theta * theta_dot],
     ]
     return np.array(J_A), np.array(J_A_dot)
-
-
-def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Cross products (N, 3) of rows."""
-    return np.column_stack(
-        [
-            a[:, 1] * b[:, 2] - a[:, 2] * b[:, 1],
-            a[:, 2] * b[:, 0] - a[:, 0] * b[:, 2],
-            a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0],
-        ]
-    )

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rotation by Euler parameters theta = (theta0, theta1, theta2, theta3), all polynomials."""
+"""Rotation by Euler parameters theta = (theta0, theta1, theta2, theta3), in polynomials of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from masticator_dynamics.papers.formulations.rotations import skew
 
 
 def rotation_by_parameters(theta: FloatArray) -> FloatArray:
-    """R(theta) (3, 3) of parameters of norm 1 (S1 Eq. 4; in Eq. 24 the square is missing)."""
+    """R(theta) (3, 3) for parameters of norm 1 (S1 Eq. 4; Eq. 24 lacks the square)."""
     scalar, vector = theta[0], theta[1:]
     turned = np.outer(vector, vector) + scalar * skew(vector)
     return (2.0 * scalar**2 - 1.0) * np.eye(3) + 2.0 * turned

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a description to the papers' symbols; what is not their mechanism is refused."""
+"""From a description to the papers' symbols; other mechanisms are refused."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def read_geometry(description: MechanismDescription) -> Geometry:
     Raises
     ------
     DescriptionError
-        Naming joint, link or contact, when the mechanism is not one that S0 and S1 treat.
+        If the mechanism is not one that S0 and S1 treat; names the joint, link or contact.
     """
     return _MechanismReader(description).geometry()
 
 
 class _MechanismReader(TreeReader):
-    """Reads a 6-RSS mechanism, with two contacts or without."""
+    """Reads a 6-RSS mechanism, with or without two contacts."""
 
     mechanism = '6-RSS'
     limb = 'crank with a coupler on two crossed axes'
@@ -83,7 +83,7 @@ class _MechanismReader(TreeReader):
         return SocketPlanes(float(p1[0]), float(p2[0]), T, normal)
 
     def _limb(self, name: str) -> dict[str, FloatArray | float]:
-        """Crank and coupler that an actuated joint drives, as fields of :class:`Geometry`."""
+        """Crank and coupler of an actuated joint, as fields of :class:`Geometry`."""
         (crank, _, second), tip, seat = self.chain(name)
         position, turned = self.placed[crank.child]
         Z_C, S = turned @ crank.axis, self.placed[second.child][0]
@@ -107,7 +107,7 @@ class _MechanismReader(TreeReader):
         }  # fmt: skip
 
     def _coupler(self, link: str, SM: FloatArray) -> dict[str, float]:
-        """A rod with its mass on the line between its ends and no inertia about that line."""
+        """Fields of a rod whose mass is on the line between its ends, without inertia about it."""
         L, k, body = self.rod(link, SM)
         I_S = 0.5 * float(np.trace(body.about_center))
         slender = I_S * (np.eye(3) - np.outer(SM, SM) / L**2)

@@ -16,33 +16,33 @@ def skew(v: FloatArray) -> FloatArray:
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
-# Of each axis: what it leaves alone, and what it turns first.
+# For each axis: projection onto it, cross product with it, projection onto the plane normal to it.
 _KEPT = np.array([np.diag(e) for e in np.eye(3)])
 _CROSS = np.array([skew(e) for e in np.eye(3)])
 _MOVED = np.eye(3) - _KEPT
 
 
 def about_axis(axis: int, angle: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rotation about a coordinate axis, and its first and second derivative by the angle."""
+    """Rotation about a coordinate axis, and its first and second derivatives by the angle."""
     c, s = np.cos(angle), np.sin(angle)
     turned = c * _MOVED[axis] + s * _CROSS[axis]
     return _KEPT[axis] + turned, c * _CROSS[axis] - s * _MOVED[axis], -turned
 
 
 def rotation(angles: FloatArray) -> FloatArray:
-    """R = Rx(alpha) Ry(beta) Rz(gamma), {M} components to {S} (S0 Eq. 3)."""
+    """R = Rx(alpha) Ry(beta) Rz(gamma), from {M} to {S} components (S0 Eq. 3)."""
     x, y, z = (about_axis(axis, angle)[0] for axis, angle in enumerate(angles))
     return np.asarray(x @ y @ z)
 
 
 def rotation_zyx(angles: FloatArray) -> FloatArray:
-    """R = Rz(psi) Ry(theta) Rx(phi), {P} components to {B} (S2 Eq. 4)."""
+    """R = Rz(psi) Ry(theta) Rx(phi), from {P} to {B} components (S2 Eq. 4)."""
     z, y, x = (about_axis(axis, angle)[0] for axis, angle in zip((2, 1, 0), angles, strict=True))
     return np.asarray(z @ y @ x)
 
 
 def rotation_derivatives(angles: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """R (3, 3), its derivatives R_k (3, 3, 3) and R_kl (3, 3, 3, 3) by the angles, k, l first."""
+    """R (3, 3), R_k (3, 3, 3) and R_kl (3, 3, 3, 3): derivatives by angles, indices k, l first."""
     x, y, z = (about_axis(axis, angle) for axis, angle in enumerate(angles))
     first, second = np.empty((3, 3, 3)), np.empty((3, 3, 3, 3))
     unit = np.eye(3, dtype=int)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all readers of descriptions share: the URDF tree, a platform on six joints, limbs.
 
-Read from the tree as loaded, without the engine, so that formulations and engine have nothing in
-common but the files.
+The tree is read as loaded, without the engine, so that formulations and engine share nothing but
+the files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DescriptionError
 
-LENGTH = 1e-9  # m, rounding of what should be equal
+LENGTH = 1e-9  # m, rounding of lengths that should be equal
 RATIO = 1e-9
 TURNING = ('revolute', 'continuous')
 SLIDING = ('prismatic',)
@@ -27,8 +27,8 @@ class TreeReader:
     """Walks the tree of one description of a platform on six limbs of three joints each."""
 
     mechanism: str
-    limb: str  # what a limb should be, for messages
-    drive: tuple[str, ...]  # types of the joint that drives a limb
+    limb: str  # description of a limb, for messages
+    drive: tuple[str, ...]  # permitted types of a limb's driven joint
 
     def __init__(self, description: MechanismDescription):
         self.description = description
@@ -38,7 +38,7 @@ class TreeReader:
         self.placed = self._place()
 
     def refuse(self, key: str, reason: str) -> NoReturn:
-        """Say what keeps the papers' equations from applying."""
+        """Raise an error that says why the papers' equations do not apply."""
         raise DescriptionError(
             self.description.file,
             key,
@@ -46,7 +46,7 @@ class TreeReader:
         )
 
     def check_counts(self) -> None:
-        """Six limbs and a platform, nothing else."""
+        """Check that there are six limbs and a platform, and nothing else."""
         description = self.description
         if len(description.actuated) != 6 or len(description.closures) != 6:
             self.refuse(
@@ -77,7 +77,7 @@ class TreeReader:
         return joints
 
     def body(self, link: str) -> Inertia:
-        """Mass of the rigid body that a link starts, in {S} with all joints at 0."""
+        """Inertia of the rigid body that contains a link, in {S} with all joints at 0."""
         members = [name for name, first in self.carriers.items() if first == self.carriers[link]]
         parts = []
         for name in members:
@@ -102,7 +102,7 @@ class TreeReader:
     # The platform
 
     def check_platform(self, turns: str) -> tuple[tuple[str, ...], FloatArray]:
-        """Joints of the platform, which turns about the axes named, and their values at home."""
+        """Joints of the platform and their values at home; its rotation axes must be ``turns``."""
         description = self.description
         chain = self.supports(description.platform)
         types = [joint.type == 'prismatic' for joint in chain]
@@ -125,14 +125,14 @@ class TreeReader:
         return names, np.array([description.home.get(name, 0.0) for name in names])
 
     def check_independent(self, needed: tuple[str, ...]) -> None:
-        """The degrees of freedom and their order."""
+        """Check the degrees of freedom and their order."""
         if self.description.independent != needed:
             self.refuse(
                 'independent', f'{list(self.description.independent)}, needed {list(needed)}'
             )
 
     def centred_platform(self) -> Inertia:
-        """Mass of the platform, whose centre is its origin."""
+        """Inertia of the platform; its centre of mass must be its origin."""
         name = self.description.platform
         platform = self.body(name)
         offset = float(np.linalg.norm(platform.center_of_mass - self.placed[name][0]))
@@ -147,7 +147,7 @@ class TreeReader:
     def chain(self, name: str) -> tuple[list[Joint], str, str]:
         """Joints of the limb that a joint drives, and the frames that close it on the platform.
 
-        The last two joints are a universal joint: their axes cross, and between them is no mass.
+        The last two joints must form a universal joint: crossed axes without mass between them.
         """
         tip, seat = self._closure(name)
         joints = self.supports(tip)
@@ -175,14 +175,14 @@ class TreeReader:
         self.refuse(f'joint {name}', f'no {self.limb} that a closure holds to the platform')
 
     def rotor(self, name: str) -> float:
-        """Inertia of the motor that sits on a joint."""
+        """Inertia of a joint's motor."""
         actuator = self.description.actuators[name]
         if actuator.transmission is not None:
             self.refuse(f'actuators.{name}.transmission', 'efforts here are those of joints')
         return actuator.rotor_inertia
 
     def rod(self, link: str, span: FloatArray) -> tuple[float, float, Inertia]:
-        """Length, fraction of it where the centre of mass is, and mass of a rod along a vector."""
+        """Length, centre of mass as a fraction of it, and inertia of a rod along a vector."""
         body, length = self.body(link), float(np.linalg.norm(span))
         if length < 1e-6:
             self.refuse(f'link {link}', 'its two ends coincide')

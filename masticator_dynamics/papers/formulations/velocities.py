@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Velocities of all points and of the end effector as functions of q = (theta, q_EE).
 
-What the three energy methods of S0 share: Jacobians and how they change with q. What they make
-of them is their own.
+S0's three energy methods share these Jacobians and their derivatives by q.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ from masticator_dynamics.papers.formulations.rotations import axial, rotation_de
 
 @dataclasses.dataclass(frozen=True)
 class Velocities:
-    """v = J q_dot: of S_1..6 and M_1..6 (rows 0-17, 18-35), of O_M (36-38), omega (39-41).
+    """v = J q_dot: velocities of S_1..6, M_1..6 and O_M, and omega; N = 6 + n coordinates.
 
-    Points in {S}, m/s; angular velocity of the end effector in {M}, rad/s. N = 6 + n coordinates.
+    Rows 0-17, 18-35 and 36-38 are velocities of points in {S}, m/s; rows 39-41 are the angular
+    velocity of the end effector in {M}, rad/s.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class Velocities:
         Vectors G_i S_i and their derivatives by theta_i, m.
     J : array, shape (42, N)
     Jq : array, shape (42, N, N)
-        Derivatives of J, the last index that of the coordinate.
+        Derivatives of J; the last index is the coordinate.
     M_0b : array, shape (6, n)
-        Twist in {S} at O_M, linear over angular, per q_EE velocity (S0 Eq. 33).
+        Map from q_EE_dot to the twist in {S} at O_M, linear over angular (S0 Eq. 33).
     """
 
     SM: FloatArray
@@ -46,13 +46,13 @@ class Velocities:
 
     @property
     def of_S(self) -> tuple[FloatArray, FloatArray]:
-        """J (6, 3, N) and Jq (6, 3, N, N) of the points S_i."""
+        """J (6, 3, N) and Jq (6, 3, N, N) for the points S_i."""
         N = self.J.shape[1]
         return self.J[:18].reshape(6, 3, N), self.Jq[:18].reshape(6, 3, N, N)
 
     @property
     def of_M(self) -> tuple[FloatArray, FloatArray]:
-        """J (6, 3, N) and Jq (6, 3, N, N) of the points M_i."""
+        """J (6, 3, N) and Jq (6, 3, N, N) for the points M_i."""
         N = self.J.shape[1]
         return self.J[18:36].reshape(6, 3, N), self.Jq[18:36].reshape(6, 3, N, N)
 
@@ -80,7 +80,7 @@ def velocities(geometry: Geometry, theta: FloatArray, pose: EndEffector) -> Velo
         rows = slice(3 * i, 3 * i + 3)
         J[rows, i], Jq[rows, i, i] = lever[i], -GS[i]
 
-    # O_S M_i = O_S O_M + R M_i, S0 Eq. 10; all joints and O_M (for which M_i is 0) at once.
+    # O_S M_i = O_S O_M + R M_i, S0 Eq. 10, for all joints and for O_M (as M_i = 0) at once.
     points = np.vstack([geometry.M, np.zeros(3)])
     arm_k = np.einsum('kab,ib->iak', R_k, points)
     arm_kl = np.einsum('klab,ib->iakl', R_kl, points)
@@ -105,10 +105,10 @@ def velocities(geometry: Geometry, theta: FloatArray, pose: EndEffector) -> Velo
 def inertia_of_velocities(geometry: Geometry) -> FloatArray:
     """Constant A (42, 42) of the kinetic energy v^T A v / 2 of couplers and end effector.
 
-    A coupler follows its two ends: V_P = (1 - x/L) V_S + (x/L) V_M (S0 Eqs. 27, 28). S0 Eq. 30
-    integrates this for a uniform rod, which gives m/3, m/6, m/3 for SS, SM, MM; the description's
-    mass, centre of mass and transverse inertia give the same and need no uniform rod. (S0 prints
-    rho = 7.8 g/mm^3, a thousand times steel's.)
+    A coupler's velocity follows from its two ends: V_P = (1 - x/L) V_S + (x/L) V_M (S0 Eqs. 27,
+    28). S0 Eq. 30 integrates this for a uniform rod, which gives m/3, m/6, m/3 for SS, SM, MM. The
+    description's mass, centre of mass and transverse inertia give the same for a uniform rod, and
+    hold for any other. (S0 prints rho = 7.8 g/mm^3, a thousand times the density of steel.)
     """
     A = np.zeros((42, 42))
     across = geometry.I_S / geometry.L**2
@@ -127,8 +127,8 @@ def inertia_of_velocities(geometry: Geometry) -> FloatArray:
 def weights(geometry: Geometry) -> FloatArray:
     """Constant w (42,) with dV/dq = J^T w, V the potential energy (S0 Eqs. 39-42).
 
-    S0 Eq. 40 has the coupler's centre of mass in the middle; here it is where the description
-    has it. That of a crank is on its shaft and stays.
+    S0 Eq. 40 has the coupler's centre of mass in the middle; here it is taken from the
+    description. A crank's centre of mass is on its shaft and does not move.
     """
     on_S = -np.outer(geometry.m_S * (1.0 - geometry.k), geometry.g)
     on_M = -np.outer(geometry.m_S * geometry.k, geometry.g)

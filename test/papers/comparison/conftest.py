@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The shipped mechanisms, loaded once, on motions of few samples."""
+"""The shipped mechanisms, loaded once, on motions with few samples."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ def chewing() -> Inputs:
 
 @pytest.fixture
 def moving() -> Callable[..., Inputs]:
-    """Inputs on a motion given by its poses alone, or with derivatives and wrench."""
+    """Inputs with a motion given by poses alone, or also by derivatives and wrench."""
 
     def moving(y, y_dot=None, y_ddot=None, wrench=None) -> Inputs:
         y = np.atleast_2d(np.asarray(y, dtype=float))

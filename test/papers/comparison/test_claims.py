@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts on the papers' claims: all of them there, and each from the numbers that are shown."""
+"""Verdicts on the papers' claims: complete, and each derived from the numbers shown."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_document_names_no_section_that_is_gone(document) -> None:
 
 @pytest.mark.parametrize('name', CLAIMS)
 def test_the_document_holds_the_verdict_on_every_claim(document, name) -> None:
-    """From the numbers in the document itself, by the rules beside them."""
+    """From the numbers in the document itself, by the rules next to them."""
     judged = judge({key: document[key] for key in SECTIONS})[name]
     assert [one.claim for one in judged] == list(CLAIMS[name])
     (table,) = (t for t in document['claims'] if t.title.startswith(name))
@@ -111,7 +111,7 @@ def test_quoted_words_are_in_the_paper(name) -> None:
 
 
 def _plain(text: str) -> str:
-    """Without what extraction of the text adds or loses: signs of markup, spaces, case."""
+    """Text without what extraction adds or loses: markup, spaces, case."""
     return re.sub(r'[^a-z0-9%.]', '', text.lower().replace('\u2013', '').replace('~', ''))
 
 
@@ -207,7 +207,7 @@ CHEAP = ('parameters', 'coupling-course', 'parasitic', 'torques', 'friction', 't
 
 
 def test_sections_still_have_the_cells_that_claims_name(chewing) -> None:
-    """Those that take no time; the document stands for the others."""
+    """Only quick sections; the document represents the others."""
     report = {name: section(name)(chewing) for name in CHEAP}
     judged = [one.claim for rows in judge(report).values() for one in rows]
     wanted = [

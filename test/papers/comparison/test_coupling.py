@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Section coupling: known indices in the right places."""
+"""Section coupling: known indices are in the right cells."""
 
 import numpy as np
 import pytest

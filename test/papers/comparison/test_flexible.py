@@ -39,7 +39,7 @@ def test_all_paths_are_in_reach_of_all_layouts() -> None:
 
 
 def test_no_run_is_made_twice(monkeypatch) -> None:
-    """The claims take the runs on S3's spiral from the table of drive modes."""
+    """The claims reuse the runs on S3's spiral from the table of drive modes."""
     made = []
 
     def noted(description, path, mode, **options):

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Section flexible, over time: vibrations, windows, and rods in pieces."""
+"""Section flexible, curves over time: vibrations, windows, rods in pieces."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ WAVE = np.sin(2.0 * np.pi * FREQUENCY * TIME)
 
 
 def course(size: float, late: float = 1.0) -> Course:
-    """Every rod bends slowly, and vibrates with an amplitude (m) that changes at 0.35 s."""
+    """A course: rods bend slowly, and vibrate with an amplitude (m) that changes at 0.35 s."""
     shaking = size * WAVE * np.where(TIME < 0.35, 1.0, late)
     tips = np.tile((1e-3 * TIME + shaking)[:, None], 8)
     motion = JointMotion(TIME, tips[:, :2] + 1.0, tips[:, :2] + 1.0, tips[:, :4] + 1.0)

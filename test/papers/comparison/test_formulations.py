@@ -53,7 +53,7 @@ def test_differences_are_rounding_and_times_are_there(tables) -> None:
 
 
 def test_a_wrong_formulation_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The difference printed is of torques, over the largest of the sample."""
+    """The difference shown is that of torques, over the largest torque of the sample."""
     right = HessianMatrix.inverse_dynamics
 
     def wrong(self, *state):

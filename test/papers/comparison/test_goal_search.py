@@ -13,7 +13,7 @@ K = 3  # a sample with food between the teeth
 
 @pytest.mark.parametrize('goal', GOALS.values())
 def test_equation_50_gives_the_torques_of_the_engine(chewing, goal) -> None:
-    """With the engine's own contact forces put on rss6 by hand."""
+    """With the engine's own contact forces applied to rss6."""
     motion = chewing.motion
     effort = chewing.masticator.feedforward(
         motion.y[K], motion.y_dot[K], motion.y_ddot[K], motion.wrench[K], goal=goal, friction=True

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Section goals: the seven indices from a second derivation, and what must hold among them."""
+"""Section goals: the seven indices by a second derivation, and relations among them."""
 
 import dataclasses
 import re
@@ -133,7 +133,7 @@ def test_claims_can_fail() -> None:
 
 
 def test_the_printed_columns_are_what_the_note_says() -> None:
-    """F7 = mu_C sqrt(p1^2 + 1) F3 to the last digit; F5 just below R mu_Ci F6."""
+    """F7 = mu_C sqrt(p1^2 + 1) F3 to the last digit, and F5 is just below R mu_Ci F6."""
     for goal in ('G1', 'G2'):
         for printed in goals.PRINTED[goal]:
             _, _, f3, _, f5, f6, f7 = (float(cell) for cell in printed)
@@ -142,7 +142,7 @@ def test_the_printed_columns_are_what_the_note_says() -> None:
 
 
 def as_printed(cell: str | None) -> str:
-    """Pattern of a cell in the extracted text, where a tab may stand for the start of a word."""
+    """Pattern of a cell in the extracted text, where a tab may replace the start of a word."""
     if cell is None:
         return '-'
     mantissa, e, exponent = cell.partition('e')

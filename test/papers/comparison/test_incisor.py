@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Section incisor: S1's three optimisations are what the paper says, and what they lack."""
+"""Section incisor: S1's three optimisations are as in the paper, and what they lack."""
 
 import dataclasses
 
@@ -26,7 +26,7 @@ def mandible():
 
 @pytest.fixture(scope='module')
 def inputs(chewing):
-    """The middle of a stroke, 15 ms apart."""
+    """The middle of a stroke, with samples 15 ms apart."""
     path = chewing_stroke(strokes=1)
     time = 0.3 + 0.015 * np.arange(ROWS)
     states = path.sample(time)
@@ -71,7 +71,7 @@ def test_geometry_in_euler_parameters_is_the_engines(mandible) -> None:
 
 
 def test_each_problem_is_solved(mandible, target, answer) -> None:
-    """Along q + q_dot t + q_ddot t^2/2 the incisor moves as told, to second order; Eq. 5 holds."""
+    """Along q + q_dot t + q_ddot t^2/2, the incisor follows to second order, and Eq. 5 holds."""
     time = 1e-3
 
     def along(k, t):

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Section parameters: printed figures that agree, and those that do not."""
+"""Section parameters: printed values that agree, and those that do not."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""S4's printed tables against the model, by the oracle that knows nothing of descriptions."""
+"""S4's printed tables against the oracle's model, which does not use descriptions."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_published_functions_have_the_errors_they_can_have(monkeypatch: pytest.M
 
 
 def test_section_has_all_rows_and_agrees_with_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model of the section is the description's, the oracle's the papers' formulas."""
+    """The section's model uses the description, the oracle the papers' formulas."""
     for name, value in (('RADII', 11), ('ANGLES', 24), ('FITTED', 60), ('NODES', 30), ('CALLS', 5)):
         monkeypatch.setattr(f'masticator_dynamics.papers.comparison.estimators.{name}', value)
     table, reduced, five, costs, own = compare(Inputs())

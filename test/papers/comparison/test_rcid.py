@@ -81,7 +81,7 @@ def test_what_occurs_again_counts_once_when_shared(share: bool, expected: int) -
 
 
 def evaluate(tracer: Tracer, results, values: dict[str, float]) -> np.ndarray:
-    """Run what was recorded on numbers."""
+    """Evaluate the recorded operations on numbers."""
     functions = {
         MULTIPLY: np.multiply, DIVIDE: np.divide, SQUARE_ROOT: np.sqrt, SINE: np.sin,
         COSINE: np.cos,
@@ -107,7 +107,7 @@ def evaluate(tracer: Tracer, results, values: dict[str, float]) -> np.ndarray:
 @pytest.mark.parametrize('share', [True, False])
 @pytest.mark.parametrize('method', [GeneralizedMomentum, LagrangeKoditschek])
 def test_what_is_counted_computes_the_matrix(method, share: bool, square: bool) -> None:
-    """The operations counted, run on numbers, give V of the shipped mechanism."""
+    """The counted operations, evaluated on numbers, give V of the shipped mechanism."""
     state = samples.states('rcid', 1, 111)[0]
     geometry = method(RCID.description).geometry
     tracer = Tracer(share)
@@ -192,7 +192,7 @@ def test_spin_grows_with_the_inertia_and_with_a_vertical_axis(tables) -> None:
 def test_forces_of_spin_are_those_of_its_energy(upright: bool) -> None:
     """The engine's change against Lagrange's equations of the energy of spin alone.
 
-    The rod's y axis e2 is square to the first axis e1 and to the rod, so the angular velocity is
+    The rod's y axis e2 is normal to the first axis e1 and to the rod, so the angular velocity is
     theta1_dot e1 + theta2_dot e2, and its part along the rod theta1_dot e1 . n.
     """
     inertia = 4e-5

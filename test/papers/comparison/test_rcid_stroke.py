@@ -13,7 +13,7 @@ L, BASE, PLATFORM = 97.98, np.radians([15, 105, 135, 225, 255, 345]), np.radians
 
 
 def positions(shift: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """l_1 to l_3 (N, 3), mm, but for a constant; angles of S2 Table 1, mm and rad."""
+    """l_1 to l_3 (N, 3) up to a constant, mm; angles of S2 Table 1; mm and rad."""
     arms = 40.0 * np.column_stack([np.cos(PLATFORM), np.sin(PLATFORM), np.zeros(3)])
     feet = 80.0 * np.column_stack([np.cos(BASE[:3]), np.sin(BASE[:3]), np.zeros(3)])
     turned = np.einsum('nij,kj->nki', Rotation.from_rotvec(turn).as_matrix(), arms)

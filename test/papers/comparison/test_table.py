@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tables and the ways they are written."""
+"""Tables and their output formats."""
 
 import csv
 import io

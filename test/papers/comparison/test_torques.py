@@ -40,7 +40,7 @@ def test_the_mirror_image_of_chewing_has_mirrored_torques(chewing) -> None:
 
 
 def test_the_right_molar_is_the_mirrored_point(chewing) -> None:
-    """Chewing right is the mirror image of chewing left with mirrored motion and force."""
+    """Chewing right is the mirror image of chewing left with motion and force mirrored."""
     motion = chewing.motion
     left = torques.chewing_torques(chewing)
     still = chewing.having(
@@ -101,7 +101,7 @@ def test_chewing_on_the_other_side_swaps_the_indices_of_each_pair(chewing) -> No
 
 @pytest.mark.parametrize('goal', GOALS.values())
 def test_the_power_of_the_condyles_friction_comes_from_the_motors(chewing, goal) -> None:
-    """P_i tau_i less the cranks' own friction must feed what the sockets take."""
+    """P_i tau_i minus the cranks' own friction must supply the power lost in the sockets."""
     motion, masticator = chewing.motion, chewing.masticator
     effort = friction._effort(chewing, motion, goal)
     share = friction.friction_shares(chewing, motion, effort)

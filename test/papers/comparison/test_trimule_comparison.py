@@ -31,7 +31,7 @@ def test_the_maps_least_mean_and_largest_are_within_half_a_percent(tables) -> No
 
 
 def test_means_are_those_of_virtual_work(tables) -> None:
-    """On a coarser polar grid, typed here; both are near the mean over radius and angle."""
+    """On a coarser polar grid, written here; both are near the mean over radius and angle."""
     values = []
     for r in np.linspace(0.0, 0.6, 13):
         for a in np.arange(8) * np.pi / 4.0:

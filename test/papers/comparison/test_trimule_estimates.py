@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""S4: five points, circles to the letter, isolines as ellipses, and the circular path."""
+"""S4: five points, circles as printed, isolines as ellipses, and the circular path."""
 
 import numpy as np
 import pytest

@@ -30,7 +30,7 @@ def formulation(name: str, method: str):
 
 
 def disagreement(mechanism: Mechanism, solution, state: samples.State) -> dict[str, float]:
-    """Of everything a formulation gives, over the largest value that the engine gives."""
+    """Largest difference of all results of a formulation, over the engine's largest value."""
     effort = mechanism.feedforward(*state)
     found = {'torque': samples.relative_error(solution.actuated, effort.actuated)}
     if solution.contact is not None:
@@ -55,7 +55,7 @@ def test_random_motions_with_random_wrenches(name: str, method: str) -> None:
 
 
 def test_nothing_of_the_engine_is_used() -> None:
-    """Agreement proves something only between strangers."""
+    """Agreement proves something only if the two are independent."""
     folder = pathlib.Path(formulations.__file__).parent
     imported = set()
     for file in folder.glob('*.py'):
@@ -106,7 +106,7 @@ signed = st.floats(-1.0, 1.0)
 def test_anywhere_in_the_workspace(name: str, data: st.DataObject) -> None:
     """Corners, rest and symmetric poses included, which random numbers miss.
 
-    Corners may be out of reach, for the engine and for the formulations alike.
+    Corners may be out of reach, for the engine and the formulations alike.
     """
     box, mechanism = samples.BOXES[name], samples.mechanism(name)
     count = len(box.lower)
@@ -137,7 +137,7 @@ def test_anywhere_in_the_workspace(name: str, data: st.DataObject) -> None:
 
 
 def written(tmp_path: pathlib.Path, name: str, *changes: tuple[str, str]) -> Mechanism:
-    """A shipped mechanism with lines of its YAML changed."""
+    """A shipped mechanism with changed lines in its YAML."""
     text = samples.file_of(name).read_text()
     urdf = f'urdf: {samples.ROOT}/urdf/masticator.urdf.xacro'
     for old, new in (('urdf: ../../urdf/masticator.urdf.xacro', urdf), *changes):
@@ -169,7 +169,7 @@ def test_another_condyle(tmp_path: pathlib.Path) -> None:
 
 
 def test_another_plane_as_steep_again(tmp_path: pathlib.Path) -> None:
-    """Through the condyles at home, (-2.5, ±72, 15.965) mm, and its normal of another length."""
+    """Through the condyles at home, (-2.5, ±72, 15.965) mm, with a normal of another length."""
     offset = -2.0 * (0.6 * -0.0025 + 0.015965)
     mechanism = written(
         tmp_path, 'masticator',
@@ -209,7 +209,7 @@ def test_masses_and_couplers_that_are_not_uniform(name: str) -> None:
 
 
 def test_another_home(tmp_path: pathlib.Path) -> None:
-    """Home names the branch, nothing else; joints keep their zeros."""
+    """Home only determines the branch; joints keep their zeros."""
     shipped = samples.mechanism('masticator')
     q = shipped.solve([0.002, 0.001, 0.01, 0.1]).q
     home = ', '.join(f'{n}: {v!r}' for n, v in zip(shipped.tree_joints, q.tolist(), strict=True))

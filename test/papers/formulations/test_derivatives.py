@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The papers' Jacobians and Hessians against finite differences of what they are derivatives of."""
+"""The papers' Jacobians and Hessians against finite differences."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ RNG = np.random.default_rng(81)
 
 
 def slopes(function, at: samples.Array, step: float = 1e-3) -> samples.Array:
-    """Derivatives by all coordinates, that of the coordinate last."""
+    """Derivatives by all coordinates; the last index is the coordinate."""
     columns = [
         samples.five_point(lambda t, e=e: function(at + t * e), step) for e in np.eye(len(at))
     ]
@@ -68,7 +68,7 @@ def assert_close(value: samples.Array, expected: samples.Array) -> None:
 
 
 def random_q(name: str, seed: int) -> samples.Array:
-    """Crank angles and a pose that need not fit together: loops open."""
+    """Crank angles and a pose that need not fit together, as loops may be open."""
     rng = np.random.default_rng(seed)
     pose = rng.uniform(-0.3, 0.3, GEOMETRY[name].freedoms)
     pose[: pose.size // 2] *= 0.02
@@ -81,7 +81,7 @@ def at(name: str, q: samples.Array) -> Velocities:
 
 
 def lengths(name: str, q: samples.Array) -> samples.Array:
-    """h_i + L_i^2 written out (S0 Eq. 8), crank by rotation about its shaft."""
+    """h_i + L_i^2 (S0 Eq. 8) written out, with cranks rotated about their shafts."""
     geometry = GEOMETRY[name]
     X = end_effector(geometry.sockets, q[6:]).X
     result = []
@@ -155,7 +155,7 @@ def test_the_printed_parasitic_angles_open_the_sockets(sign: float) -> None:
 
 
 def test_a_plane_that_falls_forward_the_other_way() -> None:
-    """p1 < 0: gamma is 0 at home still."""
+    """If p1 < 0, gamma is still 0 at home."""
     gamma = parasitic_angle(-1.1, 0.1, 0.2)[0]
     line = rotation(np.array([0.1, 0.2, gamma]))[:, 1]
     assert np.array([-1.1, 0.0, 1.0]) @ line == pytest.approx(0.0, abs=1e-15)
@@ -264,7 +264,7 @@ def test_kinetic_energy_hessian(name: str) -> None:
 
 
 def test_the_block_is_not_the_rate_of_m_but_serves() -> None:
-    """S0 Eq. 49 calls it M_dot: equal only when multiplied by q_dot."""
+    """S0 Eq. 49 calls the block M_dot; they are equal only when multiplied by q_dot."""
     q = random_q('masticator', 88)
     q_dot, A = RNG.normal(size=len(q)), inertia_of_velocities(GEOMETRY['masticator'])
 
@@ -332,7 +332,7 @@ def test_constraints_with_contacts(name: str) -> None:
 
 
 def test_s0s_form_follows_from_ours() -> None:
-    """Contacts do no work on the freedoms: M_J^T takes their multipliers out (S0 Eq. 55)."""
+    """Contacts do no work on the freedoms: M_J^T eliminates their multipliers (S0 Eq. 55)."""
     geometry, q = GEOMETRY['masticator'], random_q('masticator', 92)
     pose = end_effector(geometry.sockets, q[6:])
     full = np.concatenate([q[:6], pose.X])
@@ -388,7 +388,7 @@ def test_rates_of_the_end_effector(name: str) -> None:
 
 @pytest.mark.parametrize('name', MECHANISMS)
 def test_both_descriptions_share_twists_and_their_rates(name: str) -> None:
-    """S1 Sec. 5.2 holds that with the contacts they cannot."""
+    """S1 Sec. 5.2 claims that, with the contacts, they cannot."""
     sockets = GEOMETRY[name].sockets
     parameters = NewtonEulerParameters(samples.mechanism(name).description)
     for y, y_dot, y_ddot, _ in samples.states(name, 20, 95):

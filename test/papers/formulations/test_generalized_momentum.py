@@ -70,7 +70,7 @@ def assert_close(value, expected, floor: float = 1e-6) -> None:
 
 
 def rate(function, x, x_dot) -> samples.Array:
-    """Derivative along x_dot, five points."""
+    """Derivative along x_dot, by five points."""
     return samples.five_point(lambda t: function(x + t * x_dot), STEP)
 
 
@@ -92,7 +92,7 @@ unit, signed = st.floats(0.0, 1.0), st.floats(-1.0, 1.0)
 @settings(max_examples=25)
 @given(st.lists(unit, min_size=6, max_size=6), st.lists(signed, min_size=18, max_size=18))
 def test_anywhere_in_the_workspace(place: list[float], rest: list[float]) -> None:
-    """Corners, rest and symmetric poses included, beyond reach for all alike."""
+    """Corners, rest and symmetric poses included; all methods refuse poses out of reach."""
     box = samples.BOXES['rcid']
     factors = np.array(rest).reshape(3, 6)
     state = samples.State(
@@ -113,7 +113,7 @@ def test_anywhere_in_the_workspace(place: list[float], rest: list[float]) -> Non
 
 
 def changed(**changes):
-    """The RCID's description with links and other things replaced."""
+    """The RCID's description with links and other fields replaced."""
     description = RCID.description
     links = dict(description.tree.links)
     for name, values in changes.pop('links', {}).items():
@@ -150,7 +150,7 @@ def test_numbers_come_from_the_description() -> None:
 
 
 def test_platform_below_the_sliders() -> None:
-    """Home names the side of the links: here turned down about the level first axes."""
+    """Home determines the side of the links: here they point down, about the level first axes."""
     height = RCID.home.y[2] - RCID.description.home['slider_1']
     turn = 2.0 * np.arcsin(height / SHIPPED.L[0])
     home = {**RCID.description.home, 'z': RCID.home.y[2] - 2.0 * height}
@@ -214,7 +214,7 @@ def test_momentum_and_its_rate(name: str, state: samples.State) -> None:
 
 @pytest.mark.parametrize('state', STATES)
 def test_momenta_are_those_of_rigid_bodies(state: samples.State) -> None:
-    """Momenta in words: mass times velocity, inertia times angular velocity."""
+    """Momenta by definition: mass times velocity, inertia times angular velocity."""
     x, x_dot = state.y, state.y_dot
     at = kinematics(GEOMETRY, x, x_dot)
     spin = at.R.T @ at.omega
@@ -256,7 +256,7 @@ def test_gravity_is_the_gradient_of_potential_energy(state: samples.State) -> No
 
 @pytest.mark.parametrize('name', PARTS)
 def test_velocity_matrices(name: str) -> None:
-    """Equal for parts whose u_c is the rate of something; angular velocity is the rate of nothing.
+    """The matrices agree for parts whose u_c is a time derivative; angular velocity is not one.
 
     For the platform they differ, and only the products with the velocity are equal.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mechanisms that are not the papers' are refused, with the name and the amount."""
+"""Mechanisms other than the papers' are refused, with the name and the amount."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every table, figure and number of the papers, judged by what the sections compute.
+"""Every table, figure and number of the papers, judged by the results of the sections.
 
-One module per paper lists them; ``ledger.judge`` reads the sections' tables and gives verdicts.
+One module per paper lists its claims; ``ledger.judge`` gives verdicts from the sections' tables.
 """
 
 from masticator_dynamics.papers.comparison.claims.ledger import (

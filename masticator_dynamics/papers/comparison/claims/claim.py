@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A claim of a paper: what is printed where, which cells answer it, and the rule of the verdict."""
+"""A claim of a paper: what is printed where, which cells answer it, and the rule for a verdict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from masticator_dynamics.papers.comparison.table import Cell
 
 
 class Verdict(enum.Enum):
-    """What our numbers say of a claim."""
+    """What our numbers say about a claim."""
 
     REPRODUCED = 'reproduced'
     REFUTED = 'refuted'
@@ -27,9 +27,9 @@ class Rule:
     Attributes
     ----------
     text : str
-        For people: 'within 5 %'.
+        The rule in words, e.g. 'within 5 %'.
     holds : callable
-        Of the cells that answer the claim.
+        Whether the rule holds, from the cells that answer the claim.
     """
 
     text: str
@@ -43,11 +43,11 @@ class At:
     Attributes
     ----------
     section, table : str
-        Name of the section, and how the table's title begins.
+        Name of the section, and beginning of the table's title.
     row : str
         Name of the row.
     columns : tuple of str
-        Headings; none: all cells of the row that are not empty.
+        Headings; if there are none, all cells of the row that are not empty.
     """
 
     section: str
@@ -63,19 +63,19 @@ class Claim:
     Attributes
     ----------
     place : str
-        'S0 Fig. 6a'.
+        Where it is printed, e.g. 'S0 Fig. 6a'.
     printed : str
-        What it says; words in double quotes are the paper's own.
+        What is printed; words in double quotes are the paper's own.
     cells : tuple of At
-        What answers it; none where nothing can be computed.
+        Cells that answer the claim; none if nothing can be computed.
     rule : Rule, optional
-        When it is reproduced.
+        When the claim counts as reproduced.
     otherwise : Verdict
-        The verdict when it is not, or where nothing can be computed.
+        Verdict if the rule does not hold, or if nothing can be computed.
     reason : str
-        Of that verdict: the proof, or why it cannot be known.
+        Reason for that verdict: the proof, or why it cannot be known.
     computed : tuple of float
-        What follows from printed figures by arithmetic; it answers the claim instead of cells.
+        Values derived from printed figures by arithmetic, which answer the claim instead of cells.
     """
 
     place: str
@@ -93,41 +93,41 @@ def at(section: str, table: str, row: str, *columns: str) -> At:
     Parameters
     ----------
     section, table, row : str
-        Name of the section, how the table's title begins, and name of the row.
+        Name of the section, beginning of the table's title, and name of the row.
     columns : str
-        Headings; none: all cells of the row that are not empty.
+        Headings; if there are none, all cells of the row that are not empty.
     """
     return At(section, table, row, columns)
 
 
 def refutable(place: str, printed: str, rule: Rule, *cells: At, proof: str = '') -> Claim:
-    """A claim that is refuted when its rule does not hold: it depends on nothing unpublished.
+    """A claim that is refuted if its rule does not hold: it depends on nothing unpublished.
 
     Parameters
     ----------
     place, printed : str
-        'S0 Fig. 6a', and what it says.
+        Where the claim is printed, and what is printed.
     rule : Rule
-        When it is reproduced.
+        When the claim counts as reproduced.
     cells : At
-        What answers it.
+        Cells that answer it.
     proof : str
-        Why it is wrong where the rule does not hold.
+        Why the claim is wrong if the rule does not hold.
     """
     return Claim(place, printed, cells, rule, Verdict.REFUTED, proof)
 
 
 def depends(place: str, printed: str, rule: Rule, *cells: At, on: str) -> Claim:
-    """A claim that cannot be known when its rule does not hold: it depends on what is unknown.
+    """A claim that cannot be known if its rule does not hold: it depends on unpublished inputs.
 
     Parameters
     ----------
     place, printed : str
-        'S0 Fig. 6a', and what it says.
+        Where the claim is printed, and what is printed.
     rule : Rule
-        When it is reproduced.
+        When the claim counts as reproduced.
     cells : At
-        What answers it.
+        Cells that answer it.
     on : str
         What is not published.
     """
@@ -140,24 +140,24 @@ def arithmetic(place: str, printed: str, rule: Rule, *computed: float, proof: st
     Parameters
     ----------
     place, printed : str
-        'S0 Fig. 6a', and what it says.
+        Where the claim is printed, and what is printed.
     rule : Rule
-        When it is reproduced.
+        When the claim counts as reproduced.
     computed : float
-        What follows from printed figures.
+        Values derived from printed figures.
     proof : str
-        Why it is wrong where the rule does not hold.
+        Why the claim is wrong if the rule does not hold.
     """
     return Claim(place, printed, (), rule, Verdict.REFUTED, proof, computed)
 
 
 def unknown(place: str, printed: str, reason: str) -> Claim:
-    """A claim that no computation of ours can answer.
+    """A claim that we cannot answer by computation.
 
     Parameters
     ----------
     place, printed : str
-        'S0 Fig. 6a', and what it says.
+        Where the claim is printed, and what is printed.
     reason : str
         Why nothing can be computed.
     """
@@ -165,13 +165,13 @@ def unknown(place: str, printed: str, reason: str) -> Claim:
 
 
 def given(place: str, printed: str, use: str) -> Claim:
-    """A drawing, or an input, that claims nothing.
+    """A drawing or an input, which claims nothing.
 
     Parameters
     ----------
     place, printed : str
-        'S0 Fig. 6a', and what it says.
+        Where it is printed, and what is printed.
     use : str
-        What becomes of it here.
+        How it is used here.
     """
     return Claim(place, printed, (), None, Verdict.GIVEN, use)

@@ -12,7 +12,7 @@ from masticator_dynamics.papers.comparison.claims.claim import At, Claim, Verdic
 from masticator_dynamics.papers.comparison.sections import SECTIONS
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
-# By paper, in the order of its pages.
+# By paper, in page order.
 CLAIMS: dict[str, tuple[Claim, ...]] = {
     'S0': s0.CLAIMS, 'S1': s1.CLAIMS, 'S2': s2.CLAIMS, 'S3': s3.CLAIMS, 'S4': s4.CLAIMS,
 }  # fmt: skip
@@ -23,13 +23,13 @@ COLUMNS = ('', 'printed', 'ours', 'reproduced if', 'verdict', 'section')
 
 @dataclasses.dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with what our numbers say of it.
+    """A claim with its verdict.
 
     Attributes
     ----------
     claim : Claim
     ours : str
-        The cells that answer it, as shown to people.
+        Text of the cells that answer it.
     verdict : Verdict
     """
 
@@ -39,18 +39,18 @@ class JudgedClaim:
 
     @property
     def reason(self) -> str:
-        """Proof, or why it cannot be known; empty for what is reproduced."""
+        """Proof, or why the claim cannot be known; empty if it is reproduced."""
         return '' if self.verdict is Verdict.REPRODUCED else self.claim.reason
 
     @property
     def sections(self) -> str:
-        """Names of the sections that answer it."""
+        """Names of the sections that answer the claim."""
         if self.claim.computed:
             return 'arithmetic'
         return ', '.join(dict.fromkeys(cell.section for cell in self.claim.cells))
 
     def row(self) -> tuple[str | None, ...]:
-        """Cells of a table with ``COLUMNS``."""
+        """Row of a table with ``COLUMNS``."""
         rule = self.claim.rule.text if self.claim.rule else None
         verdict = ': '.join(filter(None, (self.verdict.value, self.reason)))
         return (self.claim.place, self.claim.printed, self.ours or None, rule, verdict,
@@ -60,13 +60,13 @@ class JudgedClaim:
 def judge(report: Report) -> dict[str, list[JudgedClaim]]:
     """Verdicts by paper on the claims that a report answers.
 
-    Claims that nothing answers are there when all sections are. A claim is left out where its
-    section or its table is not in the report: some tables exist for built-in chewing only.
+    A claim is left out if its section or table is not in the report, as some tables exist only for
+    built-in chewing. Claims without cells are included only if the report has all sections.
 
     Raises
     ------
     KeyError
-        When a table has no such row or column.
+        If a table lacks the row or column that a claim names.
     """
     complete = set(SECTIONS) <= set(report)
     judged = {
@@ -85,7 +85,7 @@ def _answered(claim: Claim, report: Report) -> bool:
 
 
 def as_section(report: Report) -> dict[str, list[ComparisonTable]]:
-    """Verdicts as a section with a table per paper; empty where there are none."""
+    """Verdicts as a section with a table per paper; empty if there are none."""
     tables = [
         ComparisonTable(
             f'{paper}, {len(rows)} lines: {_counts(rows)}', paper, COLUMNS,
@@ -108,7 +108,7 @@ def _judged(claim: Claim, report: Report) -> JudgedClaim:
     shown = [f'{value:.4g}' for value in claim.computed]
     for place in claim.cells:
         table = _table(place, report)
-        assert table is not None  # the caller has looked
+        assert table is not None  # checked by the caller
         for cell in _cells(table, place):
             cells.append(cell)
             shown.append(table.shown(cell))

@@ -11,39 +11,49 @@ from masticator_dynamics.papers.comparison.table import Cell
 
 
 def number(cell: Cell) -> float:
-    """The number in a cell; a printed one, too."""
+    """The number in a cell, printed or ours."""
     if cell is None:
-        raise ValueError('an empty cell is no number')
+        raise ValueError('an empty cell is not a number')
     return float(cell)
 
 
 def numbers(text: str, holds: Callable[..., bool]) -> Rule:
-    """A rule on all cells as numbers, in their order."""
+    """A rule on all cells together, as numbers in order."""
     return Rule(text, lambda cells: bool(holds(*map(number, cells))))
 
 
+def by_pairs(text: str, holds: Callable[[float, float], bool]) -> Rule:
+    """A rule on each number of the first half of the cells and its partner in the second."""
+
+    def all_hold(*f: float) -> bool:
+        half = len(f) // 2
+        return all(holds(a, b) for a, b in zip(f[:half], f[half:], strict=True))
+
+    return numbers(text, all_hold)
+
+
 def each(text: str, holds: Callable[[float], bool]) -> Rule:
-    """A rule that every cell as a number must keep."""
+    """A rule that every cell, as a number, must satisfy."""
     return Rule(text, lambda cells: bool(cells) and all(holds(number(cell)) for cell in cells))
 
 
 def above(limit: float) -> Rule:
-    """All cells above a limit."""
+    """All cells must be above a limit."""
     return each(f'above {limit:g}', lambda value: value > limit)
 
 
 def below(limit: float) -> Rule:
-    """All cells below a limit."""
+    """All cells must be below a limit."""
     return each(f'below {limit:g}', lambda value: value < limit)
 
 
 def between(low: float, high: float) -> Rule:
-    """All cells in an interval."""
+    """All cells must be in an interval."""
     return each(f'{low:g} to {high:g}', lambda value: low <= value <= high)
 
 
 def within(percent: float, *printed: float) -> Rule:
-    """Cells as printed, within some per cent."""
+    """Cells must be as printed, within a percentage."""
 
     def holds(cells: Sequence[Cell]) -> bool:
         pairs = zip(cells, printed, strict=True)
@@ -53,7 +63,7 @@ def within(percent: float, *printed: float) -> Rule:
 
 
 def digits(*printed: str) -> Rule:
-    """Cells as printed, to half a unit of the last printed digit."""
+    """Cells must be as printed, to half a unit of the last printed digit."""
 
     def holds(cells: Sequence[Cell]) -> bool:
         pairs = zip(cells, printed, strict=True)
@@ -62,12 +72,8 @@ def digits(*printed: str) -> Rule:
     return Rule('all printed digits', holds)
 
 
-def verdict_cells() -> Rule:
-    """Cells that a section has judged itself."""
-    return Rule('holds', lambda cells: bool(cells) and all(cell == 'holds' for cell in cells))
-
-
-HOLDS = verdict_cells()
+# The section has judged the cells itself.
+HOLDS = Rule('holds', lambda cells: bool(cells) and all(cell == 'holds' for cell in cells))
 FIRST_LARGER = numbers('the first larger', lambda a, *rest: all(a > b for b in rest))
 
 

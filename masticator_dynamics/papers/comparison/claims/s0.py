@@ -20,9 +20,9 @@ from masticator_dynamics.papers.comparison.claims.rules import (
     within,
 )
 
-_MOTION = 'depends on the trajectory, which is measured and not published'
+_MOTION = 'depends on the trajectory, which was measured but not published'
 _SIDE = (
-    'chewing on the other side swaps the cranks of a pair: it says on which side the '
+    'chewing on the other side swaps the cranks of a pair, so it depends on the side to which the '
     'mandible opens, in a trajectory that is not published'
 )
 _AVERAGE, _MOVED = (
@@ -41,7 +41,7 @@ _TIME = "The papers' claims"
 CLAIMS = (
     given('S0 Fig. 1', 'schema of the mechanism', 'drawing'),
     given('S0 Fig. 2', 'model of the parts, and photograph', 'drawing'),
-    given('S0 Table 1', 'coordinates of G_i, S_i, M_i', 'empty in the text at hand; as in S1 '
+    given('S0 Table 1', 'coordinates of G_i, S_i, M_i', 'empty in our copy of the text; as in S1 '
           'Table 1'),
     refutable(
         'S0 Sec. 4', 'lengths of cranks: 10, 10, 15, 15, 15, 15 mm',
@@ -49,12 +49,12 @@ CLAIMS = (
         at('parameters', 'Lengths', 'cranks, from the points of S1 Table 1, mm'),
     ),
     refutable(
-        'S0 Sec. 4', 'lengths of couplers: 33 mm, 5 and 6 52 mm',
+        'S0 Sec. 4', 'lengths of couplers: 33 mm; 5 and 6: 52 mm',
         within(0.1, 33, 33, 33, 33, 52, 52),
         at('parameters', 'Lengths', 'couplers, from the points, mm'),
     ),
     refutable(
-        'S0 Sec. 4', 'rotation matrices of the cranks, orthonormal as four digits allow',
+        'S0 Sec. 4', 'rotation matrices of the cranks, orthonormal to four digits',
         below(2e-4),
         at('parameters', 'Printed frames', 'crank_1', 'largest of C^T C - 1'),
         at('parameters', 'Printed frames', 'crank_3', 'largest of C^T C - 1'),
@@ -66,7 +66,7 @@ CLAIMS = (
     refutable(
         'S0 Eq. 30', 'density of couplers 7.8 g/mm³ (area 17.3494 mm²)', below(340.22),
         at('parameters', 'Lengths', 'mass of couplers with 7.8 g/mm³, S0 Eq. 30, g'),
-        proof='a coupler would weigh 4.5 to 7 kg, the mandible weighs 0.34 kg; steel: 7.8e-3',
+        proof='a coupler would weigh 4.5 to 7 kg, but the mandible weighs 0.34 kg; steel: 7.8e-3',
     ),
     refutable(
         'S0 Sec. 3', '4 degrees of freedom of the mechanism, 6 of 6RSS', digits('4', '6'),
@@ -76,7 +76,7 @@ CLAIMS = (
     refutable(
         'S0 Eq. 5', 'gamma = atan(s(alpha) / (p1 c(beta) + c(alpha) s(beta)))', below(1e-12),
         at('parasitic', 'Parasitic rotation', 'gamma of S0 Eq. 5 off by'),
-        proof='the closed loops give a minus in the denominator, to rounding',
+        proof='the closed loops need a minus in the denominator, to rounding',
     ),
     depends(
         'S0 Fig. 3', '"a larger translation along the ZS axis than that along the XS and YS axes"',
@@ -92,7 +92,7 @@ CLAIMS = (
     depends(
         'S0 Fig. 4', 'left and right cranks "are nearly symmetric"', below(0.25),
         at('parasitic', 'Symmetry of the cranks', 'theta: rms of the difference / rms'),
-        on='exact for symmetric motions, and as far off as the mandible moves sideways: ' + _MOTION,
+        on='exact for symmetric motions; the deviation grows with motion sideways: ' + _MOTION,
     ),
     given('S0 Fig. 5', 'bite force on peanuts, five bursts', 'measured, not published; built-in '
           'chewing has five bursts along the same direction'),
@@ -138,12 +138,12 @@ CLAIMS = (
     depends(
         'S0 Sec. 7.1', 'Hessian 27.87 s, Liang 21.79 s: Hessian slower', above(1.0),
         at('formulations', _TIME, 'time, Hessian / Liang', 'masticator'),
-        on="time of the authors' program; written down here, the Hessian is not slower",
+        on="time of the authors' program; in our implementation, the Hessian is not slower",
     ),
     arithmetic(
         'S0 Sec. 7.1', '27.87 s is "21.82 % slower" than 21.79 s', digits('21.82'),
         100.0 * (27.87 / 21.79 - 1.0),
-        proof='arithmetic: 27.9 % slower; 21.82 % is the other way round, 21.79 faster than 27.87',
+        proof='arithmetic: 27.9 % slower; 21.82 % is how much faster 21.79 s is than 27.87 s',
     ),
     depends(
         'S0 Fig. 7', 'indices "fluctuate roughly with the peaks and valleys" of the displacements',
@@ -158,7 +158,7 @@ CLAIMS = (
         'S0 Fig. 7', 'MCI 1 around 0.23, MCI 3 around 0.23, MCI 4 around 0.25',
         within(20, 0.23, 0.23, 0.25),
         at('coupling', _MOVED, 'masticator, ours', 'crank_1', 'crank_3', 'crank_4'),
-        on=_MOTION + '; a jaw about 7 mm forward has them',
+        on=_MOTION + '; they occur with the jaw about 7 mm forward',
     ),
     depends('S0 Fig. 7', 'MCI 1 "is larger than MCI2"', HOLDS,
             at('coupling', _CLAIMS, 'crank 1 is coupled more than crank 2', 'average'), on=_SIDE),
@@ -186,14 +186,14 @@ CLAIMS = (
     depends(
         'S0 Sec. 7.3', 'the base\'s constraints "greatly alleviate the inertia coupling"', HOLDS,
         at('coupling', _CLAIMS, 'contacts lower the coupling of every crank', 'average'),
-        on='at home cranks 1 and 2 are coupled a little more with the constraints than without',
+        on='at home, cranks 1 and 2 are coupled slightly more with the constraints than without',
     ),
     refutable('S0 Sec. 7.2', 'the bite has no influence on MCI', below(1e-12),
               at('coupling-course', _COURSE, 'masticator, change by the bite', 'crank_1')),
     depends(
         'S0 Sec. 7.3', 'torques of 6RSS: "similar profiles"', above(0.75),
         at('torques', _LIKE, f'{_FREE}, with {_LEFT}'),
-        on='all but that of crank 5 here; ' + _MOTION,
+        on='here all but that of crank 5; ' + _MOTION,
     ),
     refutable(
         'S0 Sec. 7.3', 'torques of 6RSS: "a larger magnitude" (norm)', FIRST_LARGER,
@@ -203,20 +203,20 @@ CLAIMS = (
     depends(
         'S0 Sec. 7.3', '6RSS: 2.64 s and 2.44 s, Hessian slower', above(1.0),
         at('formulations', _TIME, 'time, Hessian / Liang', 'rss6'),
-        on="time of the authors' program; written down here, the Hessian is not slower",
+        on="time of the authors' program; in our implementation, the Hessian is not slower",
     ),
     refutable(
         'S0 Sec. 7.3', 'time "9.56 and 7.93 times larger than that of the 6RSS PM", of necessity',
         above(5.0), at('formulations', _TIME, 'time, masticator / rss6, Hessian', 'masticator'),
         at('formulations', _TIME, 'time, masticator / rss6, Liang', 'masticator'),
-        proof='27.87 / 2.64 = 10.56 and 21.79 / 2.44 = 8.93 are times of one program; Z, gamma and '
-        'the pseudo-inverse, the reasons given, cost no multiple when differentiated by the chain '
-        'rule',
+        proof='27.87 / 2.64 = 10.56 and 21.79 / 2.44 = 8.93 are ratios for one program; Z, gamma '
+        'and the pseudo-inverse, given as reasons, do not multiply the time if '
+        'differentiated by the chain rule',
     ),
     depends(
         'S0 Fig. 7', '6RSS: a "similar profile"', above(0.8),
         at('coupling-course', _COURSE, 'correlation of the two mechanisms'),
-        on='of cranks 3 to 6 only here; ' + _MOTION,
+        on='here only for cranks 3 to 6; ' + _MOTION,
     ),
     refutable(
         'S0 Figs. 7, 8', '6RSS: "larger magnitudes"', below(100.0),
@@ -249,7 +249,7 @@ CLAIMS = (
     depends(
         'S0 Fig. 8', '6RSS: "the fifth and sixth joints are least coupled"', HOLDS,
         at('coupling', _CLAIMS, 'rss6: cranks 5 and 6 are coupled least', 'average'),
-        on='at home cranks 1 and 2 are coupled least, along chewing too; ' + _MOTION,
+        on='here cranks 1 and 2 are coupled least, at home and while chewing; ' + _MOTION,
     ),
     unknown('S0 Sec. 7.1', '"Intel Core i7-8700K CPU at 3.70 GHz and 32 GB"',
             "the authors' machine and programs; times are compared as ratios"),

@@ -15,6 +15,7 @@ from masticator_dynamics.papers.comparison.claims.rules import (
     above,
     below,
     between,
+    by_pairs,
     digits,
     numbers,
     within,
@@ -30,8 +31,8 @@ _CONTACTS, _SHARES = 'Contact forces of the condyles', 'Shares of friction in th
 _FEET, _MOMENTS = 'Forces at S_i along', 'Moments at G_i next to torques'
 _NORMS = ('|tau| Nm', '|F_S| N', '|F_Z| N', '|M^C| Nm', '|tau_f| Nm', '|F_G| N', '|f_T| N')
 _POLE = (
-    'a torque that goes through zero makes P_i as large as one likes: at ten times the samples '
-    'the largest value is another one'
+    'P_i has a pole where a torque passes through zero, so its largest value changes with ten '
+    'times the samples'
 )
 
 CLAIMS = (
@@ -48,7 +49,7 @@ CLAIMS = (
         proof='the points of Table 1 give 15 mm for 3 and 4, as S0 prints',
     ),
     refutable(
-        'S1 Table 2', 'lengths of couplers: 33 mm, 5 and 6 52 mm',
+        'S1 Table 2', 'lengths of couplers: 33 mm; 5 and 6: 52 mm',
         within(0.1, 33, 33, 33, 33, 52, 52),
         at('parameters', 'Lengths', 'couplers, from the points, mm'),
     ),
@@ -56,7 +57,7 @@ CLAIMS = (
         'S1 Table 2', 'inertia of cranks 3510 (1 to 4), 17628 g mm²',
         within(1, 3510, 3510, 3510, 3510, 17628, 17628),
         at('parameters', 'Lengths', 'of discs with S1 masses and these lengths, g mm²'),
-        proof='fits cranks of 10 mm; cranks 3 and 4 are 15 mm long, S0 has 6630',
+        proof='this fits cranks of 10 mm, but cranks 3 and 4 are 15 mm long; S0 has 6630',
     ),
     refutable(
         'S1 Sec. 3.1', 'four degrees of freedom', digits('4'),
@@ -67,10 +68,10 @@ CLAIMS = (
     refutable(
         'S1 Eq. 65', 'gamma = -atan(s(alpha) / (p1 c(beta) + c(alpha) s(beta)))', below(1e-12),
         at('parasitic', 'Parasitic rotation', 'gamma of S1 Eq. 65 off by'),
-        proof='no minus in front, and one in the denominator: then it is that of the closed loops',
+        proof='closed loops need no minus in front, but one in the denominator',
     ),
-    given('S1 Fig. 5', 'incisor trajectory of a subject', 'measured, not published; a built-in '
-          'stroke stands for it'),
+    given('S1 Fig. 5', 'incisor trajectory of a subject', 'measured, not published; replaced by a '
+          'built-in stroke'),
     refutable(
         'S1 Fig. 5', 'tracking errors f_D, f_V, f_A "very tiny" (mm, s)', below(1e-6),
         at('incisor', _TRACK, 'incisor off its path, mm (f_D)', _S1),
@@ -81,8 +82,8 @@ CLAIMS = (
         'S1 Sec. 5.1', 'displacement, velocity and acceleration found separately are one motion '
         '(velocity of Y against the slope of Y, mm/s)', below(1.0),
         at('incisor', _TRACK, 'Y: velocity off the slope of position, mm/s', _S1),
-        proof='Eqs. 56, 60, 62 each leave one freedom free, three times over: what is called the '
-        'velocity is not that of the positions',
+        proof='Eqs. 56, 60 and 62 each leave one freedom undetermined, which is chosen '
+        'separately, so the velocity is not the derivative of the positions',
     ),
     depends(
         'S1 Fig. 6', 'the range of Z "is far larger than that of X and Y"',
@@ -113,11 +114,12 @@ CLAIMS = (
         'nor its first time-rate"', above(1e-9),
         at('formulations', _TIME, 'rate of twist, Euler parameters and angles', 'masticator'),
         proof='both charts span the same four-dimensional space of motions: twists and rates of '
-        'one motion are the same in both, to rounding; Fig. 8 shows two optimisations apart',
+        'one motion are the same in both, to rounding; Fig. 8 shows the difference of two '
+        'optimisations',
     ),
     given('S1 Sec. 5.3', 'friction coefficients 0.02, 0.03 g/s, arm 15 mm',
-          'inputs, assumed by S1; the viscous one of the cranks is not a torque as printed and is '
-          'read as 4.5e-10 N m s'),
+          'inputs, assumed by S1; the viscous coefficient of the cranks does not give a torque as '
+          'printed and is read as 4.5e-10 N m s'),
     given('S1 Fig. 9', 'bite force of S0, mostly vertical', 'measured, not published'),
     depends(
         'S1 Fig. 10', 'all torques and forces "are following an identical rhythm"', above(0.9),
@@ -146,7 +148,8 @@ CLAIMS = (
     depends(
         'S1 Fig. 11a', 'G1: share of friction in actuator 2 "over 6000%"', above(6000.0),
         at('friction', _SHARES, 'G1, largest |P|', 'crank_2'),
-        on='tau_2 has to go through zero for it; ' + _POLE + '. Here tau_3 and tau_4 do',
+        on='this needs tau_2 to pass through zero; ' + _POLE + '. Here tau_3 and tau_4 pass '
+        'through zero',
     ),
     refutable(
         'S1 Fig. 11', 'largest shares measure how much friction matters (G1, actuators 3, 4)',
@@ -209,8 +212,7 @@ CLAIMS = (
     ),
     depends(
         'S1 Sec. 5.3', 'F_S and F_G "do not have a significant difference"',
-        numbers('within 15 %', lambda *f: all(abs(b / a - 1.0) < 0.15
-                                              for a, b in zip(f[:6], f[6:], strict=True))),
+        by_pairs('within 15 %', lambda a, b: abs(b / a - 1.0) < 0.15),
         at('friction', _FEET, 'F_S, largest norm'), at('friction', _FEET, 'F_G, largest norm'),
         on=_MOTION,
     ),
@@ -223,13 +225,13 @@ CLAIMS = (
         'S1 Table 3', 'G1: 0.1912, 18.5039, 4.2544, 0.0219, 0.0059, 20.0250, 0.1265',
         within(15, 0.1912, 18.5039, 4.2544, 0.0219, 0.0059, 20.0250, 0.1265),
         at('goals', _SCALED, 'G1 torque, ours', *_NORMS),
-        on='F_S of 6RSS fitted by one scale of the bite: |F_Z| and |f_T| 30 % lower; ' + _MOTION,
+        on='with the bite scaled to fit F_S of 6RSS, |F_Z| and |f_T| are 30 % lower; ' + _MOTION,
     ),
     depends(
         'S1 Table 3', 'G2: 0.1958, 17.8948, 3.4370, 0.0184, 0.0058, 19.5470, 0.1022',
         within(15, 0.1958, 17.8948, 3.4370, 0.0184, 0.0058, 19.5470, 0.1022),
         at('goals', _SCALED, 'G2 joint-force, ours', *_NORMS),
-        on='F_S of 6RSS fitted by one scale of the bite: |F_Z| and |f_T| 30 % lower; ' + _MOTION,
+        on='with the bite scaled to fit F_S of 6RSS, |F_Z| and |f_T| are 30 % lower; ' + _MOTION,
     ),
     depends(
         'S1 Table 3', 'G3: 0.2653, 27.3216, 0.0482, 0.0084, 28.4067 (all but the contacts)',
@@ -239,7 +241,7 @@ CLAIMS = (
     refutable(
         'S1 Table 3', 'G3: |F_Z| is 5.28e-6 (parameters), 1.75e-5 N (angles)', above(1e-9),
         at('goals', _SCALED, 'G3 contact-force, ours', '|F_Z| N'),
-        proof='the least is exactly zero; the printed figures are what the search leaves',
+        proof='the minimum is exactly zero; the printed values are the remainder of the search',
     ),
     depends(
         'S1 Table 3', '6RSS: 0.2652, 27.3214, 0.0482, 0.0084, 28.4066',
@@ -252,7 +254,7 @@ CLAIMS = (
             abs(p / a - 1.0) < 0.02 and abs(q / b - 1.0) < 0.02)),
         at('goals', 'Columns of the printed table', 'G1', 'R mu_Ci F6, Nm', 'F5 printed'),
         at('goals', 'Columns of the printed table', 'G2', 'R mu_Ci F6, Nm', 'F5 printed'),
-        proof='the printed columns are |M^C|, |tau_f|, |F_G|, |f_T|: F5 is the friction of F6',
+        proof='the printed columns are |M^C|, |tau_f|, |F_G|, |f_T|: F5 is the friction due to F6',
     ),
     refutable('S1 Table 3', 'indices "are always the smallest under the corresponding" goal', HOLDS,
               at('goals', _GOALS, 'each goal makes its own index least')),
@@ -272,15 +274,15 @@ CLAIMS = (
     ),
     refutable(
         'S1 Abstract, Fig. 14', 'time with Euler parameters "only approximately 23%" of that with '
-        'angles, because of them', within(50, 0.23),
+        'angles, because of the parameters', within(50, 0.23),
         at('formulations', _TIME, 'time, Euler parameters / angles', 'masticator'),
-        proof="the end effector's motion, all that they can shorten, is a small part of the time; "
-        "the figure is of S1's program",
+        proof="they can shorten only the end effector's motion, a small part of the time; the "
+        "figure is that of S1's program",
     ),
     refutable(
         'S1 Sec. 5.4, Fig. 14', '6RSS: "only approximately 60%"', within(20, 0.60),
         at('formulations', _TIME, 'time, Euler parameters / angles', 'rss6'),
-        proof="as above: of the end effector's motion alone less, of all the time none",
+        proof="as above: they save time in the end effector's motion, but none in total",
     ),
     refutable(
         'S1 Fig. 14', 'the constraints "sharply raise" the cost (evaluations of Eq. 50 by the '
@@ -288,11 +290,11 @@ CLAIMS = (
         at('goal-search', 'Search for torques', 'evaluations of Eq. 50 per sample'),
     ),
     refutable(
-        'S1 Fig. 14', 'they must (times, masticator / 6RSS)', above(2.0),
+        'S1 Fig. 14', 'the constraints must raise the cost (times, masticator / 6RSS)', above(2.0),
         at('formulations', _TIME, 'time, masticator / rss6, Euler angles', 'masticator'),
         at('formulations', _TIME, 'time, masticator / rss6, Euler parameters', 'masticator'),
-        proof='only the search does: with contact forces as a least-squares problem, solved piece '
-        'by piece between kinks, they cost about a quarter more',
+        proof='only the search raises it: with contact forces as a least-squares problem, solved '
+        'piece by piece between kinks, constraints cost about a quarter more',
     ),
     refutable(
         'S1 Fig. 14', 'the cost under the third goal "is a little heavier"', FIRST_LARGER,
@@ -300,7 +302,7 @@ CLAIMS = (
            'G3', 'G1', 'G2'),
     ),
     unknown('S1 Sec. 5.3', 'times of Fig. 14 in seconds; Xeon W-2235, 3.80 GHz, 32 GB',
-            "drawn without figures; of the authors' machine and programs"),
+            "drawn without numbers; they depend on the authors' machine and programs"),
     refutable(
         'S1 Sec. 4.4', 'six equations and eight unknowns', digits('2'),
         at('parameters', 'Degrees of freedom', 'masticator', 'torques to choose'),

@@ -14,15 +14,16 @@ from masticator_dynamics.papers.comparison.claims.rules import above, below, bet
 _COUNT = 'Arithmetic operations of the matrices V'
 _RATIO = 'Lagrange / momentum'
 _MAPLE = (
-    'S2 had Maple differentiate and does not say in which form Jacobians went in, nor what was '
-    'simplified or shared: the counts are of one program. The ratio is what compares'
+    'S2 used Maple to differentiate, and does not say in which form the Jacobians were given, nor '
+    'what was simplified or shared: the counts are those of one program. Only the ratio can be '
+    'compared'
 )
-_HARDWARE = 'of the prototype; nothing of it can be computed from what is printed'
+_HARDWARE = 'data of the prototype; none of it can be computed from what is printed'
 _AGREE, _SPIN = 'rcid along sines', 'Spin of the links'
 
 CLAIMS = (
     given('S2 Fig. 1', 'photograph', 'nothing claimed'),
-    given('S2 Figs. 2, 3, 4', 'schema, places of joints, link', 'drawings'),
+    given('S2 Figs. 2, 3, 4', 'schema, positions of joints, link', 'drawings'),
     given('S2 Table 1', 'r_B 80, r_P 40, L 97.98 mm, angles 15 and 0 degrees',
           'inputs, used as printed'),
     refutable(
@@ -30,14 +31,14 @@ CLAIMS = (
         'displacement of" about 70 mm', between(65.0, 75.0),
         at('rcid-stroke', 'Stroke of the actuators', 'sphere of 10 mm, 15 degrees about any axis',
            'ours, greatest of six'),
-        proof='52 mm do, by optimisation, and 51.4 at random poses by the engine; 70 mm is what '
-        'the actuators have, more than the workspace takes',
+        proof='52 mm suffice, by optimisation, and 51.4 mm at random poses by the engine; 70 mm '
+        'is the stroke of the actuators, more than the workspace needs',
     ),
     unknown('S2 Sec. 2', 'parameters "adjusted in order to maximize the manipulator dexterity"',
             'index and bounds of the optimisation are not printed (Lopes and Almeida 1996)'),
     unknown('S2 Sec. 2', 'height 530 mm, diameter 265 mm, mass 9.7 kg', _HARDWARE),
-    unknown('S2 Sec. 2', 'velocity 220 mm/s upwards, payload 5 kg', _HARDWARE + '; the '
-            'comparison moves as fast'),
+    unknown('S2 Sec. 2', 'velocity 220 mm/s upwards, payload 5 kg', _HARDWARE + '; the comparison '
+            'uses this velocity'),
     unknown('S2 Sec. 2', 'motors, transducers, accelerometers 5 g, force sensor 200 N', _HARDWARE),
     refutable(
         'S2 Sec. 2', 'the Euler angles are singular at theta = 90 degrees only, outside the '
@@ -53,8 +54,8 @@ CLAIMS = (
         'S2 Eqs. 63, 64', 'a link on a universal joint "cannot rotate along its own axis" (largest '
         'force of its spin with I_Lxx = 4e-5 kg m², y_L level, N)', below(1e-9),
         at('rcid', _SPIN, 'vertical (y_L level, Eq. 60): 4e-05', 'largest, N'),
-        proof='a universal joint hinders twist, not spin: where its axes tilt, the link turns '
-        'about its line; small, and nothing for links without I_Lxx',
+        proof='a universal joint prevents twist, not spin: if its axes tilt, the link turns about '
+        'its line; the effect is small, and zero for links without I_Lxx',
     ),
     arithmetic(
         'S2 Table 2', 'totals are the sums of the lines, links six times (20924, 36733, 108; '

@@ -15,6 +15,7 @@ from masticator_dynamics.papers.comparison.claims.rules import (
     above,
     below,
     between,
+    by_pairs,
     digits,
     numbers,
     within,
@@ -25,10 +26,7 @@ _ERRORS, _LESS = 'Errors of load inertia estimated', 'Errors of the ellipse memb
 _POINTS, _DISC, _SHAPE = 'Load inertia at the points', 'Load inertia over the circle', 'Shape of'
 _COST, _PATH = 'Memory and time', 'Torques of the motors on a circle'
 _SLOPE = 'Slope of the load inertia'
-_MEASURED = (
-    'measured torques are not published, nor dimensions, friction and the course of speed on '
-    'the path'
-)
+_MEASURED = 'measured torques, dimensions, friction and the speed along the path are not published'
 _MAX = tuple(f'limb {i}, max' for i in (1, 2, 3))
 _MEAN = tuple(f'limb {i}, mean' for i in (1, 2, 3))
 _MOTORS = tuple(f'motor_{i}' for i in (1, 2, 3))
@@ -54,8 +52,7 @@ CLAIMS = (
     ),
     refutable(
         'S4 Fig. 5', 'the gradient grows towards the boundary in the direction of the minor axis',
-        numbers('larger at the rim', lambda *f: all(a > b for a, b in zip(f[:3], f[3:],
-                                                                         strict=True))),
+        by_pairs('larger at the rim', lambda a, b: a > b),
         at('trimule', _SLOPE, 'short axis, at the rim'),
         at('trimule', _SLOPE, 'short axis, half way'),
     ),
@@ -63,8 +60,8 @@ CLAIMS = (
         'S4 Fig. 5', '"the fluctuation amount can reach 37%"', between(36.0, 38.0),
         at('trimule', _SHAPE, 'largest above the least, %', 'limb 2', 'limb 3'),
     ),
-    given('S4 Fig. 6, Eq. 22', 'inverse distance weighting on a grid', 'drawing; weights of the '
-          'corners of a cell here'),
+    given('S4 Fig. 6, Eq. 22', 'inverse distance weighting on a grid', 'drawing; ours weights a '
+          "cell's corners"),
     refutable(
         'S4 Figs. 7, 8, Eq. 23', 'five points: each place depends on 2-3 of them only',
         between(1, 3), at('estimators', 'Five points', 'points that count, at most'),
@@ -72,14 +69,14 @@ CLAIMS = (
     refutable(
         'S4 Fig. 8, Eq. 23', 'five points: "the estimation of inertia is not accurate" (mean error '
         'above that of ellipses)',
-        numbers('larger', lambda *f: all(a > b for a, b in zip(f[:3], f[3:], strict=True))),
+        by_pairs('larger', lambda a, b: a > b),
         at('estimators', _ERRORS, 'five points, Eq. 23 as printed', *_MEAN),
         at('estimators', _ERRORS, _EMF, *_MEAN),
     ),
     refutable(
         'S4 Eq. 23', 'its weights make an average (least sum of the weights)', within(5, 1.0),
         at('estimators', 'Five points', 'sum of the weights, least'),
-        proof='they sum to 0.47 at the rim between two points, so that half the inertia is gone; '
+        proof='they sum to 0.47 at the rim between two points, so half the inertia is lost; '
         'normalised, the error is a third or less',
     ),
     given('S4 Figs. 9, 10, 12, 13', 'membership functions', 'drawings'),
@@ -100,26 +97,25 @@ CLAIMS = (
           for what in ('least', 'mean', 'largest') for k in (1, 2, 3)),
     ),
     refutable(
-        'S4 Figs. 11, 14', 'the fit by ellipses is nearer to the model than that by circles (mean '
-        'errors)', numbers('larger', lambda *f: all(a > b for a, b in zip(f[:3], f[3:],
-                                                                         strict=True))),
+        'S4 Figs. 11, 14', 'the fit by ellipses is closer to the model than that by circles (mean '
+        'errors)', by_pairs('larger', lambda a, b: a > b),
         at('estimators', _ERRORS, _CMF, *_MEAN), at('estimators', _ERRORS, _EMF, *_MEAN),
     ),
     given('S4 Table 4', 'semi-axes and centres of the ellipses', 'inputs, used as printed'),
     refutable(
         'S4 Eq. 25', 'theta_k = atan(b_k / a_k tan(phi)) (mean error, against atan(a_k / b_k ...))',
-        numbers('not larger', lambda *f: all(a <= b for a, b in zip(f[:3], f[3:], strict=True))),
+        by_pairs('not larger', lambda a, b: a <= b),
         at('estimators', _ERRORS, 'EMF, S4 Table 4, angle as printed', *_MEAN),
         at('estimators', _ERRORS, _EMF, *_MEAN),
-        proof='the parameter of an ellipse at polar angle phi is atan(a / b tan(phi)); with it the '
-        'printed mean errors come out',
+        proof='the parameter of an ellipse at polar angle phi is atan(a / b tan(phi)), which '
+        'gives the printed mean errors',
     ),
     refutable(
         'S4 Table 5, Fig. 15', 'CMF, largest error 0.268, 0.447, 0.447',
         within(15, 0.268, 0.447, 0.447),
         at('estimators', _ERRORS, _CMF, *_MAX),
-        proof='Eq. 24 with Table 3 gives 0.35 and 0.47, normalised or not: at given points the '
-        'weights leave nothing to choose, and the model is that of Table 3 within 0.4 %',
+        proof='Eq. 24 with Table 3 gives 0.35 and 0.47, normalised or not: the points determine '
+        'the weights, and the model agrees with Table 3 within 0.4 %',
     ),
     refutable(
         'S4 Table 5, Fig. 15', 'CMF, mean error 0.076, 0.128, 0.128 (weights as '
@@ -184,19 +180,20 @@ CLAIMS = (
     refutable(
         'S4 Table 6', 'the model does not fit into the cycle of 10 ms (50.01 ms; ours, ms)',
         above(10.0), at('estimators', _COST, 'dynamic model', 'ms, ours'),
-        proof='it takes hundredths of a millisecond on a personal computer: 50 ms is of one '
-        'program on one controller',
+        proof='it takes hundredths of a millisecond on a personal computer: 50 ms is the time of '
+        'one program on one controller',
     ),
     unknown('S4 Table 6', '8.26, 10422.47, 3.18 kB; 50.01, 2.75, 3.06 ms',
-            "of the authors' controller and program, which is counted in"),
+            "they depend on the authors' controller, and include its program"),
     given('S4 Fig. 17', 'prototype, path R 0.3, H 1.2, h 0.19 m; 30 m/min, 5 m/s²',
           'photograph; inputs, used as printed'),
-    unknown('S4 Sec. Experiments', 'the robot can do 60 m/min and 10 m/s²', 'of the prototype'),
-    unknown('S4 Fig. 18, Table 7', 'model off measurement 0.27, 0.64, 0.50 N m; estimate 0.32, '
-            '0.66, 0.57 N m', _MEASURED),
+    unknown('S4 Sec. Experiments', 'the robot can do 60 m/min and 10 m/s²', 'a property of the '
+            'prototype'),
+    unknown('S4 Fig. 18, Table 7', 'error against measurement: model 0.27, 0.64, 0.50 N m; '
+            'estimate 0.32, 0.66, 0.57 N m', _MEASURED),
     depends(
-        'S4 Fig. 18, Table 7', 'torques by model and by estimate are similar, as far apart as '
-        'Table 7 allows (rms, N m)',
+        'S4 Fig. 18, Table 7', 'torques by model and by estimate are similar, with a difference '
+        'that Table 7 allows (rms, N m)',
         numbers('between the bounds', lambda *f: all(
             low <= ours <= high for ours, low, high in zip(f[:3], f[3:6], f[6:], strict=True))),
         at('trimule-path', _PATH, 'estimate off model, rms: and without couplings, ours', *_MOTORS),
@@ -206,7 +203,7 @@ CLAIMS = (
     ),
     arithmetic(
         'S4 Sec. Experiments', 'deviations from measurement "are caused by the fitting errors" '
-        "(what the estimate adds to the model's own, of it)", above(0.5),
+        "(error that the estimate adds, over the model's own)", above(0.5),
         0.32 / 0.27 - 1.0, 0.66 / 0.64 - 1.0, 0.57 / 0.50 - 1.0,
         proof='by Table 7 the model alone is off by 0.27, 0.64, 0.50: fitting adds 3 to 19 %',
     ),

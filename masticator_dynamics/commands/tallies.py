@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Active limits, and motions that give way to them: counted by row, reported at the end."""
+"""Violated ranges, active limits and motions that give way: counted by row, reported at the end."""
 
 from __future__ import annotations
 
@@ -10,10 +10,49 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.motion_file import MotionFile
+from masticator_dynamics.errors import LimitError
 from masticator_dynamics.limits.load_limits import BINDING, load_ranges
+from masticator_dynamics.limits.ranges import RangeSurvey, survey_ranges
 from masticator_dynamics.limits.shortfalls import Shortfall, largest_shortfalls
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Effort
+
+
+class RangeTally:
+    """Counts the rows of a motion that leave a range of a joint, socket or motor."""
+
+    def __init__(self, mechanism: Mechanism, motion: MotionFile):
+        self._mechanism, self._motion = mechanism, motion
+        self._count, self._worst_row = 0, 0
+        self._worst: RangeSurvey | None = None
+
+    def add(self, effort: Effort, first: int) -> None:
+        """Count rows of a batch that started at row ``first``."""
+        survey = survey_ranges(self._mechanism, effort)
+        self._count += int(survey.outside.sum())
+        if survey.worst_row is not None and (
+            self._worst is None or survey.excess > self._worst.excess
+        ):
+            self._worst, self._worst_row = survey, first + survey.worst_row
+
+    def report(self, strict: bool) -> None:
+        """Say on standard error how many rows leave a range, or refuse them if strict.
+
+        Raises
+        ------
+        LimitError
+            If strict.
+        """
+        if self._worst is None:
+            return
+        rows, source = len(self._motion.time), self._motion.table.source
+        line = (
+            f'{source}: {self._count} of {rows} rows outside ranges; worst: '
+            f'{_place(self._motion, self._worst_row)}, {self._worst.worst}'
+        )
+        if strict:
+            raise LimitError(line)
+        click.echo(f'masticator: warning: {line}', err=True)
 
 
 class LimitTally:
@@ -43,7 +82,7 @@ class LimitTally:
 
     def report(self) -> None:
         """Say on standard error in how many rows limits are active, and how many gave way."""
-        rows, table = len(self._motion.time), self._motion.table
+        rows = len(self._motion.time)
         if self._bound:
             ((load, count),) = self._loads.most_common(1)
             self._warn(
@@ -51,10 +90,15 @@ class LimitTally:
             )
         if self._short:
             largest = ', '.join(
-                f'{shortfall} in {table.place(row).removeprefix(table.source + ": ")}'
+                f'{shortfall} in {_place(self._motion, row)}'
                 for shortfall, row in self._largest.values()
             )
             self._warn(f'the motion gives way in {self._short} of {rows} rows; most: {largest}')
 
     def _warn(self, text: str) -> None:
         click.echo(f'masticator: warning: {self._motion.table.source}: {text}', err=True)
+
+
+def _place(motion: MotionFile, row: int) -> str:
+    """A row of the file, without the file's name."""
+    return motion.table.place(row).removeprefix(motion.table.source + ': ')

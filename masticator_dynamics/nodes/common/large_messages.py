@@ -1,0 +1,136 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Topics of large messages, fetched while other threads compute.
+
+rclpy fetches a message without letting other Python threads run: 2 ms for each megabyte. The same
+function of the ROS client library, called through ctypes, does not keep them waiting.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
+
+_PAUSE = 0.1  # s after a failure
+
+
+class LargeMessages(DirectSubscription):
+    """A topic whose messages are handed over as they were serialised, by a thread of its own.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    kind : type
+        Of the messages.
+    topic : str
+    qos : QoSProfile
+    take : callable
+        Called with the bytes of each message.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        kind: type,
+        topic: str,
+        qos: QoSProfile,
+        take: Callable[[memoryview], None],
+    ):
+        super().__init__(node, kind, topic, qos)
+        self._give = take
+        self._ended, context = threading.Event(), node.context.handle
+        self._end = rclpy_implementation.GuardCondition(context)
+        self._either = rclpy_implementation.WaitSet(1, 1, 0, 0, 0, 0, context)
+        self._thread = threading.Thread(target=self._run, name=topic, daemon=True)
+        self._thread.start()
+
+    def destroy(self) -> None:
+        """End the thread and destroy the subscription."""
+        self._ended.set()
+        self._end.trigger_guard_condition()
+        self._thread.join()
+        self._end.destroy_when_not_in_use()
+        super().destroy()
+
+    def _run(self) -> None:
+        handle = self._subscription.handle
+        while not self._ended.is_set():
+            try:
+                with handle:
+                    self._either.clear_entities()
+                    self._either.add_subscription(handle)
+                    self._either.add_guard_condition(self._end)
+                    self._either.wait(-1)
+                    while (data := fetched(handle)) is not None:
+                        self._give(data)
+            except Exception as error:  # whatever came, the thread survives
+                self._refuse(error)
+                self._ended.wait(_PAUSE)
+
+
+class _Allocator(ctypes.Structure):
+    """``rcutils_allocator_t``."""
+
+    _fields_ = [
+        (name, ctypes.c_void_p)
+        for name in ('allocate', 'deallocate', 'reallocate', 'zero_allocate', 'state')
+    ]
+
+
+class _Bytes(ctypes.Structure):
+    """``rcl_serialized_message_t``."""
+
+    _fields_ = [
+        ('buffer', ctypes.c_void_p),
+        ('length', ctypes.c_size_t),
+        ('capacity', ctypes.c_size_t),
+        ('allocator', _Allocator),
+    ]
+
+
+_NOTHING_WAITS = 401  # RCL_RET_SUBSCRIPTION_TAKE_FAILED
+
+
+def fetched(subscription: Any) -> memoryview | None:
+    """The next waiting message of a subscription's handle, as it was serialised; None if none is.
+
+    Raises
+    ------
+    RuntimeError
+        With the client library's number of what went wrong.
+    """
+    library, allocator = _library()
+    content = _Bytes(allocator=allocator)
+    code = library.rcl_take_serialized_message(
+        subscription.pointer, ctypes.byref(content), None, None
+    )
+    if code == 0:
+        held = (ctypes.c_uint8 * content.length).from_address(content.buffer or 0)
+        release = weakref.finalize(held, library.rcutils_uint8_array_fini, ctypes.byref(content))
+        release.atexit = False  # another thread may still be reading
+        return np.frombuffer(held, np.uint8).data
+    library.rcutils_uint8_array_fini(ctypes.byref(content))
+    library.rcutils_reset_error()
+    if code == _NOTHING_WAITS:
+        return None
+    raise RuntimeError(f'no message could be fetched: the ROS client library returns {code}')
+
+
+@functools.cache
+def _library() -> tuple[ctypes.CDLL, _Allocator]:
+    """The ROS client library, which rclpy has loaded, and its allocator."""
+    library = ctypes.CDLL('librcl.so')
+    library.rcl_take_serialized_message.argtypes = [ctypes.c_void_p] * 4
+    library.rcutils_get_default_allocator.restype = _Allocator
+    return library, library.rcutils_get_default_allocator()
