@@ -386,16 +386,31 @@ class Client(Peer):
 
     def biting(self, frame, force, torque=(0.0, 0.0, 0.0), period=0.01):
         """Keep sending a constant force; enters once the node has received it."""
-        return self._sending('bite force', lambda: self.bite(frame, force, torque), period)
+
+        def fresh():
+            status = self.status('bite force')
+            return status and status[2]['state'] == 'fresh'
+
+        return self._sending(
+            'a fresh bite force', fresh, lambda: self.bite(frame, force, torque), period
+        )
 
     def pushing(self, wrenches):
         """Keep sending constant wrenches (6,) by frame."""
-        return self._sending(
-            'external wrench', lambda: [self.push(*wrench) for wrench in wrenches.items()], 0.01
-        )
+
+        def publish():
+            for frame, wrench in wrenches.items():
+                self.push(frame, wrench)
+
+        def fresh():
+            _, _, values = self.status('external wrench') or (None, None, {'state': 'none'})
+            stale = values.get('stale frames', '')
+            return values['state'] != 'none' and not any(frame in stale for frame in wrenches)
+
+        return self._sending('fresh external wrenches', fresh, publish, 0.01)
 
     @contextlib.contextmanager
-    def _sending(self, what, publish, period):
+    def _sending(self, what, received, publish, period):
         ended = threading.Event()
 
         def send():
@@ -405,7 +420,7 @@ class Client(Peer):
         thread = threading.Thread(target=send)
         thread.start()
         try:
-            self.wait_for_value(what, 'state', 'fresh')
+            wait_for(received, what)
             yield
         finally:
             ended.set()

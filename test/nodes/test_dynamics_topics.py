@@ -118,7 +118,8 @@ def test_external_wrenches_are_stale_frame_by_frame(at_home, mechanism, node):
         at_home.wait_for_status('external wrench', 'ERROR', 'stale: older than 0.2 s')
         assert at_home.status('external wrench')[2]['stale frames'] == 'incisor'
         assert at_home.settles_at(mechanism.feedforward(home, link_wrenches=links).actuated)
-    assert 'incisor' in node.wait_for_line('external_wrench is stale')[-1]
+    # Not necessarily the newest line: this computer may have held up the others, too.
+    assert any('incisor' in line for line in node.wait_for_line('external_wrench is stale'))
 
 
 def test_an_external_wrench_in_an_unknown_frame_is_refused(at_home, node):
