@@ -113,3 +113,27 @@ def test_without_news_a_report_comes_each_second(reporting):
     stamps = [nanoseconds(report.header.stamp) for report in reporting.published]
     gaps = [(b - a) * 1e-9 for a, b in zip(stamps, stamps[1:], strict=False)]
     assert min(gaps) > 0.7 and min(gaps) < 2.0  # longer ones are those of a busy computer
+
+
+def test_a_thread_of_its_own_looks_when_it_is_a_good_time(reporting, only_news):
+    good, threads, collect = threading.Event(), set(), reporting.collect
+
+    def collected():
+        threads.add(threading.current_thread().name)
+        if reporting.message == 'fails':
+            raise RuntimeError('on purpose')
+        return collect()
+
+    reporting.reporter._collect = collected
+    reporting.reporter.look_when(good.wait)
+    looks = reporting.looks
+    reporting.message = 'worse'
+    assert not good.wait(0.3) and reporting.looks <= looks + 1  # a look may have been under way
+    threads.clear()
+    good.set()
+    wait_for(lambda: 'worse' in [message for _, message, _ in reporting.told()], 'the change')
+    assert threads == {'diagnostics'}
+    reporting.message = 'fails'
+    wait_for(lambda: reporting.node.guard.failures.rejected, 'a look that fails')
+    reporting.message = 'well again'
+    wait_for(lambda: reporting.told()[-1][1] == 'well again', 'the look after it')

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode
 
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, Status
 from masticator_dynamics.nodes.common.guard import guard_of
 from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
@@ -29,7 +31,8 @@ class StatusReporter:
     hardware : str
         What the statuses are about: the mechanism's name.
     collect : callable
-        Returns the current statuses; called every ``look`` in the executor's thread.
+        Returns the current statuses; called every ``look``, by the executor's thread unless
+        :meth:`look_when` says otherwise.
     look : float
         How soon a change is reported, s.
     """
@@ -50,10 +53,26 @@ class StatusReporter:
         self._summary: list[tuple[bytes, str, tuple[str, ...]]] = []
         # A steady clock: a simulated one may stand still.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(look, self._look, clock=steady)
+        self._every, self._timer = look, node.create_timer(look, self._look, clock=steady)
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def look_when(self, wait: Callable[[], None]) -> None:
+        """Look from a thread of its own, whenever ``wait`` returns.
+
+        The executor holds Python's lock three times as long as a look takes.
+        """
+        self._timer.cancel()
+        self._thread = threading.Thread(
+            target=self._repeat, args=(wait,), name='diagnostics', daemon=True
+        )
+        self._thread.start()
 
     def destroy(self) -> None:
-        """Destroy topic and timer."""
+        """Destroy topic, timer and thread."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 
@@ -73,6 +92,16 @@ class StatusReporter:
         """
         name = f'{self._node.get_fully_qualified_name().lstrip("/")}: {what}'
         return Status(name, level, message, values)
+
+    def _repeat(self, wait: Callable[[], None]) -> None:
+        # This thread may hold Python's lock when a cycle needs it.
+        real_time.request(real_time.SERVICE)
+        while not self._ended.wait(self._every):
+            wait()
+            try:
+                self._look()
+            except Exception as error:  # whatever it was, the next look may succeed
+                self._guard.take('diagnostics', error, message=False)
 
     def _look(self) -> None:
         statuses, now = [*self._collect(), self._messages()], time.monotonic()

@@ -30,8 +30,8 @@ _WINDOW = 4096  # cycles over which statistics are taken
 # A processor that sleeps takes its time to wake: the thread wakes before a cycle is due, by as much
 # as it is seldom late, and waits for the rest without sleeping.
 _SELDOM = 0.03  # fraction of all cycles
-_LESSON = 1_000  # ns by which one cycle changes that time at most
-_EARLIEST = 150_000  # ns, and a tenth of a period: what waiting may cost of a processor
+_LESSON = 5_000  # ns by which one cycle changes that time at most
+_EARLIEST, _PART = 150_000, 0.15  # ns and part of a period: what waiting may cost of a processor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,6 +104,7 @@ class CycleScheduler:
         self._durations = np.zeros(_WINDOW)
         self._lateness = np.zeros(_WINDOW)
         self._early = 0.0  # ns before a cycle is due
+        self._due = 0  # of the latest cycle
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -127,6 +128,14 @@ class CycleScheduler:
     def lateness(self) -> FloatArray:
         """How long after their due times the latest cycles finished, s."""
         return self._lateness[: min(self.counts.run, _WINDOW)].copy()
+
+    def sleep_until_quiet(self) -> None:
+        """Sleep until a quarter of a period after a cycle was due.
+
+        Whatever holds Python's lock from then on holds up no cycle if it takes half a period.
+        """
+        if not self.simulated:
+            time.sleep((self._due + self.period // 4 - self._now()) % self.period * 1e-9)
 
     def _run(self) -> None:
         self.real_time = real_time.request(real_time.DYNAMICS)
@@ -174,7 +183,7 @@ class CycleScheduler:
         return due
 
     def _run_cycle(self, due: int) -> None:
-        begin = time.perf_counter()
+        self._due, begin = due, time.perf_counter()
         done = self._succeeds(self._cycle, due)
         lateness = self._now() - due
         if done:
@@ -210,5 +219,5 @@ class CycleScheduler:
     def _learn(self, late: float) -> None:
         """Wake earlier or later from now on, given by how much (ns) a wake was late."""
         change = 1.0 - _SELDOM if late > self._early else -_SELDOM
-        most = min(_EARLIEST, 0.1 * self.period)
+        most = min(_EARLIEST, _PART * self.period)
         self._early = min(max(self._early + _LESSON * change, 0.0), most)

@@ -20,8 +20,7 @@ from masticator_dynamics.nodes.dynamics.trajectory_input import ACTION
 from masticator_dynamics.nodes.dynamics.wrench_input import WrenchInput
 
 _STOOD_STILL = 0.05  # s; the default of added_effort_timeout
-# s; a cycle that is due during a look waits for Python's lock: at 1 kHz one in two hundred.
-_LOOK = 0.2
+_LOOK = 0.2  # s
 _LATE_PART = 0.001  # fraction of the cycles, above which there is a warning
 
 
@@ -43,6 +42,7 @@ class Supervision:
         self._keeping_up = KeepingUp(node.get_logger().warning)
         self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect, _LOOK)
         self._status = self._reporter.status
+        self._reporter.look_when(runtime.scheduler.sleep_until_quiet)
 
     def destroy(self) -> None:
         """Destroy topic and timer."""
