@@ -2,16 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topics of node `dynamics`, and its response to bite forces."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rcl_interfaces.srv import DescribeParameters  # noqa: E402
 from rclpy.qos import ReliabilityPolicy  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
 
-from nodes.harness import NodeProcess, nanoseconds, rows, wait_for  # noqa: E402
+from masticator_dynamics.nodes.dynamics.bite_force import BiteForce  # noqa: E402
+from masticator_dynamics.nodes.dynamics.wrench_input import WrenchInput  # noqa: E402
+from nodes.harness import NodeProcess, Peer, nanoseconds, rows, wait_for  # noqa: E402
 from nodes.urdf_loops import gaps  # noqa: E402
 
 FORCE, TORQUE = (3.0, -2.0, -30.0), (0.1, -0.2, 0.05)
@@ -120,6 +128,47 @@ def test_external_wrenches_are_stale_frame_by_frame(at_home, mechanism, node):
         assert at_home.settles_at(mechanism.feedforward(home, link_wrenches=links).actuated)
     # Not necessarily the newest line: this computer may have held up the others, too.
     assert any('incisor' in line for line in node.wait_for_line('external_wrench is stale'))
+
+
+def test_a_wrench_of_megabytes_is_refused_and_the_next_one_counts(at_home, node):
+    right = serialize_message(WrenchStamped(header=Header(frame_id='molar_right')))
+    at_home.wait_for_value('messages', 'unreadable', lambda count: True)
+    before = int(at_home.status('messages')[2]['unreadable'])
+
+    def refused():
+        at_home.bite_message(right + bytes(5_000_000))  # best effort: it may get lost
+        time.sleep(0.1)
+        return int(at_home.status('messages')[2]['unreadable']) > before
+
+    wait_for(refused, 'a refusal')
+    reason = at_home.status('messages')[2]['last unreadable']
+    assert 'bite_force' in reason and reason.endswith('bytes; at most 4096 are read')
+    with at_home.biting('molar_right', FORCE):
+        at_home.wait_for_status('bite force', 'OK', 'fresh')
+
+
+def test_wrenches_are_not_read_by_the_cycle(ros_domain, mechanism):
+    """Fetching one of 10 MB takes up to 20 ms."""
+    threads, kept, peer = [], BiteForce(mechanism), Peer('dynamics')
+    take, kept.timeout = kept.take, 60.0
+    kept.take = lambda *measured: (threads.append(threading.current_thread().name), take(*measured))
+    wrenches = WrenchInput(peer.node, 'bite_force', kept, time.time_ns, 'left/')
+    publisher = peer.node.create_publisher(WrenchStamped, 'bite_force', 1)
+    try:
+        message = WrenchStamped(header=Header(frame_id='left/molar_right'))
+        message.wrench.force.z = -7.0
+
+        def heard():
+            publisher.publish(message)
+            time.sleep(0.05)
+            return kept.fresh(time.time_ns())
+
+        measured = wait_for(heard, 'a wrench')
+    finally:
+        wrenches.destroy()
+        peer.close()
+    assert measured.frame == 'molar_right' and tuple(measured.wrench) == (0, 0, -7, 0, 0, 0)
+    assert set(threads) == {'bite_force'}
 
 
 def test_an_external_wrench_in_an_unknown_frame_is_refused(at_home, node):

@@ -108,13 +108,18 @@ class DirectSubscription:
                 if taken is None:
                     return
                 data, info = taken
-                if self._largest is not None and len(data) > self._largest:
-                    reason = f'{len(data)} bytes; at most {self._largest} are read'
-                    self._refuse(InputError(reason))
+                if self._is_too_large(data):
                     return  # fetching it took long enough; the rest comes with the next call
                 # Not every middleware reports it.
                 info['received_timestamp'] = info.get('received_timestamp') or time.time_ns()
                 yield data, info
+
+    def _is_too_large(self, data: bytes | memoryview) -> bool:
+        """Whether a message has more bytes than are read; it is refused then."""
+        if self._largest is None or len(data) <= self._largest:
+            return False
+        self._refuse(InputError(f'{len(data)} bytes; at most {self._largest} are read'))
+        return True
 
     def _refuse(self, error: Exception) -> None:
         self._guard.take(self._subscription.topic_name, error)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Topics of large messages, fetched while other threads compute.
+"""Topics of messages of any size, fetched while other threads compute.
 
 rclpy fetches a message without letting other Python threads run: 2 ms for each megabyte. The same
 function of the ROS client library, called through ctypes, does not keep them waiting.
@@ -20,6 +20,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 
 _PAUSE = 0.1  # s after a failure
@@ -36,7 +37,9 @@ class LargeMessages(DirectSubscription):
     topic : str
     qos : QoSProfile
     take : callable
-        Called with the bytes of each message.
+        Called with the bytes of each message, in that thread.
+    largest : int, optional
+        Bytes of a message that is handed over; as for `DirectSubscription`.
     """
 
     def __init__(
@@ -46,8 +49,9 @@ class LargeMessages(DirectSubscription):
         topic: str,
         qos: QoSProfile,
         take: Callable[[memoryview], None],
+        largest: int | None = None,
     ):
-        super().__init__(node, kind, topic, qos)
+        super().__init__(node, kind, topic, qos, largest)
         self._give = take
         self._ended, context = threading.Event(), node.context.handle
         self._end = rclpy_implementation.GuardCondition(context)
@@ -64,6 +68,8 @@ class LargeMessages(DirectSubscription):
         super().destroy()
 
     def _run(self) -> None:
+        # This thread may hold Python's lock when a cycle needs it.
+        real_time.request(real_time.SERVICE)
         handle = self._subscription.handle
         while not self._ended.is_set():
             try:
@@ -73,10 +79,18 @@ class LargeMessages(DirectSubscription):
                     self._either.add_guard_condition(self._end)
                     self._either.wait(-1)
                     while (data := fetched(handle)) is not None:
-                        self._give(data)
-            except Exception as error:  # whatever came, the thread survives
+                        self._hand_over(data)
+            except Exception as error:  # whatever it was, the thread survives
                 self._refuse(error)
                 self._ended.wait(_PAUSE)
+
+    def _hand_over(self, data: memoryview) -> None:
+        if self._is_too_large(data):
+            return
+        try:
+            self._give(data)
+        except Exception as error:  # whatever came, the others still count
+            self._refuse(error)
 
 
 class _Allocator(ctypes.Structure):

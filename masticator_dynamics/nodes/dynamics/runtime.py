@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class Runtime:
     """Mechanism, motion, topics and the control cycle.
 
-    Three threads: the scheduler's takes wrenches and publishes, the executor's does the rest of
-    ROS, and a worker prepares trajectories with a mechanism of its own.
+    The scheduler's thread computes and publishes; each topic that comes in has a thread that reads
+    it; a worker prepares trajectories with a mechanism of its own; the executor's does the rest.
 
     Parameters
     ----------
@@ -188,8 +188,6 @@ class Runtime:
 
     def _run_cycle(self, due: int) -> None:
         """What others wait for; uses everything measured so far."""
-        self.bite_input.poll()
-        self.external_input.poll()
         self.answer = answer = self.cycle(due)
         self._publishers.cycle(due, answer)
         if self._publishers.external_effort_wanted:

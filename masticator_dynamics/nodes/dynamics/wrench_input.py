@@ -11,10 +11,9 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.nodes.common.diagnostics import Rejections
-from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
+from masticator_dynamics.nodes.common.large_messages import LargeMessages
 from masticator_dynamics.nodes.common.wire_message import WireReader
 from masticator_dynamics.nodes.dynamics.bite_force import MeasuredWrenches
 
@@ -24,14 +23,14 @@ _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class WrenchInput:
-    """A topic of wrenches; the control cycle itself reads the messages, right before it computes.
+    """A topic of wrenches, read by a thread of its own: one of megabytes must not stop a cycle.
 
     Parameters
     ----------
     node : LifecycleNode
     topic : str
     kept : MeasuredWrenches
-        Gets what passes the checks.
+        Gets what passes the checks, in that thread.
     now : callable
         The node's clock, ns.
     frame_prefix : str
@@ -50,21 +49,17 @@ class WrenchInput:
         self.rejections = Rejections()
         self._node, self._topic, self._kept, self._now = node, topic, kept, now
         self._reader = WireReader(WrenchStamped, ('wrench.force', 'wrench.torque'))
-        self._subscription = DirectSubscription(node, WrenchStamped, topic, _NEWEST, _LARGEST)
+        self._messages = LargeMessages(node, WrenchStamped, topic, _NEWEST, self._read, _LARGEST)
 
     def destroy(self) -> None:
         """Destroy the topic."""
-        self._subscription.destroy()
+        self._messages.destroy()
 
-    def poll(self) -> None:
-        """Read what has arrived since the last call."""
-        for stamp, wrench, _ in self._subscription.take_numbers(self._reader):
-            self._take(stamp, np.concatenate(wrench))
-
-    def _take(self, stamp: int, wrench: FloatArray) -> None:
+    def _read(self, data: memoryview) -> None:
+        stamp, wrench = self._reader.read(bytes(data))
         frame = self._reader.message.header.frame_id.removeprefix(self._prefix)
         try:
-            self._kept.take(frame, stamp, self._now(), wrench)
+            self._kept.take(frame, stamp, self._now(), np.concatenate(wrench))
         except MasticatorError as error:
             line = self.rejections.reject(str(error))
             if line:
