@@ -8,12 +8,11 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.actuation.effort_options import EffortOptions
 from masticator_dynamics.actuation.goals import Goal, goal_weights
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
@@ -48,6 +47,25 @@ class FramePose:
 
     position: FloatArray
     rotation: FloatArray
+
+
+class EffortOptions(NamedTuple):
+    """Keywords of `Mechanism.inverse_dynamics`, which documents them, and of related methods."""
+
+    goal: Goal = 'torque'
+    friction: bool = False
+    limits: LoadLimits | bool = False
+    nearest: bool = False
+
+    @property
+    def least_norm(self) -> bool:
+        """Whether these are the frictionless efforts of least norm."""
+        return self.goal == 'torque' and not self.friction
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether no limits need to be kept."""
+        return self.limits is False and not self.nearest
 
 
 class Mechanism(Evaluator):

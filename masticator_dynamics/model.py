@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -11,13 +12,29 @@ from typing import Any, TypeVar
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
-from masticator_dynamics.limits.joint_limits import JointLimits
 
 _Made = TypeVar('_Made')
+
+
+@dataclasses.dataclass(frozen=True)
+class JointLimits:
+    """Ranges of the tree joints (n_q,): rad or m, their rates, N m or N; infinite where none."""
+
+    lower: FloatArray
+    upper: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+
+    @classmethod
+    def of(cls, joints: Sequence[Joint]) -> JointLimits:
+        """From the URDF's ``<limit>`` elements."""
+        columns = ('lower', 'upper', 'velocity', 'effort')
+        return cls(*(np.array([getattr(j, c) for j in joints], dtype=float) for c in columns))
 
 
 class Model:

@@ -11,9 +11,13 @@ import numpy as np
 
 from masticator_dynamics.commands.motion_file import MotionFile
 from masticator_dynamics.errors import LimitError
-from masticator_dynamics.limits.load_limits import BINDING, load_ranges
+from masticator_dynamics.limits.load_limits import (
+    BINDING,
+    Shortfall,
+    largest_shortfalls,
+    load_ranges,
+)
 from masticator_dynamics.limits.ranges import RangeSurvey, survey_ranges
-from masticator_dynamics.limits.shortfalls import Shortfall, largest_shortfalls
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Effort
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.limits.load_limits import LoadLimits
+from masticator_dynamics.limits.load_limits import LoadLimits, Shortfall, largest_shortfalls
 from masticator_dynamics.limits.ranges import RangeViolation
-from masticator_dynamics.limits.shortfalls import Shortfall, largest_shortfalls
 from masticator_dynamics.results import Effort
 
 
