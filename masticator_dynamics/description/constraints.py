@@ -87,7 +87,7 @@ def check_closures(
         if len(closure.frames) != 2:
             refuse(key, f'two links are needed (got {list(closure.frames)})')
         for frame in closure.frames:
-            _known(frame, tree.links, key, 'link', refuse)
+            require_known(frame, tree.links, key, 'link', refuse)
         if carriers[closure.frames[0]] == carriers[closure.frames[1]]:
             refuse(key, f'{list(closure.frames)} are parts of the same rigid body')
 
@@ -96,11 +96,11 @@ def _check_coupling(
     closure: data.Closure, place: str, moving: Iterable[str], refuse: Refusal
 ) -> None:
     joint = closure.joint or ''
-    _known(joint, moving, f'{place}.joint', 'moving joint', refuse)
+    require_known(joint, moving, f'{place}.joint', 'moving joint', refuse)
     if not closure.of:
         refuse(f'{place}.of', 'names no joint')
     for other, coefficients in closure.of.items():
-        _known(other, moving, f'{place}.of.{other}', 'moving joint', refuse)
+        require_known(other, moving, f'{place}.of.{other}', 'moving joint', refuse)
         if other == joint:
             refuse(f'{place}.of.{other}', 'a joint cannot be coupled to itself')
         if not any(coefficients):
@@ -122,10 +122,10 @@ def check_contacts(contacts: Iterable[data.Contact], tree: urdf.Tree, refuse: Re
     carriers = tree.carriers()
     for index, contact in enumerate(contacts):
         key = f'contacts[{index}]'
-        _known(contact.frame, tree.links, f'{key}.frame', 'link', refuse)
+        require_known(contact.frame, tree.links, f'{key}.frame', 'link', refuse)
         on = tree.root
         if contact.carrier is not None:
-            _known(contact.carrier, tree.links, f'{key}.carrier', 'link', refuse)
+            require_known(contact.carrier, tree.links, f'{key}.carrier', 'link', refuse)
             on = carriers[contact.carrier]
         if carriers[contact.frame] == on:
             against = 'the base' if on == tree.root else repr(contact.carrier)
@@ -172,6 +172,7 @@ def ends(values: tuple[float, ...]) -> tuple[float, float]:
     return (values[0], values[-1]) if values else (-math.inf, math.inf)
 
 
-def _known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
+def require_known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
+    """Refuse, at ``key``, a name of nothing; ``kind`` says in words what names are known."""
     if name not in known:
         refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')

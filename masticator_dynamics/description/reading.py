@@ -14,6 +14,7 @@ from masticator_dynamics.description.constraints import (
     check_closures,
     check_contacts,
     check_keys,
+    require_known,
 )
 from masticator_dynamics.description.schema import MechanismFile, checked_file
 from masticator_dynamics.errors import DescriptionError
@@ -138,7 +139,7 @@ def _check_names(
         refuse('xacro_arguments', f'{content.urdf} is not a .xacro file and takes none')
     if content.base != tree.root:
         refuse('base', f'{content.base!r} is not the root link {tree.root!r} of the URDF')
-    _known(content.platform, tree.links, 'platform', 'link', refuse)
+    require_known(content.platform, tree.links, 'platform', 'link', refuse)
     joint_lists = {
         'independent': content.independent,
         'actuated': content.actuated,
@@ -146,22 +147,22 @@ def _check_names(
     }
     for key, names in joint_lists.items():
         for index, name in enumerate(names):
-            _known(name, moving, f'{key}[{index}]', 'moving joint', refuse)
+            require_known(name, moving, f'{key}[{index}]', 'moving joint', refuse)
         _unique(names, key, refuse)
         if not names and key != 'force_joints':
             refuse(key, 'at least one joint is needed')
     for name in content.home:
-        _known(name, moving, f'home.{name}', 'moving joint', refuse)
+        require_known(name, moving, f'home.{name}', 'moving joint', refuse)
     for name in content.joints:
-        _known(name, moving, f'joints.{name}', 'moving joint', refuse)
+        require_known(name, moving, f'joints.{name}', 'moving joint', refuse)
     for name in content.actuators:
-        _known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
+        require_known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
     for name, actuator in content.actuators.items():
         _check_transmission(
             actuator.transmission, moving[name].type == 'prismatic', f'actuators.{name}', refuse
         )
     for name in content.flexible:
-        _known(name, tree.links, f'flexible.{name}', 'link', refuse)
+        require_known(name, tree.links, f'flexible.{name}', 'link', refuse)
     constraints = [c.name for c in closures] + [c.name for c in content.contacts]
     _unique(constraints, 'closures, contacts', refuse)
     carriers = tree.carriers()
@@ -183,11 +184,6 @@ def _check_transmission(
         refuse(f'{key}.ratio', 'with 0 the motor would not move the joint')
     if transmission.lead is not None and not slides:
         refuse(f'{key}.lead', 'a screw drives a prismatic joint; give the ratio of a turning one')
-
-
-def _known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
-    if name not in known:
-        refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')
 
 
 def _unique(names: Iterable[str], key: str, refuse: Refusal) -> None:
