@@ -54,13 +54,13 @@ class Health:
     """The newest status of everything."""
 
     def __init__(self) -> None:
-        self._statuses: dict[str, tuple[str, dict[str, str]]] = {}
+        self._statuses: dict[str, dict[str, str]] = {}
 
     def take(self, statuses: Iterable[Any]) -> None:
         """Note the statuses of a message."""
         for status in statuses:
             values = {value.key: value.value for value in status.values}
-            self._statuses[status.name] = status.message, values
+            self._statuses[status.name] = values
 
     @property
     def counts(self) -> Counts:
@@ -80,15 +80,10 @@ class Health:
         return '' if latched == 'none' else latched
 
     @property
-    def simulation(self) -> str:
-        """What the twin reports about itself."""
-        return self._statuses.get('twin: simulation', ('', {}))[0]
-
-    @property
     def refused(self) -> tuple[int, str]:
         """How many motions node dynamics has refused, and why it refused the latest."""
         count = self._value('dynamics: trajectory', 'rejected') or '0'
         return int(float(count)), self._value('dynamics: trajectory', 'last rejected')
 
     def _value(self, status: str, key: str) -> str:
-        return self._statuses.get(status, ('', {}))[1].get(key, '')
+        return self._statuses.get(status, {}).get(key, '')

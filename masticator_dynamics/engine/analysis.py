@@ -50,7 +50,7 @@ def analyse(description: MechanismDescription) -> Structure:
     constraints = found.constraints
     independent = {i for i, j in enumerate(tree.joints) if j.name in description.independent}
     dependent = [i for i in range(len(tree.joints)) if i not in independent]
-    blocks = _blocks(description, tree, constraints, dependent, home)
+    blocks = _blocks(description, tree, constraints, dependent)
     home = _refined_home(description, tree, constraints, dependent, home)
     doubts = tuple(
         f'{description.file}: {left_out.name}: {left_out.equations - left_out.independent} '
@@ -108,7 +108,6 @@ def _blocks(
     tree: SpanningTree,
     constraints: tuple[Constraint, ...],
     dependent: list[int],
-    home: FloatArray,
 ) -> tuple[Block, ...]:
     """Block-triangular form of the constraints over the dependent joints."""
     owner = [c for c, constraint in enumerate(constraints) for _ in constraint.rows]

@@ -54,10 +54,6 @@ class Structure:
         """Rows of a closure or contact among the multipliers."""
         return [row for c, rows in self.ordered() if c.name == name for row in rows]
 
-    def constraint(self, name: str) -> Constraint:
-        """A constraint by name."""
-        return next(c for c in self.constraints if c.name == name)
-
     def jacobian(self, q: FloatArray) -> FloatArray:
         """Rates of all constraints (rows, n) per joint velocity, in block order."""
         poses = self.tree.poses(q)

@@ -46,11 +46,6 @@ class Energies:
     elastic: float
     potential: float
 
-    @property
-    def total(self) -> float:
-        """Sum of the three."""
-        return self.kinetic + self.elastic + self.potential
-
 
 class FlexibleModel:
     """Equations of motion of a mechanism with flexible links.

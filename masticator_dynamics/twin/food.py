@@ -40,7 +40,7 @@ else:
     Part = pydantic.confloat(ge=0.0, le=1.0, allow_inf_nan=False)
 
 # Packed: the numbers of `Bolus`, then its last results.
-BROKEN, BITE, HEIGHT, GAP, FORCE, WIDTH = 1, 2, 7, Bolus.WIDTH, Bolus.WIDTH + 1, Bolus.WIDTH + 2
+BROKEN, HEIGHT, GAP, FORCE = 1, 7, Bolus.WIDTH, Bolus.WIDTH + 1
 _POINT = slice(4, 7)
 
 
@@ -147,24 +147,3 @@ def _problem(food: Food) -> str:
         f'{food.renewal_gap} m is within the thickness of {food.thickness} m: the next bite would '
         'appear between the teeth'
     )
-
-
-def crush(food: FloatArray, gap: float, rate: float, settle: bool) -> float:
-    """Force with which the food pushes the teeth apart, N.
-
-    Parameters
-    ----------
-    food : array
-        As packed; its state changes only if ``settle``.
-    gap : float
-        Between the teeth, m.
-    rate : float
-        At which the gap closes, m/s.
-    settle : bool
-        Make what this gap does permanent: flow, break, be renewed.
-    """
-    bolus = Bolus.of(food[: Bolus.WIDTH].tolist())
-    force, state = bolus.crush(gap, rate, float(settle))
-    if settle:
-        food[: Bolus.STATE], food[GAP], food[FORCE] = state, gap, force
-    return float(force)

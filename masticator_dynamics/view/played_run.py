@@ -57,12 +57,6 @@ class PlayedRun:
     efforts: FloatArray
     cut: str = ''
 
-    def frames(self) -> FloatArray:
-        """Indices of the rows shown, about 25 per second."""
-        count = max(2, int(np.ceil(FRAME_RATE * self.time[-1])) + 1)
-        wanted = np.linspace(0.0, self.time[-1], count)
-        return np.unique(np.searchsorted(self.time, wanted - 1e-9).clip(0, len(self.time) - 1))
-
 
 def load_run(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
     """Read a motion (CSV, as ``inverse-dynamics`` takes it) or a recording (MCAP).

@@ -3,11 +3,12 @@
 """Typical motions of the drives: built-in strokes, both foods, a recorded stroke."""
 
 import numpy as np
+from crushing import crush
 
 from masticator_dynamics.frames import wrenches_on_platform
 from masticator_dynamics.motion import chewing_stroke, track_incisor
 from masticator_dynamics.motion.chewing import bite_force
-from masticator_dynamics.twin.food import HEIGHT, crush, load_food, pack_food
+from masticator_dynamics.twin.food import HEIGHT, load_food, pack_food
 
 NAMES = ('left', 'right', 'soft', 'nut', 'recorded')
 

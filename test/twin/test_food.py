@@ -8,14 +8,16 @@ import pathlib
 import numpy as np
 import pytest
 import samples
+from crushing import crush
 from hypothesis import given
 from hypothesis import strategies as st
 
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.twin import Food, MechanismPlant, load_food, shipped_foods
-from masticator_dynamics.twin.food import BITE, BROKEN, crush, pack_bolus
+from masticator_dynamics.twin.food import BROKEN, pack_bolus
 
+BITE = 2  # where packed food has the number of the bite
 DATA = {
     'thickness': 0.008, 'stiffness': 1e4, 'damping': 30.0, 'yield_force': 40.0,
     'break_compression': 0.006, 'broken_force': 0.5, 'renewal_gap': 0.010,
