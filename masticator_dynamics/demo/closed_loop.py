@@ -13,6 +13,7 @@ import yaml
 
 from masticator_dynamics.demo.processes import Child, Parameters, node_arguments, stopped_at_the_end
 from masticator_dynamics.demo.script import BITE_TIMEOUT
+from masticator_dynamics.demo.stalls import stalls_file
 from masticator_dynamics.drives.simulated_bus import free_port, on_simulated_bus
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
@@ -105,7 +106,8 @@ def running_nodes(
     Yields
     ------
     list of Child
-        The last is the first to be stopped. Processes added to the list are ended, too.
+        The last is the first to be stopped; it watches the computer. Processes added to the list
+        are ended, too.
 
     Raises
     ------
@@ -142,6 +144,8 @@ def running_nodes(
         for node, child in nodes.items():
             child.wait_until_logged(_READY[node])
             child.go_first()
+        watch = ['-m', 'masticator_dynamics.demo.stall_watch']
+        children.append(Child('watch', watch, environment, stalls_file(work, name)))
         yield children
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from masticator_dynamics.demo import topics
 from masticator_dynamics.demo.health import Counts, Health
 from masticator_dynamics.demo.mcap_file import Event, read_mcap
+from masticator_dynamics.demo.stalls import read_stalls, stalls_file
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
@@ -101,6 +102,8 @@ class ClosedLoopRecord:
         Counted from before the motion to the end of the record.
     faults : tuple of str
         What diagnostics reported as an error from the start of the motion on.
+    stalls : (M, 2) array
+        When the computer itself stood still, from and to.
     """
 
     start: float
@@ -110,6 +113,7 @@ class ClosedLoopRecord:
     bite: ForceSeries
     delays: Counts
     faults: tuple[str, ...]
+    stalls: FloatArray
 
 
 def read_record(file: pathlib.Path, contacts: Sequence[str]) -> Record:
@@ -160,6 +164,7 @@ def read_closed_loop(file: pathlib.Path) -> ClosedLoopRecord:
         bite=force_series(events[topics.BITE_FORCE], since),
         delays=health.counts.since(before),
         faults=faults_in([e for e in events[topics.DIAGNOSTICS] if e.log_time >= sent]),
+        stalls=read_stalls(stalls_file(file.parent, file.stem), start * 1e-9),
     )
 
 

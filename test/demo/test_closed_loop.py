@@ -5,7 +5,10 @@
 import dataclasses
 import importlib.util
 import json
+import os
+import signal
 import socket
+import time
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from masticator_dynamics.demo.checks import TIMING, closed_loop_checks
 from masticator_dynamics.demo.closed_loop import ClosedLoop
 from masticator_dynamics.demo.health import Counts
 from masticator_dynamics.demo.mcap_file import read_mcap
+from masticator_dynamics.demo.processes import Child
 from masticator_dynamics.demo.record import ClosedLoopRecord, ForceSeries, JointSeries
 from masticator_dynamics.demo.run import (
     CLOSED_LOOP_PACKAGES,
@@ -25,7 +29,10 @@ from masticator_dynamics.demo.run import (
     run_closed_loop,
 )
 from masticator_dynamics.demo.script import built_in_script
+from masticator_dynamics.demo.stall_watch import SHORTEST
+from masticator_dynamics.demo.stalls import read_stalls, stalls_file
 from masticator_dynamics.demo.tracking import Pass, Tracking
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
@@ -180,7 +187,7 @@ def faultless(mechanism, script):
     force = np.zeros((len(stamps), 3))
     force[100] = [0.0, 0.0, -25.0]
     bite = ForceSeries('molar_left', stamps, force)
-    record = ClosedLoopRecord(0.0, series, series, series, bite, Counts(), ())
+    record = ClosedLoopRecord(0.0, series, series, series, bite, Counts(), (), np.empty((0, 2)))
     time = np.arange(0.0, script.duration, 0.002)
     away = np.zeros((len(time), 3))
     passes = []
@@ -240,6 +247,56 @@ def test_gap_in_a_cycle_with_a_late_pdo_is_left_out_but_no_other(mechanism, play
     assert failing(played, Pass(record, tracking), alone) == set()
     closure[200] = 2e-4
     assert failing(played, Pass(record, tracking), alone) == {'loops closed'}
+
+
+def test_what_happens_while_the_computer_stands_still_does_not_count(mechanism, played):
+    forward, alone = faultless(mechanism, played)
+    record, tracking = forward.record, forward.tracking
+    drives = record.drives
+    begin = np.searchsorted(drives.stamps, 0.4)
+    left = np.delete(np.arange(len(drives.stamps)), [begin + 1, begin + 2, begin + 3])
+    fields = ('stamps', 'received', 'sequence', 'position', 'velocity', 'effort')
+    gap = dataclasses.replace(drives, **{f: getattr(drives, f)[left] for f in fields})
+    late = dataclasses.replace(record, drives=gap, delays=Counts(left_out=3, missed=20))
+    off = dataclasses.replace(tracking, actual=tracking.actual + bump(tracking.actual, 6e-4, 240))
+    timing = {'cycle rate', 'PDOs in time', 'incisor tracked'}
+    assert failing(played, Pass(late, off), alone) == timing
+    since = drives.stamps[begin] + 0.001
+
+    def with_stall(since, until):
+        return Pass(dataclasses.replace(late, stalls=np.array([[since, until]])), off)
+
+    assert failing(played, with_stall(since, since + 0.011), alone) == set()
+    # At another time it is no excuse for cycles and error; PDOs are only counted.
+    assert failing(played, with_stall(0.7, 0.711), alone) == timing - {'PDOs in time'}
+
+
+def test_a_process_sees_when_the_computer_stands_still(tmp_path):
+    """Here only that process is stopped, as all are by the host of a virtual machine."""
+    with real_time.requested(1) as permitted:
+        pass
+    file, found, stopped = stalls_file(tmp_path, 'pass'), np.empty((0, 2)), 0.0
+    watch = Child('watch', ['-m', 'masticator_dynamics.demo.stall_watch'], dict(os.environ), file)
+    until = time.monotonic() + (60.0 if permitted else 3.0)
+    try:
+        while not len(found) and time.monotonic() < until:
+            time.sleep(0.2)
+            before = time.time()
+            os.kill(watch.process.pid, signal.SIGSTOP)
+            time.sleep(0.2)
+            stopped = time.time() - before
+            os.kill(watch.process.pid, signal.SIGCONT)
+            time.sleep(0.2)
+            found = read_stalls(file, before)
+            found = found[found[:, 1] > 0.0]
+    finally:
+        watch.stop()
+    if not permitted:
+        assert not len(found)  # it cannot tell a stall from a busy computer
+        return
+    begin, end = found[0]
+    assert begin < 0.01 and end > stopped - 0.001
+    assert end - begin > SHORTEST
 
 
 def from_row(series, first):
