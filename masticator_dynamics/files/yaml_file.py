@@ -30,6 +30,7 @@ else:
     Count = pydantic.conint(ge=1)
 
 _LARGEST = 1_000_000  # bytes; reading that much takes some seconds
+_MOST_MERGED = 100_000  # keys; merging merged mappings again multiplies them, to no end
 _SHOWN = 100  # characters of a value
 _PLAIN = {
     'missing': 'is missing',
@@ -37,6 +38,21 @@ _PLAIN = {
     'extra_forbidden': 'unknown key',
     'value_error.extra': 'unknown key',
 }  # names in the two versions of pydantic
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Merges (``<<``) only so much."""
+
+    _merged = 0
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """As PyYAML does, which comes here for every mapping that it merges."""
+        super().flatten_mapping(node)
+        self._merged += len(node.value)
+        if self._merged > _MOST_MERGED:
+            raise yaml.constructor.ConstructorError(
+                None, None, f'it merges more than {_MOST_MERGED} keys', node.start_mark
+            )
 
 
 class Strict(pydantic.BaseModel, extra='forbid', frozen=True):
@@ -55,7 +71,7 @@ def read_mapping(file: str | pathlib.Path) -> dict[str, Any]:
         When it cannot be read, is not YAML, or holds something else.
     """
     try:
-        content = yaml.safe_load(read_text(file, _LARGEST))
+        content = yaml.load(read_text(file, _LARGEST), _Loader)
     except OSError as error:
         raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
     except RecursionError as error:

@@ -23,6 +23,11 @@ ROBOT = (
     '<robot name="{0}" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${{{0}}}"/></robot>'
 )
 
+# Each mapping merges the one before fifty times: 50^30 keys in 5 kB.
+MERGED = '[&m0 {x: 1}, ' + ', '.join(
+    f'&m{k} {{<<: [{", ".join([f"*m{k - 1}"] * 50)}]}}' for k in range(1, 30)
+) + ']'  # fmt: skip
+
 
 @pytest.fixture(name='folder')
 def fixture_folder(tmp_path: pathlib.Path) -> pathlib.Path:
@@ -57,6 +62,7 @@ def refusal(folder: pathlib.Path, before: str, after: str) -> str:
         ('9' * 4000, 'int too large to convert' if OLD_PYDANTIC else 'got 9999'),
         ('!!python/object/apply:os.system [date]', 'not YAML: '),
         ('"' + 'x' * 1_000_000 + '"', 'larger than 1 MB'),
+        (MERGED, 'merges more than 100000 keys'),
     ],
 )  # fmt: skip
 def test_yaml_that_is_no_description(folder, value: str, reason: str) -> None:
