@@ -14,13 +14,14 @@ from drives.ideal_drives import IdealDrives  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
+from masticator_dynamics.drives.command import Command  # noqa: E402
 from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
 from masticator_dynamics.drives.report import Phase  # noqa: E402
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor  # noqa: E402
+from masticator_dynamics.nodes.common.guard import GuardedExecutor  # noqa: E402
 from masticator_dynamics.nodes.servo_drives import drive_requests  # noqa: E402
 from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests  # noqa: E402
-
-PATIENCE = 60.0  # s
+from nodes.harness import PATIENCE, wait_for  # noqa: E402
 
 
 @pytest.fixture(scope='module')
@@ -82,6 +83,47 @@ def test_a_request_under_way_cannot_enable_drives_that_are_given_up(served):
         assert not thread.is_alive()
     assert supervisor.report().phase is Phase.OFF
     assert Outcome(False, 'the node is not active') in outcomes
+
+
+@pytest.fixture
+def ask(ros_node):
+    """Make a request through ROS; returns what its answer will be in."""
+    context = ros_node.context
+    client, executor = (
+        rclpy.create_node('asking', context=context),
+        GuardedExecutor(context=context),
+    )
+    executor.add_node(ros_node)
+    executor.add_node(client)
+    thread = threading.Thread(target=executor.spin)
+    thread.start()
+
+    def request(name):
+        service = client.create_client(Trigger, f'served/{name}')
+        assert service.wait_for_service(PATIENCE)
+        return service.call_async(Trigger.Request())
+
+    yield request
+    executor.shutdown()
+    thread.join()
+    executor.remove_node(ros_node)
+    client.destroy_node()
+
+
+def test_drives_are_disabled_before_an_approach_arrives(served, ask, mechanism):
+    requests, supervisor, _ = served
+    assert requests.enable().success
+    open_mouth = mechanism.solve(mechanism.home.y + [0.0, 0.0, 0.0, 0.2]).position
+    now = supervisor.report().feedback.time
+    supervisor.submit(Command(open_mouth, None, None, now, now, 0.0))
+    wait_for(lambda: supervisor.report().refused, 'a command too far away')
+    requests.approach_velocity = 0.02
+    approach = ask('approach')
+    wait_for(lambda: supervisor.report().phase is Phase.APPROACHING, 'an approach')
+    disable = ask('disable')
+    wait_for(lambda: disable.done() and approach.done(), 'answers')
+    assert disable.result().success and not approach.result().success
+    assert supervisor.report().phase is Phase.OFF
 
 
 def test_what_lasts_by_itself_is_waited_for(served, monkeypatch):

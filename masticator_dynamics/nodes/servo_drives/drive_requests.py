@@ -37,7 +37,8 @@ Request = Callable[[], Outcome]
 class DriveRequests:
     """Services to enable, approach, disable, reset, home and stop, below the node's name.
 
-    Requests wait for one another in threads of their own; an emergency stop waits for nothing.
+    Requests wait for one another in threads of their own. An emergency stop waits for nothing, and
+    neither do drives that are disabled, only the answer does.
 
     Parameters
     ----------
@@ -71,7 +72,6 @@ class DriveRequests:
         requests: dict[str, Request] = {
             'enable': self.enable,
             'approach': self.approach,
-            'disable': self.disable,
             'reset': self.reset,
             'home': self.home,
         }
@@ -81,9 +81,14 @@ class DriveRequests:
             )
             for name, request in requests.items()
         ]
-        self._services.append(
-            node.create_service(Trigger, '~/emergency_stop', self._emergency_stop)
-        )
+        disable = self._callback('disable', self.disable, at_once=supervisor.disable)
+        self._services += [
+            node.create_service(Trigger, '~/emergency_stop', self._emergency_stop),
+            # Of its own group, or it would wait for an approach to arrive.
+            node.create_service(
+                Trigger, '~/disable', disable, callback_group=MutuallyExclusiveCallbackGroup()
+            ),
+        ]
 
     def destroy(self) -> None:
         """Destroy the services."""
@@ -112,12 +117,12 @@ class DriveRequests:
                 self._network.verify()
         except DriveError as error:
             return Outcome(False, str(error))
-        return self._begin(self._supervisor.enable)
+        return self._still_enabled(self._begin(self._supervisor.enable))
 
     def approach(self) -> Outcome:
         """Move slowly to the commanded position; blocks until there."""
         begin = functools.partial(self._supervisor.approach, self.approach_velocity)
-        return self._begin(begin, lambda: self._supervisor.way_lasts)
+        return self._still_enabled(self._begin(begin, lambda: self._supervisor.way_lasts))
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free; blocks."""
@@ -186,8 +191,15 @@ class DriveRequests:
         failure = self._exchange.failure
         return Outcome(False, f'the exchange with the drives has ended: {failure or "stopped"}')
 
-    def _callback(self, name: str, request: Request) -> Callable[..., Any]:
+    def _still_enabled(self, outcome: Outcome) -> Outcome:
+        """No success for drives that were disabled meanwhile."""
+        return Outcome(outcome.success and self._supervisor.enabled, outcome.message)
+
+    def _callback(
+        self, name: str, request: Request, at_once: Callable[[], object] = lambda: None
+    ) -> Callable[..., Any]:
         async def answer(_: Any, response: Any) -> Any:
+            at_once()
             self._note(name)
             done = Future()
             self.start(name, functools.partial(self._work, request, done))
