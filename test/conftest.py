@@ -23,7 +23,7 @@ COMPUTING = {
         'supervisor_requests trend'
     ),
     'nodes': (
-        'added_effort cycle cycle_limits estimator_set executed_motion goal_watch '
+        'added_effort cycle cycle_limits estimator_set executed_motion goal_watch instant '
         'joint_state_input launch rejections robot_launch security_policy trajectory_cdr '
         'wire_message'
     ),

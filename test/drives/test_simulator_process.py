@@ -23,6 +23,7 @@ from drives.cia_client import (
     OPERATIONAL_STATE,
     PATIENCE,
     PRE_OPERATIONAL_STATE,
+    RESET_NODE,
     START,
     SYNC,
     Client,
@@ -90,8 +91,8 @@ def simulator_on(folder, bus, **options):
 
 
 @pytest.fixture(scope='module', params=['udp_multicast', 'socketcan'])
-def running(request, tmp_path_factory, unused_port):
-    """The process, once it is ready, and a client that was started before it."""
+def started(request, tmp_path_factory, unused_port):
+    """The process, once its drives have booted, and a client that was started before it."""
     if request.param == 'socketcan':
         if reason := vcan_missing():
             pytest.skip(reason)
@@ -101,7 +102,25 @@ def running(request, tmp_path_factory, unused_port):
         options = {'port': unused_port, 'hop_limit': 0}
     with simulator_on(tmp_path_factory.mktemp('drives'), bus, **options) as found:
         assert found[0].line().startswith('ready: 6 drives on bus')
+        wait_for_boot(found[1])
         yield found
+
+
+def wait_for_boot(client):
+    for node in range(1, 7):
+        client.wait(0x700 + node, lambda data: data == bytes([BOOTED]))
+
+
+@pytest.fixture
+def running(started):
+    """Both, with drives as they are after power-on, whatever an earlier test or try left."""
+    process, client = started
+    assert process.tell('clear all') == 'ok: clear all'
+    client.forget()
+    client.nmt(RESET_NODE)
+    wait_for_boot(client)
+    client.forget()
+    return started
 
 
 @pytest.fixture(scope='module')
@@ -114,7 +133,6 @@ def unused_port():
 def test_drives_boot_and_answer(running):
     _, client = running
     for node in range(1, 7):
-        assert client.wait(0x700 + node) == bytes([BOOTED])
         assert client.read(node, 0x1018, 4) == node
         assert client.status(node) == 0x0250
         assert client.read(node, 0x6077, 0, 'h') == 0
@@ -159,6 +177,8 @@ def test_torque_moves_a_free_motor_as_its_inertia_lets_it(running):
         position, speed = struct.unpack('<ii', client.wait(0x182))
         return position / 4096 * 2.0 * math.pi, speed / 4096 * 2.0 * math.pi
 
+    while abs(exchange(0)[1]) > 1.0:  # rad/s: a try that failed may have left it turning
+        pass
     start, _ = exchange(0)
     while True:
         position, speed = exchange(100)

@@ -161,7 +161,7 @@ def test_a_drive_that_leaves_three_reads_without_answer_is_not_trusted(following
 
 
 @pytest.fixture(scope='module')
-def robot(tmp_path_factory, module_port):
+def running(tmp_path_factory, module_port):
     data = content(module_port) | {
         'cycle_rate': 100.0, 'heartbeat': {'period': 0.05, 'timeout': 0.5},
     }  # fmt: skip
@@ -170,6 +170,12 @@ def robot(tmp_path_factory, module_port):
     robot = Robot(tmp_path_factory.mktemp('watched'), data)
     yield robot
     robot.end()
+
+
+@pytest.fixture
+def robot(running):
+    running.restart()
+    return running
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ import samples
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
+from lifecycle_msgs.msg import Transition  # noqa: E402
 from rclpy.qos import ReliabilityPolicy  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
@@ -22,6 +23,7 @@ from nodes.harness import (  # noqa: E402
     NodeProcess,
     Sender,
     nanoseconds,
+    send_until,
     to_time,
     wait_for,
 )
@@ -86,9 +88,16 @@ def coupling(processes):
 def test_states_that_are_not_measured_yet_are_no_error(completions, processes):
     """ros2_control sends NaN until its hardware is ready; later, NaN is a fault."""
     sender, node = completions['rss6'], processes['rss6']
-    sender.send(CRANKS, [NAN] * 6)
-    level, text, values = sender.wait_for_status('joint_states_in', 'WARN', 'all are NaN')
-    assert values['rejected'] == '0' and not node.log('rejected')
+    for transition in ('DEACTIVATE', 'CLEANUP', 'CONFIGURE', 'ACTIVATE'):  # measures nothing yet
+        sender.change(getattr(Transition, f'TRANSITION_{transition}'))
+    lines = len(node.log('rejected'))
+
+    def warned():
+        level, text, values = sender.status('joint_states_in')
+        return level == 'WARN' and 'all are NaN' in text and values
+
+    values = send_until(lambda: sender.send(CRANKS, [NAN] * 6), warned, 'a warning')
+    assert values['rejected'] == '0' and len(node.log('rejected')) == lines
     sender.ask(CRANKS, [0.0] * 6)
     sender.wait_for_status('joint_states_in', 'OK')
     assert 'all are NaN' in sender.refused(CRANKS, [NAN] * 6)

@@ -27,7 +27,8 @@ def limited(ros_domain, tmp_path_factory):
     """Mechanism, node and client; motors carry 0.4 N m, sockets 20 N."""
     file = samples.tight_masticator(tmp_path_factory.mktemp('limits'))
     mechanism = Mechanism.load(file)
-    given = {'mechanism': str(file), 'limits': True, 'frame_prefix': 'left/'}
+    # At a rate that a busy computer can keep.
+    given = {'mechanism': str(file), 'limits': True, 'frame_prefix': 'left/', 'rate': 100.0}
     process = NodeProcess(namespace='limited', **given)
     client = Client(mechanism.contacts, namespace='limited')
     client.connect()

@@ -2,39 +2,53 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two clocks read together while other processes use the processor."""
 
-import time
-
 import pytest
 
-from masticator_dynamics.nodes.common.instant import both_clocks
+from masticator_dynamics.nodes.common import instant
 
-HELD = 0.02  # s
+
+class Clock:
+    """A steady clock, s, that goes on by a microsecond each time it is read, and by pauses."""
+
+    def __init__(self):
+        self.time = 1000.0
+
+    def monotonic(self):
+        self.time += 1e-6
+        return self.time
+
+
+@pytest.fixture(name='clock')
+def fixture_clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(instant, 'time', clock)
+    return clock
 
 
 @pytest.mark.parametrize('before', [True, False])
-def test_clocks_are_of_one_instant_whoever_was_in_between(before):
-    pauses = [HELD, HELD]
+def test_clocks_are_of_one_instant_whoever_was_in_between(clock, before):
+    pauses = [0.02, 0.02]
 
     def now():
         pause = pauses.pop() if pauses else 0.0
-        time.sleep(pause if before else 0.0)
-        read = time.monotonic_ns()
-        time.sleep(0.0 if before else pause)
+        clock.time += pause if before else 0.0
+        read = round(clock.monotonic() * 1e9)
+        clock.time += 0.0 if before else pause
         return read
 
-    nanoseconds, steady = both_clocks(now)
-    assert nanoseconds * 1e-9 == pytest.approx(steady, abs=0.1 * HELD)
+    nanoseconds, steady = instant.both_clocks(now)
+    assert nanoseconds * 1e-9 == pytest.approx(steady, abs=1e-5)
     assert not pauses
 
 
-def test_when_nobody_lets_them_be_the_closest_counts():
+def test_when_nobody_lets_them_be_the_closest_counts(clock):
     pauses = [0.01, 0.004, 0.01, 0.01, 0.01]
 
     def now():
-        read = time.monotonic_ns()
-        time.sleep(pauses.pop())
+        read = round(clock.monotonic() * 1e9)
+        clock.time += pauses.pop()
         return read
 
-    nanoseconds, steady = both_clocks(now)
-    assert nanoseconds * 1e-9 == pytest.approx(steady, abs=0.0035)
+    nanoseconds, steady = instant.both_clocks(now)
+    assert nanoseconds * 1e-9 == pytest.approx(steady, abs=0.0021)
     assert not pauses
