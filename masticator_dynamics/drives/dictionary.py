@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import configparser
+import io
+import logging
 import pathlib
-import re
 
 import canopen
 from canopen.objectdictionary import datatypes
@@ -39,6 +41,8 @@ _NEEDED = (
     objects.MAX_TORQUE, objects.RATED_TORQUE, objects.SUPPORTED_MODES,
 )  # fmt: skip
 _SUBINDICES = 254
+# It warns of every object whose type it does not know; those that matter are checked here.
+logging.getLogger('canopen.objectdictionary.eds').setLevel(logging.ERROR)
 _GAINS = {
     objects.POSITION_GAIN: datatypes.REAL32,
     objects.VELOCITY_GAIN: datatypes.REAL32,
@@ -92,9 +96,12 @@ def _check_size(eds: bytes) -> None:
     ValueError
         Naming the number.
     """
-    for number in re.findall(rb'^NrOfEntries\s*[=:]\s*(\w+)', eds, re.MULTILINE):
-        if int(number, 0) > _SUBINDICES:
-            raise ValueError(f'NrOfEntries is {number.decode()}, above {_SUBINDICES}')
+    parser = configparser.RawConfigParser(inline_comment_prefixes=(';',))  # as canopen reads it
+    parser.read_file(io.TextIOWrapper(io.BytesIO(eds)))
+    for section in parser.values():
+        number = section.get('NrOfEntries', '0')
+        if int(number) > _SUBINDICES:
+            raise ValueError(f'NrOfEntries is {number}, above {_SUBINDICES}')
 
 
 def _fault(

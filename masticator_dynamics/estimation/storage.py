@@ -92,7 +92,7 @@ def from_text(text: str, source: str) -> FittedEstimator:
     try:
         found = _parsed(content)
         _check(found)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         reason = f'{error} is missing' if isinstance(error, KeyError) else str(error)
         raise InputError(f'{source}: damaged: {reason}') from None
     return found

@@ -41,7 +41,7 @@ _PLAIN = {
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """Merges (``<<``) only so much."""
+    """Merges (``<<``) only so much; reads no whole number too large to compute with or print."""
 
     _merged = 0
 
@@ -53,6 +53,16 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
             raise yaml.constructor.ConstructorError(
                 None, None, f'it merges more than {_MOST_MERGED} keys', node.start_mark
             )
+
+
+def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> int:
+    number: int = loader.construct_yaml_int(node)
+    if number.bit_length() > 63:
+        raise ValueError(f'a whole number of {number.bit_length()} bits, above 63')
+    return number
+
+
+_Loader.add_constructor('tag:yaml.org,2002:int', _whole_number)
 
 
 class Strict(pydantic.BaseModel, extra='forbid', frozen=True):
@@ -108,7 +118,7 @@ def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path)
         return kind(**content)
     except pydantic.ValidationError as error:
         raise DescriptionError(file, *_first_problem(error)) from error
-    except (OverflowError, RecursionError) as error:
+    except RecursionError as error:
         raise DescriptionError(file, '', f'cannot be used: {error}') from error
 
 
@@ -124,8 +134,5 @@ def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
 
 
 def _short(value: object) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # Python does not print integers of thousands of digits
-        text = f'a number of {int(value).bit_length()} bits' if isinstance(value, int) else '...'
+    text = repr(value)
     return text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'

@@ -42,7 +42,13 @@ def read_mjcf(file: pathlib.Path) -> RobotModel:
         reason = "reading MJCF needs MuJoCo: pip install 'masticator_dynamics[import]'"
         raise DescriptionError(file, '', reason) from error
     notes: list[str] = []
-    compiled = _compiled(mujoco, file, notes)
+    # Without this, MuJoCo prints its warnings and leaves them in a MUJOCO_LOG.TXT where it runs.
+    told = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: notes.append(f'MuJoCo: {" ".join(text.split())}'))
+    try:
+        compiled = _compiled(mujoco, file, notes)
+    finally:
+        mujoco.set_mju_user_warning(told)
     return _MjcfReader(mujoco, compiled, file, notes).model
 
 

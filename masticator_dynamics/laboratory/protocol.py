@@ -98,7 +98,7 @@ class Protocol(Strict):
     )
     repetitions: Count = 1
     order: Literal['given', 'random'] = 'given'
-    seed: int = pydantic.Field(0, description='of order and variation')
+    seed: int = pydantic.Field(0, ge=0, description='of order and variation')
     variation: Variation = Variation()
     sockets: Literal['slot', 'open'] = pydantic.Field(
         'slot', description='slot: they hold the balls both ways; open: the balls can leave them'
@@ -176,6 +176,9 @@ def plan(protocol: Protocol, file: str | pathlib.Path) -> tuple[Mouthful, ...]:
         For unknown factors, invalid levels, unknown foods, or more mouthfuls than the limits
         allow.
     """
+    for name in VARIED:
+        if getattr(protocol.variation, name) > _LARGEST_SPREAD:
+            raise DescriptionError(file, f'variation.{name}', f'is above {_LARGEST_SPREAD}')
     runs = []
     for levels in _conditions(protocol, file):
         chosen = _condition(protocol, levels, file)
@@ -188,7 +191,8 @@ def plan(protocol: Protocol, file: str | pathlib.Path) -> tuple[Mouthful, ...]:
     for number, index in enumerate(order.tolist(), start=1):
         levels, (motion, food_name, food, strokes), repetition = runs[index]
         # Seeded by the run, not by its position, so that the order changes no food.
-        varied = _varied(food, protocol.variation, np.random.default_rng([protocol.seed, index]))
+        random = np.random.default_rng([protocol.seed, index])
+        varied = _varied(food, protocol.variation, random, f'{file}: {food_name}')
         duration = protocol.pause + protocol.rest.time + _duration(motion, strokes)
         mouthfuls.append(
             Mouthful(
@@ -285,20 +289,17 @@ def _duration(motion: Motion, strokes: int) -> float:
     return _recorded(motion.recording)[1] if motion.recording else strokes * motion.period
 
 
-def _varied(food: Food, variation: Variation, random: np.random.Generator) -> Food:
+def _varied(food: Food, variation: Variation, random: np.random.Generator, source: str) -> Food:
     """A food as in one mouthful: its data times lognormal factors."""
     spreads = {name: getattr(variation, name) for name in VARIED}
     factors = {name: float(np.exp(s * random.standard_normal())) for name, s in spreads.items()}
     changed = {name: getattr(food, name) * factor for name, factor in factors.items()}
-    return Food(**{**dict(food), **changed})
+    return checked(Food, {**dict(food), **changed}, source)
 
 
 def _check_limits(
     protocol: Protocol, mouthfuls: Sequence[Mouthful], file: str | pathlib.Path
 ) -> None:
-    for name in VARIED:
-        if getattr(protocol.variation, name) > _LARGEST_SPREAD:
-            raise DescriptionError(file, f'variation.{name}', f'is above {_LARGEST_SPREAD}')
     for mouthful in mouthfuls:
         if mouthful.food.renewal_gap <= mouthful.food.thickness:
             raise DescriptionError(

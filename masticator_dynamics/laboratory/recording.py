@@ -8,6 +8,8 @@ begun then. All settings and versions are in the file's metadata ``mouthful``.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -137,7 +139,8 @@ def _series(file: pathlib.Path, settings: Mapping[str, Any]) -> Series:
 
     times: list[float] = []
     found: dict[str, list[Any]] = {topic: [] for topic in (JOINTS, DRIVES, FOOD, CONTACTS)}
-    with open(file, 'rb') as stream:
+    # The parser of definitions prints what it raises.
+    with open(file, 'rb') as stream, contextlib.redirect_stderr(io.StringIO()):
         largest = file.stat().st_size
         reader = SeekingReader(
             stream, decoder_factories=[DecoderFactory()], record_size_limit=largest

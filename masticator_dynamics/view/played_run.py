@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import json
 import pathlib
 from collections.abc import Callable
@@ -182,7 +184,8 @@ def _recorded(file: pathlib.Path) -> _Recorded:
     metadata: dict[str, dict[str, str]] = {}
     cut = ''
     try:
-        with open(file, 'rb') as stream:
+        # The parser of definitions prints what it raises.
+        with open(file, 'rb') as stream, contextlib.redirect_stderr(io.StringIO()):
             for record in StreamReader(stream, record_size_limit=file.stat().st_size).records:
                 if isinstance(record, Schema):
                     schemas[record.id] = record

@@ -13,6 +13,7 @@ import yaml
 from importing import five_bars
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.cli import main
 
 ISAAC = five_bars.DIALECTS['isaac']
 CLOSED = five_bars.urdf(ISAAC + five_bars.TRANSMISSIONS)
@@ -134,6 +135,17 @@ def test_missing_meshes_are_left_out(run, tmp_path: pathlib.Path) -> None:
     answer = run('import', tmp_path / 'a.xml', '--output', tmp_path / 'made')
     assert (answer.status, answer.err) == (0, '')
     assert 'meshes that are not there are left out' in answer.out
+
+
+def test_what_mujoco_warns_of_is_a_note(tmp_path: pathlib.Path, monkeypatch, capfd) -> None:
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    monkeypatch.chdir(tmp_path)
+    plate = '<site name="s" size="NaN"/><joint name="motor_1"'
+    (tmp_path / 'a.xml').write_text(MJCF.replace('<joint name="motor_1"', plate))
+    status = main(['import', 'a.xml', '--output', 'made'])
+    said = capfd.readouterr()
+    assert (status, said.err) == (0, '') and "- MuJoCo: XML contains a 'NaN'" in said.out
+    assert not (tmp_path / 'MUJOCO_LOG.TXT').exists()
 
 
 def test_without_mujoco(run, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,10 @@
 
 import os
 import pathlib
+import re
 import shutil
 import threading
 
-import pydantic
 import pytest
 
 from masticator_dynamics.description import load_description, xacro_file
@@ -18,7 +18,6 @@ from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.importing.sdf import read_sdf
 
-OLD_PYDANTIC = pydantic.VERSION.startswith('1.')
 ROBOT = (
     '<robot name="{0}" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${{{0}}}"/></robot>'
 )
@@ -58,8 +57,8 @@ def refusal(folder: pathlib.Path, before: str, after: str) -> str:
         ('[' * 500 + ']' * 500, 'nested too deeply'),
         ('{a: ' * 500 + '1' + '}' * 500, 'nested too deeply'),
         ('9' * 5000, 'not YAML: '),
-        # pydantic 1.10 leaves this to Python.
-        ('9' * 4000, 'int too large to convert' if OLD_PYDANTIC else 'got 9999'),
+        ('9' * 4000, 'a whole number of 13288 bits, above 63'),
+        ('0x' + 'f' * 9000, 'a whole number of 36000 bits, above 63'),
         ('!!python/object/apply:os.system [date]', 'not YAML: '),
         ('"' + 'x' * 1_000_000 + '"', 'larger than 1 MB'),
         (MERGED, 'merges more than 100000 keys'),
@@ -135,4 +134,13 @@ def test_arguments_of_a_shipped_file_may_be_expressions(monkeypatch) -> None:
 @pytest.mark.parametrize('text', ['[' * 100_000, '9' * 5000, '{"format": 1e999}', ''])
 def test_an_estimator_that_is_none(text: str) -> None:
     with pytest.raises(InputError, match='file: '):
+        from_text(text, 'file')
+
+
+@pytest.mark.parametrize('poses', ['9' * 400, '1e999'])
+def test_an_estimator_with_a_number_beyond_all_floats(poses: str) -> None:
+    file = share_directory() / 'config/estimators/masticator_ellipse.json'
+    text, count = re.subn(r'(?<="poses": )\d+', poses, file.read_text(encoding='utf-8'))
+    assert count == 1
+    with pytest.raises(InputError, match='file: damaged: '):
         from_text(text, 'file')

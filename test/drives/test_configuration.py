@@ -164,6 +164,9 @@ NrOfEntries=99999999999
     ('added', 'reason'),
     [
         (ENDLESS, 'NrOfEntries is 99999999999, above 254'),
+        (ENDLESS.replace('Nr', ' Nr'), 'NrOfEntries is 99999999999, above 254'),
+        (ENDLESS.replace('=999', '=+999'), 'NrOfEntries is +99999999999, above 254'),
+        (ENDLESS.replace('\n', '\r'), 'NrOfEntries is 99999999999, above 254'),
         ('[2002Name]\nNrOfEntries=1\n', 'not subscriptable'),
         ('[20FF]\nParameterName=x\nDataType=[\n', 'invalid literal'),
         ('; ' + 'x' * 10_000_000, 'larger than 10 MB'),

@@ -439,6 +439,7 @@ def test_frames_of_other_kinds_are_left_alone(bench):
     for message in (
         can.Message(arbitration_id=0x601, is_remote_frame=True, is_extended_id=False),
         can.Message(arbitration_id=0x601, data=bytes(8), is_extended_id=True),
+        can.Message(arbitration_id=0x601, data=bytes(8), is_extended_id=False, is_fd=True),
         can.Message(arbitration_id=0x601, data=b'\x40', is_extended_id=False),
         can.Message(arbitration_id=0x000, data=b'\x01', is_extended_id=False),
         can.Message(arbitration_id=0x7E5, data=bytes(8), is_extended_id=False),

@@ -149,6 +149,16 @@ def test_steps_come_to_lie_around_sync(bus, monkeypatch, phase):
     assert simulator.behind == pytest.approx(0.5 * step, abs=0.05 * step)
 
 
+@pytest.mark.parametrize('kind', ['is_extended_id', 'is_remote_frame', 'is_fd', 'is_error_frame'])
+def test_a_frame_of_another_kind_with_the_number_of_sync_shifts_no_step(scripted, kind):
+    simulator = DriveSimulator(drives(), simulation(), scripted)
+    simulator._start = start = scripted.clock
+    flags = {'is_extended_id': False} | {kind: True}
+    scripted.frames.append(can.Message(timestamp=scripted.clock, arbitration_id=0x080, **flags))
+    simulator.step()
+    assert not scripted.frames and simulator._start == start
+
+
 @pytest.mark.parametrize(('hold', 'kept'), [(0.0015, True), (0.02, False)])
 def test_frames_that_came_while_it_was_kept_from_running_are_for_their_own_time(
     scripted, hold, kept

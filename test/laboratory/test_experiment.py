@@ -5,6 +5,7 @@
 import csv
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import DescriptionError, InputError
+from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.laboratory import recording
 from masticator_dynamics.laboratory.experiment import Experiment
 from masticator_dynamics.laboratory.mouthful import motion_path, opening_angle
@@ -163,10 +165,18 @@ def test_the_order_changes_no_food(tmp_path) -> None:
         ('rest: {gap: -0.001}', r'rest\.gap'),
         ('pause: -1', 'pause'),
         ('sockets: loose', 'sockets'),
+        ('strokes: 9' + 400 * '9', 'a whole number of 1333 bits'),
+        ('strokes: 9000000000000000000', 'mouthfuls take .* s of chewing, allowed are'),
+        ('seed: -1', 'seed'),
+        ('variation: {stiffness: 1e308}', r'variation\.stiffness: is above 0\.5'),
+        ('factors: {food: [hardest.yaml]}', r'hardest\.yaml: yield_force: .*finite'),
     ],
 )
 def test_protocols_that_make_no_sense_name_the_key(tmp_path, change, message) -> None:
     key = change.split(':')[0]
+    nut = (share_directory() / 'config/foods/nut.yaml').read_text()
+    hardest = re.sub('yield_force: .*', 'yield_force: 1.79e308', nut)
+    (tmp_path / 'hardest.yaml').write_text(hardest)  # finite, unless it varies
     kept = [line for line in PROTOCOL.splitlines() if not line.startswith(f'{key}:')]
     file = written(tmp_path, '\n'.join([*kept, change]))
     with pytest.raises(DescriptionError, match=message):

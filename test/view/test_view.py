@@ -9,12 +9,13 @@ import socket
 
 import numpy as np
 import pytest
+from mcap.writer import Writer
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.laboratory.mouthful import Series
-from masticator_dynamics.laboratory.recording import read_recording, write_recording
+from masticator_dynamics.laboratory.recording import METADATA, read_recording, write_recording
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.view.played_run import load_run
 from masticator_dynamics.view.shapes import shapes
@@ -199,6 +200,23 @@ def test_a_damaged_recording_is_refused_in_one_line_or_shown(jaw, tmp_path, seed
                 read()
             except InputError as error:
                 assert str(damaged) in str(error) and '\n' not in str(error)
+
+
+def test_a_recording_with_a_definition_that_is_none_takes_one_line(tmp_path, capsys) -> None:
+    file = tmp_path / 'odd.mcap'
+    definition = 'std_msgs/Header hder h\n' + '=' * 80 + '\nMSG: std_msgs/Header\nstring frame_id\n'
+    with open(file, 'wb') as stream:
+        writer = Writer(stream)
+        writer.start('ros2')
+        schema = writer.register_schema('a/msg/B', 'ros2msg', definition.encode())
+        writer.add_message(writer.register_channel('/b', 'cdr', schema), 0, b'\0\1\0\0', 0)
+        writer.add_metadata(METADATA, {'json': '{}'})
+        writer.finish()
+    with pytest.raises(InputError, match='std_msgs/Header'):
+        read_recording(file)
+    assert main(['view', str(file), '--html', str(tmp_path / 'x.html')]) == 2
+    said = capsys.readouterr().err
+    assert said.count('\n') == 1 and 'std_msgs/Header' in said
 
 
 def test_a_motion_that_is_cut_off_in_a_row_is_said(motion) -> None:

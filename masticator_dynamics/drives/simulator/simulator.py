@@ -14,7 +14,7 @@ from collections.abc import Callable
 import can
 
 from masticator_dynamics.drives import real_time
-from masticator_dynamics.drives.can_bus import bus_title
+from masticator_dynamics.drives.can_bus import bus_title, is_data_frame
 from masticator_dynamics.drives.configuration import Drives, find_file
 from masticator_dynamics.drives.objects import SYNC_COB, NmtState
 from masticator_dynamics.drives.simulator import faults
@@ -281,13 +281,13 @@ class DriveSimulator:
             self._receive(message)
 
     def _receive(self, message: can.Message) -> None:
+        if not is_data_frame(message):
+            return
         if message.arbitration_id == SYNC_COB:
             self._follow_sync(_arrival(message))
         self._take(message)
 
     def _take(self, message: can.Message) -> None:
-        if message.is_extended_id or message.is_remote_frame or message.is_error_frame:
-            return
         if self._routes is None:
             self._routes = self._find_routes()
         routes = self._routes.get(message.arbitration_id, ())
