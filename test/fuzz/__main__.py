@@ -34,10 +34,12 @@ def _files(minutes, seed, folder, counts, findings):
     reader = Files(Nasty(np.random.default_rng([seed, 0]), ['x']), folder)
     end = time.monotonic() + 60.0 * minutes
     while time.monotonic() < end and len(findings) < 20:
-        finding = reader.one()
-        counts['files'] += 1
+        name, finding = reader.one()
+        counts[f'file {name}'] += 1
         if finding:
-            findings.append(f'file {counts["files"]}: {finding}')
+            kept = pathlib.Path(tempfile.mkdtemp(prefix='fuzz-found-')) / name
+            kept.write_bytes((pathlib.Path(folder) / name).read_bytes())
+            findings.append(f'file {kept}: {finding}')
 
 
 def _wire(minutes, seed, folder, nodes, counts, findings, notes):
@@ -52,7 +54,8 @@ def _wire(minutes, seed, folder, nodes, counts, findings, notes):
         time.sleep(2.0)
         before = robot.lateness()
         end, at_start = time.monotonic() + 60.0 * minutes, robot.memory
-        while time.monotonic() < end and not findings:
+        known = len(findings)
+        while time.monotonic() < end and len(findings) == known:
             for name, send in wire.round(rng):
                 pause = 0.002 * int(rng.integers(2))
                 for _ in range(_BATCH):
@@ -60,7 +63,7 @@ def _wire(minutes, seed, folder, nodes, counts, findings, notes):
                     counts[name] += 1
                     time.sleep(pause)
                 findings += [f'after {name}: {fault}' for fault in robot.faults()]
-                if findings or time.monotonic() > end:
+                if len(findings) > known or time.monotonic() > end:
                     break
             else:
                 if robot.memory is at_start:  # what the first of every kind takes is no loss
@@ -79,7 +82,7 @@ def _wire(minutes, seed, folder, nodes, counts, findings, notes):
                 KINDS, at_start[name], robot.memory[name], memory[name], strict=True
             )
         ]
-        findings += [] if findings else robot.grown()
+        findings += robot.grown()
     finally:
         wire.close()
         findings += robot.close()

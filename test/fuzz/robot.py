@@ -16,11 +16,12 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import load_drives
 
 ALL = ('dynamics', 'servo_drives', 'joint_state_completion', 'inertia_estimator',
-       'inertia_coupling', 'frame_path')  # fmt: skip
+       'inertia_coupling', 'frame_path', 'twin')  # fmt: skip
 LATE = 20e-3  # s
 GROWTH = 1.2  # of the memory before
 KINDS = ('resident', 'private')
-OURS = 'Traceback', 'internal error'  # in a log: no message may make these
+# In a log: no message may make these.
+OURS = 'Traceback', 'internal error', 'the simulation ended'
 _TO_DRIVE = struct.Struct('<Hih')  # control word, position, torque
 
 
@@ -38,7 +39,14 @@ class Robot:
         file = write_drives(folder, absolute=True)
         self.drives = load_drives(str(file))
         self.simulator, self.trace = SimulatedDrives(file), BusTrace(file)
-        special = {'servo_drives': {'drives': file, 'add_bite_effort': True}}
+        (folder / 'twin').mkdir()
+        twin = write_drives(folder / 'twin', absolute=True)
+        special = {
+            'servo_drives': {'drives': file, 'add_bite_effort': True},
+            'twin': {'drives': twin, 'food': 'soft', 'fixture': False},
+        }
+        buses = {'servo_drives': file, 'twin': twin}
+        self.buses = {name: load_drives(str(buses[name])).bus for name in nodes if name in buses}
         self.processes = {
             name: NodeProcess(name, wait=False, **special.get(name, {})) for name in nodes
         }
@@ -46,8 +54,10 @@ class Robot:
             process.wait_until_ready()
         self.peer = Peer('dynamics')
         self.efforts = self.peer.record(Float64MultiArray, 'feedforward_effort')
-        self.measured = self.peer.record(JointState, 'servo_drives/state')
-        wait_for(lambda: self.efforts and self.measured, 'efforts and states')
+        topics = {'servo_drives': 'servo_drives/state', 'twin': 'twin/joint_states'}
+        self.measured = {name: self.peer.record(JointState, topics[name]) for name in self.buses}
+        wait_for(lambda: self.efforts, 'efforts')
+        wait_for(lambda: all(self.measured.values()), 'states')
         self.memory = self.taken()
 
     def taken(self):
@@ -92,10 +102,11 @@ class Robot:
         for message in take_all(self.efforts):
             if not (np.abs(message.data) <= limits).all():
                 yield f'feedforward_effort {list(message.data)} beyond {limits}'
-        for message in take_all(self.measured):
-            rows = (message.position, message.velocity, message.effort)
-            if not all(np.isfinite(row).all() for row in rows):
-                yield f'servo_drives/state is not finite: {rows}'
+        for name, messages in self.measured.items():
+            for message in take_all(messages):
+                rows = (message.position, message.velocity, message.effort)
+                if not all(np.isfinite(row).all() for row in rows):
+                    yield f'state of {name} is not finite: {rows}'
 
     def _on_the_bus(self):
         """The torques sent to drives: efforts plus what motor and gear need themselves."""

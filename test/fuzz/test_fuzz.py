@@ -23,11 +23,12 @@ def test_content_is_the_same_for_a_seed():
 
 def test_files_that_are_nearly_right_are_read_or_refused(tmp_path):
     reader = Files(Nasty(np.random.default_rng(1), ['x']), tmp_path)
-    assert not list(filter(None, (reader.one() for _ in range(60))))
+    found = [reader.one(name) for name in reader.kinds for _ in range(4)]
+    assert not [finding for finding in found if finding[1]]
 
 
 @pytest.mark.skipif(not os.environ.get('FUZZ'), reason='takes the computer for itself: FUZZ=1')
 def test_nodes_survive_some_seconds(ros_domain):
     counts, findings, notes = fuzz(0.25, seed=1, nodes=('dynamics', 'servo_drives'))
     assert not findings, (findings, notes)
-    assert counts['files'] > 5 and counts.total() > 200
+    assert any(name.startswith('file') for name in counts) and counts.total() > 200

@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from masticator_dynamics.drives.can_bus import is_data_frame
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.reaction_times import reaction_times
 from masticator_dynamics.drives.report import Phase
@@ -109,7 +110,7 @@ class SimulatedDrives:
 
 
 class BusTrace:
-    """All frames on the bus, with kernel timestamps (s since 1970), as seen from outside."""
+    """All data frames on the bus, with kernel timestamps (s since 1970), as seen from outside."""
 
     def __init__(self, file):
         bus = yaml.safe_load(file.read_text(encoding='utf-8'))['bus']
@@ -127,7 +128,7 @@ class BusTrace:
                 message = self._bus.recv(0.1)
             except can.CanOperationError:  # a packet that is no frame
                 continue
-            if message is not None:
+            if message is not None and is_data_frame(message):
                 data = bytes(message.data)
                 self.frames.append((message.timestamp, message.arbitration_id, data))
 
