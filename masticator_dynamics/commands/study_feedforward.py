@@ -11,11 +11,14 @@ import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib, write_plot
 from masticator_dynamics.commands.progress import share_done
+from masticator_dynamics.drives.plausible_ranges import RANGES
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_table, write_text
 
 if TYPE_CHECKING:
     from masticator_dynamics.motion.path import MotionPath
+
+_MOST_FRICTION = 10.0  # times the drives' own
 
 
 @click.command('study-feedforward')
@@ -68,8 +71,12 @@ def study_feedforward(
     Writes feedforward.csv (figures of each run), errors.csv (over time), feedforward.png, and with
     --tune gains.csv (all trials of PD alone).
     """
-    if rate is not None and not rate > 0.0:
-        raise InputError(f'--rate is {rate} Hz, expected a positive number')
+    position, velocity = gains or (None, None)
+    _check('--rate', 'cycle_rate', rate)
+    _check('--gains', 'gains.position', position)
+    _check('--gains', 'gains.velocity', velocity)
+    if not 0.0 <= known_friction <= _MOST_FRICTION:
+        raise InputError(f'--known-friction {known_friction:g} is not from 0 to {_MOST_FRICTION:g}')
     if gains is not None and tune:
         raise InputError('--gains are given: nothing to --tune')
     check_matplotlib('the report', '')
@@ -94,6 +101,13 @@ def study_feedforward(
     write_text(str(output / 'feedforward.txt'), result.text() + '\n')
     write_plot(str(output / 'feedforward.png'), lambda picture: plot_study(picture, result))
     click.echo(result.text())
+
+
+def _check(option: str, key: str, value: float | None) -> None:
+    """Refuse what a drives file could not have."""
+    low, high, reason = RANGES[key]
+    if value is not None and not low <= value <= high:
+        raise InputError(f'{option} {value:g} is not from {low:g} to {high:g}: {reason}')
 
 
 def _path(incisor: pathlib.Path | None, strokes: int) -> MotionPath:

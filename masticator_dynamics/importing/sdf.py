@@ -108,6 +108,8 @@ class _SdfReader:
         self.poses: dict[str, tuple[Array, Array]] = {}
         for link in element.findall('link'):
             self._link(link)
+        if not self.poses:
+            raise DescriptionError(file, '', 'SDF: its model has no <link>')
         edges = [self._edge(joint) for joint in element.findall('joint')]
         self._other_elements()
         if self.straightened > 1e-12:

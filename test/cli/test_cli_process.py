@@ -67,6 +67,9 @@ def test_help_needs_neither_engine_nor_numpy_in_the_command_line() -> None:
         ([*INVERSE, 'a\nb.csv', '--output', '-'], 'a b.csv: No such file'),
         (['inverse-dynamics', 'jaw', '--motion', '-', '--output', '-'], 'no such mechanism'),
         (['coupling', 'jaw', '--motion', '-', '--output', '-'], 'no such mechanism'),
+        (['study-feedforward', '--rate', 'inf'], '--rate inf is not from 20 to 2000: '),
+        (['study-feedforward', '--gains', 'nan', '1'], '--gains nan is not from 0 to 100000: '),
+        (['study-feedforward', '--known-friction', 'nan'], 'nan is not from 0 to 10'),
     ],
 )
 def test_bad_usage_and_bad_input_are_one_line_and_exit_2(run, words, message) -> None:

@@ -96,6 +96,14 @@ def test_a_device_is_not_read(folder) -> None:
         read_sdf(folder / 'robot.sdf')
 
 
+def test_an_sdf_model_without_links(folder) -> None:
+    (folder / 'robot.sdf').write_text(
+        '<sdf version="1.6"><model name="m"/></sdf>', encoding='utf-8'
+    )
+    with pytest.raises(DescriptionError, match='SDF: its model has no <link>'):
+        read_sdf(folder / 'robot.sdf')
+
+
 def test_a_pipe_is_read(folder) -> None:
     os.mkfifo(folder / 'pipe.csv')
     writer = threading.Thread(target=(folder / 'pipe.csv').write_text, args=('time\n1.0\n',))
