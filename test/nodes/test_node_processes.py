@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import State, Transition  # noqa: E402
+from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from nodes.harness import ROOT, START, NodeProcess, Peer, Sender, wait_for  # noqa: E402
@@ -60,6 +61,24 @@ REFUSED = {
     'order': ('inertia_coupling', {'warn_above': 2.0}, 'warn_above 2 is above error_above'),
     'frame': ('frame_path', {'frame': 'tail'}, "no frame 'tail'"),
 }
+
+
+def test_transitions_that_there_are_not_fill_no_log(ros_domain):
+    """The ROS client library logs a line for each; the node itself throttles its own."""
+    process = NodeProcess('inertia_coupling', namespace='asked')
+    client = Peer('inertia_coupling', 'asked')
+    try:
+        service = client.node.create_client(ChangeState, 'inertia_coupling/change_state')
+        assert service.wait_for_service(START)
+        for number in range(100, 140):
+            service.call_async(ChangeState.Request(transition=Transition(id=number)))
+            time.sleep(0.01)
+        process.wait_for_line('inertia_coupling/change_state: RCLError')
+        client.state()  # answered after those before it
+        assert len(process.log('ransition')) < 10, process.lines
+    finally:
+        client.close()
+        assert process.end() == 0
 
 
 def test_unusable_parameters_end_the_node_with_one_line(ros_domain):

@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.impl.logging_severity import LoggingSeverity
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.logging import set_logger_level
 from rclpy.parameter import Parameter
 
 from masticator_dynamics import code_cache
@@ -80,6 +82,8 @@ class ManagedNode(LifecycleNode):
         create: Callable[[ManagedNode, Any], Runtime],
     ):
         super().__init__(name)
+        # It would log every transition that there is not; the guard tells them, and not each.
+        set_logger_level('rcl_lifecycle', LoggingSeverity.ERROR)
         self._runtime: Runtime | None = None
         self.guard = Guard(self, self._callback_failed)
         self._settings_type, self._create = settings, create
