@@ -10,22 +10,18 @@ from collections.abc import Mapping
 
 from masticator_dynamics.description import kept_description as kept
 from masticator_dynamics.description.data import MechanismDescription
-from masticator_dynamics.errors import DescriptionError, DescriptionWarning
-from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.errors import DescriptionWarning
+from masticator_dynamics.files.share import find_yaml, shipped_names
 
 
 def shipped_mechanisms() -> tuple[str, ...]:
     """Names of the papers' mechanisms that come with the package."""
-    return _names_in('mechanisms')
+    return shipped_names('mechanisms')
 
 
 def archetypes() -> tuple[str, ...]:
     """Names of the common mechanisms that come with the package as starting points."""
-    return _names_in('archetypes')
-
-
-def _names_in(folder: str) -> tuple[str, ...]:
-    return tuple(sorted(p.stem for p in (share_directory() / 'config' / folder).glob('*.yaml')))
+    return shipped_names('archetypes')
 
 
 def load_description(
@@ -44,7 +40,7 @@ def load_description(
     DescriptionError
         Naming file, key and reason for anything that is missing, misspelt or inconsistent.
     """
-    file = _find(name_or_path)
+    file = find_yaml(name_or_path, 'mechanism', 'mechanisms', 'archetypes')
     return _warned(kept.description(file, {**(xacro_arguments or {})}, _read))
 
 
@@ -83,16 +79,3 @@ def _warned(description: MechanismDescription) -> MechanismDescription:
     for warning in description.doubts:
         warnings.warn(f'{description.urdf_file}: {warning}', DescriptionWarning, stacklevel=3)
     return description
-
-
-def _find(name_or_path: str | pathlib.Path) -> pathlib.Path:
-    path = pathlib.Path(name_or_path)
-    if path.suffix in ('.yaml', '.yml') or len(path.parts) > 1:
-        return path
-    for folder in ('mechanisms', 'archetypes'):
-        if str(name_or_path) in _names_in(folder):
-            return share_directory() / 'config' / folder / f'{name_or_path}.yaml'
-    known = ', '.join((*shipped_mechanisms(), *archetypes()))
-    raise DescriptionError(
-        name_or_path, '', f'no such mechanism; shipped are {known}; or give a path to a .yaml'
-    )

@@ -4,6 +4,8 @@
 
 import pathlib
 
+from masticator_dynamics.errors import DescriptionError
+
 PACKAGE = 'masticator_dynamics'
 
 
@@ -22,6 +24,40 @@ def share_directory() -> pathlib.Path:
         Neither is there: the package was copied without its files.
     """
     return _share_directory_of(pathlib.Path(__file__).resolve().parents[1])
+
+
+def shipped_names(folder: str) -> tuple[str, ...]:
+    """Names of the YAML files in a folder of config/, in order."""
+    return tuple(sorted(p.stem for p in (share_directory() / 'config' / folder).glob('*.yaml')))
+
+
+def find_yaml(name_or_path: str | pathlib.Path, what: str, *folders: str) -> pathlib.Path:
+    """Path of a YAML file: one shipped, by name, or any, by path.
+
+    Parameters
+    ----------
+    name_or_path : str or pathlib.Path
+        A name has no folder and no suffix.
+    what : str
+        What the file describes, for the message.
+    *folders : str
+        Of config/, in which names are looked for.
+
+    Raises
+    ------
+    DescriptionError
+        When there is no file of that name; lists those there are.
+    """
+    path = pathlib.Path(name_or_path)
+    if path.suffix in ('.yaml', '.yml') or len(path.parts) > 1:
+        return path
+    for folder in folders:
+        if str(name_or_path) in shipped_names(folder):
+            return share_directory() / 'config' / folder / f'{name_or_path}.yaml'
+    known = ', '.join(name for folder in folders for name in shipped_names(folder))
+    raise DescriptionError(
+        name_or_path, '', f'no such {what}; shipped are {known}; or give a path to a .yaml'
+    )
 
 
 def _share_directory_of(package: pathlib.Path) -> pathlib.Path:

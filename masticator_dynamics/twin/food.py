@@ -21,7 +21,7 @@ import pydantic
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DescriptionError, InputError
-from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.share import find_yaml, shipped_names
 from masticator_dynamics.files.yaml_file import (
     Count,
     NotNegative,
@@ -73,7 +73,7 @@ class Food(Strict):
 
 def shipped_foods() -> tuple[str, ...]:
     """Names of the foods that come with the package."""
-    return tuple(sorted(p.stem for p in (share_directory() / 'config/foods').glob('*.yaml')))
+    return shipped_names('foods')
 
 
 def load_food(name_or_path: str | pathlib.Path) -> Food:
@@ -84,14 +84,7 @@ def load_food(name_or_path: str | pathlib.Path) -> Food:
     DescriptionError
         Naming file, key and reason.
     """
-    path = pathlib.Path(name_or_path)
-    if path.suffix not in ('.yaml', '.yml') and len(path.parts) == 1:
-        if str(name_or_path) not in shipped_foods():
-            known = ', '.join(shipped_foods())
-            raise DescriptionError(
-                name_or_path, '', f'no such food; shipped are {known}; or give a path to a .yaml'
-            )
-        path = share_directory() / 'config/foods' / f'{name_or_path}.yaml'
+    path = find_yaml(name_or_path, 'food', 'foods')
     food = checked(Food, read_mapping(path), path)
     problem = _problem(food)
     if problem:
