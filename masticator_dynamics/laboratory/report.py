@@ -116,7 +116,7 @@ def _write_parquet(file: pathlib.Path, columns: list[str], rows: list[list[Any]]
 
 def _page(experiment: Experiment, results: Sequence[Result]) -> str:
     title = html.escape(experiment.protocol.title)
-    faults = [r for r in results if r.end not in ('done', 'force', 'broken')]
+    faults = [r for r in results if r.fault]
     parts = [
         f'<h1>{title}</h1>',
         f'<p>{len(results)} of {len(experiment.mouthfuls)} mouthfuls, '

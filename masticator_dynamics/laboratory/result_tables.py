@@ -15,6 +15,7 @@ from scipy import stats
 
 from masticator_dynamics.laboratory import texture
 from masticator_dynamics.laboratory.jaw import JawLoads
+from masticator_dynamics.laboratory.mouthful import SOUND_ENDS
 
 CONFIDENCE = 0.95
 
@@ -41,6 +42,11 @@ class Result:
     end: str
     strokes: tuple[texture.Stroke, ...]
     jaw: JawLoads
+
+    @property
+    def fault(self) -> bool:
+        """Whether something went wrong."""
+        return self.end not in SOUND_ENDS
 
     def figures(self) -> dict[str, float]:
         """Texture and load figures of the whole mouthful, by name; SI units."""
@@ -157,7 +163,7 @@ def _effect(samples: Sequence[np.ndarray]) -> tuple[float, float, float]:
 
 
 def _sound(results: Sequence[Result]) -> list[Result]:
-    return [result for result in results if result.end in ('done', 'force', 'broken')]
+    return [result for result in results if not result.fault]
 
 
 def _factors(results: Sequence[Result]) -> list[str]:
