@@ -121,7 +121,7 @@ class Control(enum.IntFlag):
     HALT = 0x0100
 
 
-class Status(enum.IntFlag):
+class StatusBit(enum.IntFlag):
     """Bits of the status word, 0x6041, apart from the state."""
 
     VOLTAGE_ENABLED = 0x0010

@@ -46,7 +46,7 @@ class Suspect:
 
 
 @dataclasses.dataclass(frozen=True)
-class Reference:
+class ReferenceCheck:
     """Outcome of a check.
 
     Attributes
@@ -76,7 +76,7 @@ def check_reference(
     position: FloatArray,
     tolerance: float,
     following_error: FloatArray | None = None,
-) -> Reference:
+) -> ReferenceCheck:
     """Compare measured positions with the mechanism.
 
     Takes milliseconds, up to 50 if the loops are open; for the mechanism's own thread.
@@ -102,17 +102,17 @@ def check_reference(
                 f'{count} drives for {freedoms} degrees of freedom: whether they are referenced '
                 'cannot be told from their positions, which only have to be within range'
             )
-        return Reference(True, checkable, residual, (), text)
+        return ReferenceCheck(True, checkable, residual, (), text)
     if not checkable:
         text = f'no closed configuration of {mechanism.name} has these positions'
-        return Reference(False, False, residual, (), text)
+        return ReferenceCheck(False, False, residual, (), text)
     suspects = _suspects(mechanism, position, tolerance)
     if following_error is not None:
         suspects = _off_their_commands(mechanism, suspects, following_error) or suspects
     suspects = _likeliest(suspects)
     amount = 'are far open' if np.isinf(residual) else f'stay open by {residual * 1e3:.3g} mm'
     text = f'the loops {amount} (tolerance {tolerance * 1e3:.3g} mm): {_name(mechanism, suspects)}'
-    return Reference(False, True, residual, suspects, text)
+    return ReferenceCheck(False, True, residual, suspects, text)
 
 
 def _residual(mechanism: Mechanism, position: FloatArray) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.drives.cycle import Feedback
-from masticator_dynamics.drives.objects import Status
+from masticator_dynamics.drives.objects import StatusBit
 from masticator_dynamics.drives.state_machine import State, state_of
 
 # PDOs missing in a row that count as a lost drive.
@@ -18,8 +18,8 @@ BoolArray = npt.NDArray[np.bool_]
 _FAULT = 0x0008  # of the status word, 0x6041: in fault, and on the way there
 _POWERED = 0x0004  # operation enabled, and on the way out of it
 _STATE, _OPERATION_ENABLED = State.OPERATION_ENABLED.value
-_FOLLOWS = int(Status.FOLLOWS_COMMAND)
-_HOMED = int(Status.HOMING_ATTAINED)
+_FOLLOWS = int(StatusBit.FOLLOWS_COMMAND)
+_HOMED = int(StatusBit.HOMING_ATTAINED)
 
 
 def faulted(feedback: Feedback) -> BoolArray:

@@ -29,7 +29,7 @@ from masticator_dynamics.drives.safety import DriveGuard
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
-from masticator_dynamics.drives.simulator.simulation_file import Simulation
+from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import FrameChain
@@ -193,7 +193,7 @@ def follow(
     feedforward: Feedforward,
     plant: MechanismPlant,
     drives: Drives,
-    simulation: Simulation,
+    simulation: SimulationSettings,
     gains: Gains,
     delays: Delays,
     watch: Watch | None = None,
@@ -210,7 +210,7 @@ def follow(
         At the start of the reference; its step is that of the simulation.
     drives : Drives
         The drives file: what the drive layer checks, and how drives and motors behave.
-    simulation : Simulation
+    simulation : SimulationSettings
         Of the drives, with its step.
     gains : Gains
         Of all drives.
@@ -260,7 +260,7 @@ def follow(
 
 
 def _servos(
-    drives: Drives, simulation: Simulation, plant: MechanismPlant, gains: Gains
+    drives: Drives, simulation: SimulationSettings, plant: MechanismPlant, gains: Gains
 ) -> tuple[Axes, list[Servo]]:
     """Drives on the plant, in operation."""
     if tuple(drives.drives) != plant.joints:
@@ -277,7 +277,7 @@ def _servos(
     return axes, servos
 
 
-def _steps_per_cycle(rate: float, simulation: Simulation) -> int:
+def _steps_per_cycle(rate: float, simulation: SimulationSettings) -> int:
     steps = 1.0 / (rate * simulation.step)
     if round(steps) < 1 or abs(steps - round(steps)) > 1e-6:
         raise InputError(

@@ -19,7 +19,7 @@ from masticator_dynamics.drives.configuration import (
     load_drives,
 )
 from masticator_dynamics.drives.rotors import with_rotors
-from masticator_dynamics.drives.simulator.simulation_file import Simulation, load_simulation
+from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings, load_simulation
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
@@ -50,7 +50,7 @@ class StudySetting:
         In independent coordinates, from home at rest.
     food : Food or None
     drives : Drives
-    simulation : Simulation
+    simulation : SimulationSettings
     model : Mechanism
         Both simulated and used to compute efforts: with the rotors of the drives.
     known_friction : float
@@ -63,7 +63,7 @@ class StudySetting:
     path: MotionPath
     food: Food | None
     drives: Drives
-    simulation: Simulation
+    simulation: SimulationSettings
     model: Mechanism
     known_friction: float = 1.0
     friction: bool = True

@@ -10,7 +10,7 @@ from masticator_dynamics.drives.configuration import Drive, Drives
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.plant import FreeMotors
 from masticator_dynamics.drives.simulator.servo import ServoTask
-from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive, Simulation
+from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive, SimulationSettings
 
 MOTOR = {
     'rated_torque': 0.1, 'peak_torque': 0.3, 'gear_ratio': 5.0, 'efficiency': 1.0,
@@ -39,7 +39,7 @@ def simulated(**changes):
 
 def simulation(count=2, step=0.0005, **changes):
     settings = {f'crank_{i}': simulated(**changes) for i in range(1, count + 1)}
-    return Simulation(schema=1, step=step, drives=settings)
+    return SimulationSettings(schema=1, step=step, drives=settings)
 
 
 class Loaded(FreeMotors):

@@ -15,7 +15,7 @@ from masticator_dynamics.drives.configuration import Drives, Gains, MotorFrictio
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.plant import FreeMotors
 from masticator_dynamics.drives.simulator.servo import ServoTask
-from masticator_dynamics.drives.simulator.simulation_file import Simulation
+from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.twin import control_chain as chain
 from masticator_dynamics.twin import margins, study
@@ -53,11 +53,11 @@ def ideal_drives(drives: Drives, **values: Any) -> Drives:
     return Drives(schema=1, drives=found, **values)
 
 
-def simulated(setting: study.StudySetting, step: float, **values: Any) -> Simulation:
+def simulated(setting: study.StudySetting, step: float, **values: Any) -> SimulationSettings:
     """A simulation with frictionless motors."""
     drives = setting.simulation.drives
     found = {k: changed(d, friction=MotorFriction(), **values) for k, d in drives.items()}
-    return Simulation(schema=1, step=step, drives=found)
+    return SimulationSettings(schema=1, step=step, drives=found)
 
 
 def test_ideal_drives_leave_what_holding_efforts_costs(setting: study.StudySetting) -> None:

@@ -10,7 +10,7 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator import servo_step
 from masticator_dynamics.drives.simulator.plant import FreeMotors, Plant
 from masticator_dynamics.drives.simulator.servo import Servo
-from masticator_dynamics.drives.simulator.simulation_file import Simulation
+from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.traced.kernels import address
@@ -25,7 +25,7 @@ class Axes:
     Parameters
     ----------
     drives : Drives
-    simulation : Simulation
+    simulation : SimulationSettings
     plant : Plant, optional
         Its joints, in any order, are those of the drives. Default: free-running motors.
 
@@ -42,7 +42,7 @@ class Axes:
         If drives and plant do not match.
     """
 
-    def __init__(self, drives: Drives, simulation: Simulation, plant: Plant | None = None):
+    def __init__(self, drives: Drives, simulation: SimulationSettings, plant: Plant | None = None):
         joints = tuple(drives.drives)
         inertia = np.array([simulation.drives[joint].inertia for joint in joints])
         self.plant: Plant = plant or FreeMotors(joints, inertia, simulation.step)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.objects import Control as Bit
-from masticator_dynamics.drives.objects import Mode, Object, Status
+from masticator_dynamics.drives.objects import Mode, Object, StatusBit
 from masticator_dynamics.drives.simulator.commands import ASKED, ControlCommand, command_of
 from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary
 from masticator_dynamics.drives.simulator.error_log import ErrorLog
@@ -147,22 +147,22 @@ class Device:
     def status(self) -> int:
         """Status word, 0x6041."""
         servo, state = self._servo, self.state
-        word = state.value[1] | Status.VOLTAGE_ENABLED.value | Status.REMOTE.value
+        word = state.value[1] | StatusBit.VOLTAGE_ENABLED.value | StatusBit.REMOTE.value
         if self._temperature() > self._limit - _WARNING:
-            word |= Status.WARNING.value
+            word |= StatusBit.WARNING.value
         if servo.control is not ServoTask.OFF and servo.limited:
-            word |= Status.INTERNAL_LIMIT.value
+            word |= StatusBit.INTERNAL_LIMIT.value
         if self.mode == Mode.HOMING:
-            word |= Status.TARGET_REACHED.value
+            word |= StatusBit.TARGET_REACHED.value
             if self.homed is not None:
-                bit = Status.HOMING_ATTAINED if self.homed else Status.HOMING_ERROR
+                bit = StatusBit.HOMING_ATTAINED if self.homed else StatusBit.HOMING_ERROR
                 word |= bit.value
         elif servo.stopped:
-            word |= Status.TARGET_REACHED.value
+            word |= StatusBit.TARGET_REACHED.value
         elif servo.control in (ServoTask.POSITION, ServoTask.TORQUE):
-            word |= Status.FOLLOWS_COMMAND.value
+            word |= StatusBit.FOLLOWS_COMMAND.value
             if servo.following_failing:
-                word |= Status.FOLLOWING_ERROR.value
+                word |= StatusBit.FOLLOWING_ERROR.value
         return int(word)
 
     def _code(self, option: Object, otherwise: int) -> int:

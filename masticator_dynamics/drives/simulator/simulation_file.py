@@ -37,7 +37,7 @@ class SimulatedDrive(Strict):
     inertia: Positive = pydantic.Field(description='kg m^2 that the joint feels at least')
 
 
-class Simulation(Strict):
+class SimulationSettings(Strict):
     """All simulated drives."""
 
     schema_: Literal[1] = pydantic.Field(alias='schema')
@@ -46,7 +46,7 @@ class Simulation(Strict):
     drives: dict[str, SimulatedDrive] = pydantic.Field(description='by actuated joint')
 
 
-def load_simulation(path: str | pathlib.Path, drives: Drives) -> Simulation:
+def load_simulation(path: str | pathlib.Path, drives: Drives) -> SimulationSettings:
     """Read and check a file of simulated drives.
 
     Parameters
@@ -61,12 +61,12 @@ def load_simulation(path: str | pathlib.Path, drives: Drives) -> Simulation:
     DescriptionError
         Naming file, key and reason.
     """
-    simulation = checked(Simulation, read_mapping(find_file(path)), path)
+    simulation = checked(SimulationSettings, read_mapping(find_file(path)), path)
     _check(path, simulation, drives)
     return simulation
 
 
-def _check(path: str | pathlib.Path, simulation: Simulation, drives: Drives) -> None:
+def _check(path: str | pathlib.Path, simulation: SimulationSettings, drives: Drives) -> None:
     """Check what no single field can."""
     for name, drive in drives.drives.items():
         simulated = simulation.drives.get(name)

@@ -22,7 +22,7 @@ from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.dictionary import load_eds
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.plant import Plant
-from masticator_dynamics.drives.simulator.simulation_file import Simulation
+from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.drives.simulator.slave import Handler, Slave
 from masticator_dynamics.drives.timing import Longest
 from masticator_dynamics.errors import DriveError, InputError
@@ -70,7 +70,7 @@ class DriveSimulator:
     Parameters
     ----------
     drives : Drives
-    simulation : Simulation
+    simulation : SimulationSettings
     bus : can.BusABC
         An open bus; its owner shuts it down.
     plant : Plant, optional
@@ -99,7 +99,7 @@ class DriveSimulator:
     def __init__(
         self,
         drives: Drives,
-        simulation: Simulation,
+        simulation: SimulationSettings,
         bus: can.BusABC,
         plant: Plant | None = None,
         file: str | pathlib.Path = '',
