@@ -18,6 +18,11 @@ class MasticatorError(ValueError):
 
     row: int | None = None
 
+    @property
+    def without_row(self) -> str:
+        """What is wrong, without the row that a batch names first."""
+        return str(self) if self.row is None else str(self).removeprefix(f'row {self.row + 1}: ')
+
 
 class DescriptionError(MasticatorError):
     """A mechanism description cannot be used.

@@ -17,6 +17,7 @@ from masticator_dynamics.errors import (
     ReachError,
     SingularityError,
 )
+from masticator_dynamics.failures import in_row
 from masticator_dynamics.results import Evaluator, Motion
 from masticator_dynamics.traced.small_functions import least_squares
 
@@ -114,9 +115,7 @@ def forward_kinematics_batch(
         try:
             answer = forward_kinematics(mechanism, u, tolerance)
         except MasticatorError as error:
-            named = type(error)(f'row {row + 1}: {error}')
-            named.row = row
-            raise named from None
+            raise in_row(error, row, many=True) from None
         y[row], residual[row] = answer.y, answer.closure_residual
     return ForwardKinematics(y, residual)
 

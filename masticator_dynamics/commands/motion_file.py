@@ -104,7 +104,6 @@ def errors_located(table: Table, first: int = 0) -> Iterator[None]:
     except MasticatorError as error:
         if error.row is None:
             raise
-        reason = str(error).removeprefix(f'row {error.row + 1}: ')
         if isinstance(error, ActuationError):  # not the fault of any row
-            raise type(error)(reason) from error
-        raise type(error)(f'{table.place(first + error.row)}: {reason}') from error
+            raise type(error)(error.without_row) from error
+        raise type(error)(f'{table.place(first + error.row)}: {error.without_row}') from error

@@ -191,8 +191,7 @@ def _rigid(mechanism: Mechanism, goal: str, path: MotionPath, times: FloatArray)
     except MasticatorError as error:
         if error.row is None:
             raise
-        reason = str(error).removeprefix(f'row {error.row + 1}: ')
-        raise type(error)(f'at {times[error.row]:.6g} s: {reason}') from error
+        raise type(error)(f'at {times[error.row]:.6g} s: {error.without_row}') from error
 
 
 def straight(model: FlexibleModel, mechanism: Mechanism, desired: Effort) -> FlexibleState:

@@ -80,9 +80,8 @@ def sample_motion(
                 y[part], y_dot[part], y_ddot[part], goal=goal, friction=friction, limits=limits
             )
         except MasticatorError as error:
-            row = error.row or 0
-            reason = str(error).removeprefix(f'row {row + 1}: ')
-            raise type(error)(f'at {times[first + row]:.6g} s: {reason}') from None
+            time = times[first + (error.row or 0)]
+            raise type(error)(f'at {time:.6g} s: {error.without_row}') from None
         for name, field in fields.items():
             field[part] = batch.actuated if name == 'effort' else getattr(batch, name)
     return SampledMotion(times, **fields)
