@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.view.played_run import FRAME_RATE
@@ -51,25 +52,7 @@ def show_topics(scene: Scene) -> None:
         node.create_subscription(WrenchStamped, topic, remember(topic), qos_profile_sensor_data)
     q = mechanism.home.q.copy()
 
-    def draw() -> None:
-        message = latest.get('joint_states')
-        if message is not None:
-            known = dict(zip(message.name, message.position, strict=False))
-            for j, name in enumerate(mechanism.tree_joints):
-                if np.isfinite(known.get(name, np.nan)):
-                    q[j] = known[name]
-            scene.pose(q)
-        for topic, load in latest.items():
-            if topic == 'joint_states' or load.header.frame_id not in mechanism.frames:
-                continue
-            force = load.wrench.force
-            point, turn = frame_poses(mechanism, q, load.header.frame_id)
-            vector = turn @ np.array([force.x, force.y, force.z])
-            shown = vector * LENGTH * scene.extent / FULL_ARROW
-            if np.isfinite(shown).all():
-                scene.arrow(topic.replace('/', '_'), point, shown)
-
-    node.create_timer(1.0 / FRAME_RATE, draw)
+    node.create_timer(1.0 / FRAME_RATE, lambda: _draw(scene, q, latest))
     try:
         rclpy.spin(node)
     except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
@@ -77,3 +60,24 @@ def show_topics(scene: Scene) -> None:
     finally:
         node.destroy_node()
         rclpy.utilities.try_shutdown()
+
+
+def _draw(scene: Scene, q: FloatArray, latest: dict[str, Any]) -> None:
+    """Draw the newest messages; joints that none names stay where they are in ``q``."""
+    mechanism = scene.mechanism
+    message = latest.get('joint_states')
+    if message is not None:
+        known = dict(zip(message.name, message.position, strict=False))
+        for j, name in enumerate(mechanism.tree_joints):
+            if np.isfinite(known.get(name, np.nan)):
+                q[j] = known[name]
+        scene.pose(q)
+    for topic, load in latest.items():
+        if topic == 'joint_states' or load.header.frame_id not in mechanism.frames:
+            continue
+        force = load.wrench.force
+        point, turn = frame_poses(mechanism, q, load.header.frame_id)
+        vector = turn @ np.array([force.x, force.y, force.z])
+        shown = vector * LENGTH * scene.extent / FULL_ARROW
+        if np.isfinite(shown).all():
+            scene.arrow(topic.replace('/', '_'), point, shown)
