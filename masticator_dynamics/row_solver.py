@@ -157,6 +157,15 @@ class RowSolver:
 
         Rows that it hands over are computed by :meth:`fallback` and filled in; their numbers and
         these rows are returned too, None where there are none.
+
+        Parameters
+        ----------
+        code : Code
+            Efforts and their proof only.
+        kind : RowKind
+            The same efforts with everything else, for rows that are handed over.
+        given : array, shape (N, 3 n_y + 6)
+            Input rows.
         """
         found = code(given)
         left = np.flatnonzero(found[:, kernels.VALID] != 1.0)

@@ -78,6 +78,17 @@ def scratch(problem: Problem) -> Scratch:
 def limit_efforts(problem: Any, work: Any, relaxed: float, amounts: FloatArray) -> Any:
     """Best amounts of the load cases within limits widened by a fraction ``relaxed``.
 
+    Parameters
+    ----------
+    problem : Problem
+        Load cases, goal and limits of one row.
+    work : Scratch
+        From :func:`scratch`; is overwritten.
+    relaxed : float
+        Fraction of each limit; 0 keeps the limits as they are.
+    amounts : (1 + free + contacts,) array
+        Is filled with the amounts, unless nothing keeps the limits.
+
     Returns
     -------
     value, slope

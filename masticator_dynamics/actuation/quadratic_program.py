@@ -171,7 +171,17 @@ def _project(inverse, normals, new, active, held, direction, square, right):
 
 @leaf
 def solve_small(matrix, right, size, columns):
-    """Solve ``matrix @ x = right`` into ``right`` by elimination; False if singular."""
+    """Solve ``matrix @ x = right`` into ``right`` by elimination; False if singular.
+
+    Parameters
+    ----------
+    matrix : (n, n) array
+        Is overwritten.
+    right : (n, m) array
+        Is overwritten by the solution.
+    size, columns : int
+        The parts of both that count: n and m may be larger.
+    """
     if size == 2:
         return _solve_2(matrix, right, columns)
     largest = 0.0

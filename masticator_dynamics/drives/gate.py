@@ -143,7 +143,17 @@ class Gate:
 
 
 def opening(guard: DriveGuard, closure: CommandedClosure, tolerance: float) -> Finding:
-    """What is wrong with the positions that the closure looked at last, beyond the tolerance."""
+    """What is wrong with the positions that the closure looked at last, beyond the tolerance.
+
+    Parameters
+    ----------
+    guard : DriveGuard
+        For names and units.
+    closure : CommandedClosure
+        Has looked at the positions.
+    tolerance : float
+        For the message: by how much they may be off, m or rad.
+    """
     k, amount = closure.off()
     unit, left = guard.units[k], np.abs(closure.latest).max()
     text = (

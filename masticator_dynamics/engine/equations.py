@@ -117,6 +117,15 @@ def without_sideways(
     """Point closures without directions, fixed in the base, in which they never move.
 
     A planar loop fixed in the base cannot open sideways at all.
+
+    Parameters
+    ----------
+    constraints : list of Constraint
+        As described; other kinds are returned as they are.
+    tree : SpanningTree
+        To which they belong.
+    home : (n_q,) array
+        Tree positions around which the closures are tried, m and rad.
     """
     rng = np.random.default_rng(0)
     nearby = [tree.poses(home + rng.uniform(-0.3, 0.3, len(home))) for _ in range(4)]
@@ -151,7 +160,18 @@ def check_home(
     home: FloatArray,
     tolerance: float,
 ) -> None:
-    """Refuse a home at which a closure or contact is open by more than ``tolerance``, m or rad.
+    """Refuse a home at which a closure or contact is open.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+        For keys in messages.
+    tree, constraints
+        Made from it.
+    home : (n_q,) array
+        Tree positions, m and rad.
+    tolerance : float
+        Largest gap that is let through, m or rad.
 
     Raises
     ------

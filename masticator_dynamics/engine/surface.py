@@ -32,7 +32,15 @@ class Surface:
     def polynomial(
         cls, coefficients: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike
     ) -> 'Surface':
-        """The polynomial with ``coefficients[i][j]`` x^i y^j between the ends ``x`` and ``y``."""
+        """The surface of one polynomial.
+
+        Parameters
+        ----------
+        coefficients : array_like, 2-D
+            ``coefficients[i][j]`` is that of x^i y^j, with x, y and the height in m.
+        x, y : array_like, shape (2,)
+            Where it begins and ends along each axis, m; may be infinite.
+        """
         table = np.array(coefficients, dtype=float)
         # Coordinates of a cell count from its lower end, where it has one.
         for axis, (lower, _) in enumerate(np.array([x, y], dtype=float)):
@@ -42,7 +50,15 @@ class Surface:
 
     @classmethod
     def spline(cls, x: npt.ArrayLike, y: npt.ArrayLike, heights: npt.ArrayLike) -> 'Surface':
-        """The bicubic spline through ``heights[i][j]`` at ``x[i]``, ``y[j]``."""
+        """The bicubic spline through points of a grid.
+
+        Parameters
+        ----------
+        x, y : array_like, shapes (m,) and (n,)
+            Increasing coordinates of the grid's lines, m.
+        heights : array_like, shape (m, n)
+            At ``x[i]``, ``y[j]``, m.
+        """
         from scipy.interpolate import CubicSpline  # takes a third of a second, rarely needed
 
         x, y = np.array(x, dtype=float), np.array(y, dtype=float)

@@ -23,6 +23,15 @@ def limb_of(
 ) -> dict[str, FloatArray | float]:
     """Numbers of a block if the formula applies to it; empty otherwise.
 
+    Parameters
+    ----------
+    structure : Structure
+        Tree and constraints.
+    block : Block
+        One of its blocks.
+    at_home : TreePoses
+        All bodies at home, which decides between the formula's roots.
+
     Returns
     -------
     dict

@@ -40,7 +40,17 @@ _SHARE = 0.45
 def constants(
     motor: configuration.Motor, simulated: SimulatedDrive, step: float, ambient: float
 ) -> dict[str, float]:
-    """Constants of a motor, for steps of ``step`` s at ``ambient`` degrees Celsius."""
+    """Constants of a motor by the names that `servo_step` gives them.
+
+    Parameters
+    ----------
+    motor, simulated
+        What the drives file and the simulation file say of it.
+    step : float
+        Length of the simulation's steps, s.
+    ambient : float
+        Temperature around it, degrees Celsius.
+    """
     ratio = motor.direction * motor.gear_ratio
     lag = 1.0 / (math.tau * simulated.current_bandwidth)
     damping = _SHARE * simulated.inertia / step
