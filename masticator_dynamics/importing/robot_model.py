@@ -13,6 +13,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint, Tree
+from masticator_dynamics.errors import DescriptionError
 
 NO_MASS = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
@@ -157,6 +158,43 @@ class RobotModel:
         )
         for joints in (self.motors, self.springs, self.damping, self.dry, self.guess):
             joints.pop(name, None)
+
+
+def numbers_in(text: str, count: int, file: pathlib.Path, place: str) -> list[float]:
+    """Numbers of a text.
+
+    Parameters
+    ----------
+    text : str
+        Numbers and white space.
+    count : int
+        How many there must be.
+    file, place
+        Where the text is, for messages.
+
+    Raises
+    ------
+    DescriptionError
+        When there are more, fewer, or any that is not finite.
+    """
+    words = text.split()
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count or not np.isfinite(numbers).all():
+        wanted = 'a finite number' if count == 1 else f'{count} finite numbers'
+        raise DescriptionError(file, place, f'{" ".join(words)!r} is not {wanted}')
+    return numbers
+
+
+def axis_in(text: str, file: pathlib.Path, place: str) -> Array:
+    """Unit vector (3,) along an axis; otherwise as :func:`numbers_in`."""
+    axis = np.array(numbers_in(text, 3, file, place))
+    length = float(np.linalg.norm(axis))
+    if not length > 1e-9:
+        raise DescriptionError(file, place, f'axis {axis.tolist()} has no direction')
+    return np.asarray(axis / length)
 
 
 def displacement(joint: Joint, position: float) -> tuple[Array, Array]:

@@ -26,6 +26,8 @@ from masticator_dynamics.importing.robot_model import (
     Loop,
     RobotModel,
     Spring,
+    axis_in,
+    numbers_in,
     turning_joints,
 )
 
@@ -97,7 +99,7 @@ class _SdfReader:
         self.model = RobotModel(file, name, '', {}, [])
         gravity = root.findtext('world/gravity')
         if gravity is not None:
-            x, y, z = self._floats(gravity, 3, 'gravity')
+            x, y, z = numbers_in(gravity, 3, self.file, 'gravity')
             self.model.gravity = (x, y, z)
         self._named: dict[str, ElementTree.Element] = {}
         for tag in ('link', 'joint', 'frame'):
@@ -121,26 +123,16 @@ class _SdfReader:
 
     # Numbers and poses
 
-    def _floats(self, text: str, count: int, place: str) -> list[float]:
-        try:
-            numbers = [float(word) for word in text.split()]
-        except ValueError:
-            numbers = []
-        if len(numbers) != count or not np.isfinite(numbers).all():
-            reason = f'{" ".join(text.split())!r} is not {count} finite numbers'
-            raise DescriptionError(self.file, place, reason)
-        return numbers
-
     def _number(self, element: ElementTree.Element, path: str, default: float, place: str) -> float:
         text = element.findtext(path)
-        return default if text is None else self._floats(text, 1, f'{place} {path}')[0]
+        return default if text is None else numbers_in(text, 1, self.file, f'{place} {path}')[0]
 
     def _local(self, element: ElementTree.Element, place: str) -> tuple[Array, Array]:
         """``<pose>`` of an element as written."""
         pose = element.find('pose')
         if pose is None or not (pose.text or '').strip():
             return np.zeros(3), np.eye(3)
-        numbers = np.array(self._floats(str(pose.text), 6, f'{place} pose'))
+        numbers = np.array(numbers_in(str(pose.text), 6, self.file, f'{place} pose'))
         if pose.get('degrees') == 'true':
             numbers[3:] = np.radians(numbers[3:])
         angles = numbers[3:]
@@ -231,16 +223,13 @@ class _SdfReader:
         """Direction of an axis in the model."""
         xyz = axis.find('xyz')
         text = '0 0 1' if xyz is None else str(xyz.text)
-        direction = np.array(self._floats(text, 3, f'{place} axis'))
-        length = float(np.linalg.norm(direction))
-        if not length > 1e-9:
-            raise DescriptionError(self.file, place, f'axis {direction.tolist()} has no direction')
+        direction = axis_in(text, self.file, f'{place} axis')
         expressed = None if xyz is None else xyz.get('expressed_in')
         if expressed:
             rotation = self._pose(expressed)[1]
         elif (axis.findtext('use_parent_model_frame') or '').strip() in ('1', 'true'):
             rotation = np.eye(3)
-        turned: Array = rotation @ direction / length
+        turned: Array = rotation @ direction
         return turned
 
     def _other_elements(self) -> None:

@@ -25,6 +25,8 @@ from masticator_dynamics.importing.robot_model import (
     JointCoupling,
     Loop,
     RobotModel,
+    axis_in,
+    numbers_in,
 )
 
 _TYPES = {
@@ -109,7 +111,7 @@ def _two_ended(element: ElementTree.Element, file: pathlib.Path) -> Loop:
         axis = element.find('axis') if axis is None else axis
         position, rotation = _placement(end if origin is None else origin, file, place)
         if axis is not None:
-            rotation = rotation @ rotation_to(_direction(axis, file, place))
+            rotation = rotation @ rotation_to(axis_in(axis.get('xyz', '0 0 1'), file, place))
         frames.append(Frame(str(end.get('link')), position, rotation))
     kind = _type(element.get('type'), file, place)
     return Loop(str(element.get('name') or element.tag), kind, *frames)
@@ -123,7 +125,7 @@ def _drake_ball(element: ElementTree.Element, file: pathlib.Path) -> Loop:
         point = element.find(f'{_DRAKE}ball_constraint_{point_tag}')
         if body is None or point is None:
             raise DescriptionError(file, place, f'has no {body_tag} or no {point_tag}')
-        offset = np.array(_numbers(point, 'value', '', 3, file, place))
+        offset = np.array(numbers_in(point.get('value', ''), 3, file, f'{place} value'))
         frames.append(Frame(str(body.get('name')), offset, np.eye(3)))
     return Loop(str(element.get('name') or 'ball_constraint'), 'point', *frames)
 
@@ -188,30 +190,6 @@ def _placement(
 ) -> tuple[Array, Array]:
     if origin is None:
         return np.zeros(3), np.eye(3)
-    position = np.array(_numbers(origin, 'xyz', '0 0 0', 3, file, place))
-    angles = _numbers(origin, 'rpy', '0 0 0', 3, file, place)
+    position = np.array(numbers_in(origin.get('xyz', '0 0 0'), 3, file, f'{place} xyz'))
+    angles = numbers_in(origin.get('rpy', '0 0 0'), 3, file, f'{place} rpy')
     return position, Rotation.from_euler('xyz', angles).as_matrix()
-
-
-def _direction(axis: ElementTree.Element, file: pathlib.Path, place: str) -> Array:
-    direction = np.array(_numbers(axis, 'xyz', '0 0 1', 3, file, place))
-    length = float(np.linalg.norm(direction))
-    if not length > 1e-9:
-        raise DescriptionError(file, place, f'axis {direction.tolist()} has no direction')
-    return direction / length
-
-
-def _numbers(
-    element: ElementTree.Element, name: str, default: str, count: int, file: pathlib.Path,
-    place: str,
-) -> list[float]:  # fmt: skip
-    """Finite numbers of an attribute."""
-    words = element.get(name, default).split()
-    try:
-        numbers = [float(word) for word in words]
-    except ValueError:
-        numbers = []
-    if len(numbers) != count or not np.isfinite(numbers).all():
-        wanted = 'a finite number' if count == 1 else f'{count} finite numbers'
-        raise DescriptionError(file, place, f'{name}="{element.get(name)}" is not {wanted}')
-    return numbers

@@ -83,7 +83,7 @@ ROD_2 = '<child link="rod_2"/><origin'
         ('a.sdf', SDF.replace('"1.7"', '"1.3"'), "SDF version '1.3' is not one of 1.5 to"),
         ('a.sdf', SDF.replace('<parent>rod_1', '<parent>rod_7'), "link 'rod_7' does not exist"),
         ('a.sdf', SDF.replace('"fixed"', '"screw"'), "type 'screw' is not read"),
-        ('a.sdf', SDF.replace('<mass>0.5', '<mass>heavy'), "'heavy' is not 1 finite numbers"),
+        ('a.sdf', SDF.replace('<mass>0.5', '<mass>heavy'), "'heavy' is not a finite number"),
         ('a.sdf', SDF.replace('world</parent>', 'rod_1</parent>'), 'no freedom'),
         ('a.sdf', SDF.replace('</model>', '<link name="b"/></model>'), 'no joint connects it to'),
         ('a.sdf', '<sdf version="1.7"/>', 'it has no <model>'),
