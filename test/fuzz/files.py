@@ -259,10 +259,13 @@ def apart(action):
     receiver, sender = os.pipe()
     process = os.fork()
     if not process:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends any code, at any place
-        signal.alarm(LONGEST)
-        os.write(sender, action().encode('utf-8', 'replace')[:4000])
-        os._exit(0)
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends any code, at any place
+            signal.alarm(LONGEST)
+            os.write(sender, action().encode('utf-8', 'replace')[:4000])
+            os._exit(0)
+        finally:
+            os._exit(1)
     os.close(sender)
     with open(receiver, 'rb') as stream:
         answer = stream.read().decode('utf-8', 'replace')

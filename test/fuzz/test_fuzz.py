@@ -3,12 +3,14 @@
 """The short form of `make fuzz`, with a fixed seed; FUZZ=1 adds nodes."""
 
 import os
+import re
+import time
 
 import numpy as np
 import pytest
 
 from fuzz.__main__ import fuzz
-from fuzz.files import Files
+from fuzz.files import Files, apart, command, outcome
 from fuzz.nasty import Nasty
 
 
@@ -25,6 +27,22 @@ def test_files_that_are_nearly_right_are_read_or_refused(tmp_path):
     reader = Files(Nasty(np.random.default_rng(1), ['x']), tmp_path)
     found = [reader.one(name) for name in reader.kinds for _ in range(4)]
     assert not [finding for finding in found if finding[1]]
+
+
+@pytest.mark.parametrize(
+    ('read', 'found'),
+    [
+        (lambda file: os.kill(os.getpid(), 9), 'died: '),
+        (lambda file: time.sleep(60), 'took 3 s'),
+        (lambda file: len(bytes(range(256)) * 2_000_000), 'took [0-9]+ MB'),
+        (lambda file: 1 / 0, 'ZeroDivisionError'),
+        (lambda file: command('check', 'no_such_mechanism'), '^$'),
+    ],
+)
+def test_what_a_file_does_is_seen(read, found, monkeypatch):
+    monkeypatch.setattr('fuzz.files.LONGEST', 3)
+    monkeypatch.setattr('fuzz.files.MOST', 500.0)
+    assert re.match(found, apart(lambda: outcome(read, 'file')))
 
 
 @pytest.mark.skipif(not os.environ.get('FUZZ'), reason='takes the computer for itself: FUZZ=1')
