@@ -371,17 +371,19 @@ def test_no_numbers_are_ignored_at_first_and_counted_later(robot):
 
 
 def test_a_first_command_far_from_the_drives_is_refused(robot):
-    peer = robot.enabled()
-    here = peer.position()
+    peer, holding = robot.enabled(), 'enabled, holding until the first command'
+    wait_for(lambda: peer.phase() == holding, holding, LONG)
+    here, before = peer.position(), int(peer.status('command')[2]['refused'])
 
     def refused():
         peer.command(here + [0.0, 0.0, 0.0, 0.3, 0.0, 0.0])
         time.sleep(0.02)
-        status = peer.status('command')
-        return status[0] == 'ERROR' and 'first command for crank_4 is 0.3 rad away' in status[1]
+        level, text, values = peer.status('command')
+        fits = level == 'ERROR' and 'first command for crank_4 is 0.3 rad away' in text
+        return fits and int(values['refused']) > before  # a refusal is told for seconds
 
     wait_for(refused, 'refusal', LONG)
-    assert peer.phase() == 'enabled, holding until the first command'
+    assert peer.phase() == holding
     assert np.abs(peer.position() - here).max() < 0.02
 
 
