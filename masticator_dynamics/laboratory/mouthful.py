@@ -15,7 +15,7 @@ from masticator_dynamics.demo.script import recorded_script
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
 from masticator_dynamics.frames import frame_poses
-from masticator_dynamics.laboratory.protocol import ChewingMotion, Mouthful, Rest, Stop
+from masticator_dynamics.laboratory.protocol import Mouthful, MouthfulMotion, Rest, Stop
 from masticator_dynamics.laboratory.texture import openings
 from masticator_dynamics.limits.ranges import survey_ranges
 from masticator_dynamics.mechanism import Mechanism
@@ -133,7 +133,7 @@ def chew(mouthful: Mouthful, setting: StudySetting, stop: Stop) -> Series:
 
 
 def motion_path(
-    mechanism: Mechanism, motion: ChewingMotion, strokes: int, rest: Rest | None = None
+    mechanism: Mechanism, motion: MouthfulMotion, strokes: int, rest: Rest | None = None
 ) -> MotionPath:
     """The subject's motion: from home to the jaw's rest position, then the strokes.
 
@@ -141,7 +141,7 @@ def motion_path(
     ----------
     mechanism : Mechanism
         With the coordinates of a chewing motion and molars.
-    motion : ChewingMotion
+    motion : MouthfulMotion
         With an occlusal gap, the mouth closes to the angle at which the molar of the working side
         is that far from its position at home, and its opening stays the same. A recorded incisor is
         followed from home and back.

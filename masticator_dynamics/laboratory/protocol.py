@@ -35,7 +35,7 @@ _LARGEST_SPREAD = 0.5  # of a logarithm; beyond it, foods of the same name have 
 BYTES_PER_SECOND = 210_000  # of a recording, measured at 500 Hz
 
 
-class ChewingMotion(Strict):
+class MouthfulMotion(Strict):
     """The subject's motion: strokes as :func:`masticator_dynamics.motion.chewing_stroke`."""
 
     side: Literal['left', 'right'] = pydantic.Field('left', description='working side')
@@ -84,7 +84,7 @@ class Protocol(Strict):
 
     schema_version: Literal[1] = pydantic.Field(alias='schema', description='of this format')
     title: str
-    motion: ChewingMotion = ChewingMotion()
+    motion: MouthfulMotion = MouthfulMotion()
     food: str = pydantic.Field(description='name of a shipped food, or path of a YAML file')
     strokes: Count | None = pydantic.Field(
         None, description='of a mouthful; 10 unless told, or those of a recording'
@@ -125,7 +125,7 @@ class Mouthful:
         Levels of the factors, by name; with ``strokes`` if food is sampled.
     repetition : int
         From 1.
-    motion : ChewingMotion
+    motion : MouthfulMotion
     food : Food
         Of this mouthful, its variation included.
     food_name : str
@@ -138,7 +138,7 @@ class Mouthful:
     number: int
     levels: Mapping[str, Any]
     repetition: int
-    motion: ChewingMotion
+    motion: MouthfulMotion
     food: Food
     food_name: str
     strokes: int
@@ -227,7 +227,7 @@ def _conditions(protocol: Protocol, file: str | pathlib.Path) -> list[dict[str, 
 
 def _condition(
     protocol: Protocol, levels: Mapping[str, Any], file: str | pathlib.Path
-) -> tuple[ChewingMotion, str, Food, int]:
+) -> tuple[MouthfulMotion, str, Food, int]:
     """Motion, food and strokes with the levels of the factors in place."""
     motion = dict(protocol.motion)
     settings: dict[str, Any] = {'food': protocol.food, 'strokes': protocol.strokes}
@@ -259,18 +259,18 @@ def _condition(
     return checked_motion, name, Food(**{**dict(food), **changed}), strokes
 
 
-def _checked_motion(motion: Mapping[str, Any], file: str | pathlib.Path) -> ChewingMotion:
+def _checked_motion(motion: Mapping[str, Any], file: str | pathlib.Path) -> MouthfulMotion:
     """A validated motion, with the full path of its recording."""
-    found = checked(ChewingMotion, dict(motion), f'{file}: factors')
+    found = checked(MouthfulMotion, dict(motion), f'{file}: factors')
     if not found.recording:
         return found
     for key in ('period', 'opening', 'occlusal_gap'):
-        if getattr(found, key) != getattr(ChewingMotion(), key):
+        if getattr(found, key) != getattr(MouthfulMotion(), key):
             raise DescriptionError(
                 file, f'motion.{key}', 'is what the recording says; leave it out'
             )
     recorded = pathlib.Path(file).parent / found.recording
-    return ChewingMotion(**{**dict(found), 'recording': str(recorded)})
+    return MouthfulMotion(**{**dict(found), 'recording': str(recorded)})
 
 
 @functools.cache
@@ -284,7 +284,7 @@ def _recorded(name: str) -> tuple[int, float]:
     return count, float(times[-1] - times[0])
 
 
-def _duration(motion: ChewingMotion, strokes: int) -> float:
+def _duration(motion: MouthfulMotion, strokes: int) -> float:
     """Duration of a mouthful's strokes, s."""
     return _recorded(motion.recording)[1] if motion.recording else strokes * motion.period
 

@@ -20,7 +20,7 @@ from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.laboratory import recording
 from masticator_dynamics.laboratory.experiment import Experiment
 from masticator_dynamics.laboratory.mouthful import motion_path, opening_angle
-from masticator_dynamics.laboratory.protocol import ChewingMotion, Rest, load_protocol, plan
+from masticator_dynamics.laboratory.protocol import MouthfulMotion, Rest, load_protocol, plan
 from masticator_dynamics.laboratory.report import FILES, write_report
 from masticator_dynamics.laboratory.result_tables import summary
 from masticator_dynamics.mechanism import Mechanism
@@ -207,7 +207,7 @@ def test_what_cannot_be_chewed_is_named_with_stroke_and_limit(tmp_path, capsys) 
 
 def test_the_jaw_rests_before_the_strokes() -> None:
     jaw = Mechanism.load('masticator')
-    motion, rest = ChewingMotion(period=0.6), Rest(gap=0.002, time=0.5)
+    motion, rest = MouthfulMotion(period=0.6), Rest(gap=0.002, time=0.5)
     path, usual = motion_path(jaw, motion, 2, rest), motion_path(jaw, motion, 2)
     times = np.linspace(0.3, 0.8, 20)
     y = path.sample(times)[0]
@@ -281,7 +281,7 @@ def test_a_robot_is_asked_for_nothing_that_only_the_twin_has(chewed, tmp_path, c
 
 def test_an_occlusal_gap_keeps_the_teeth_apart() -> None:
     jaw = Mechanism.load('masticator')
-    motion = ChewingMotion(side='right', occlusal_gap=0.003)
+    motion = MouthfulMotion(side='right', occlusal_gap=0.003)
     closed = opening_angle(jaw, 'right', 0.003)
     height = [
         jaw.frame_pose(jaw.solve([0.0, 0.0, 0.0, beta]), 'molar_right').position[2]
