@@ -20,7 +20,7 @@ from nodes.drives_harness import (  # noqa: E402
     told,
     write_drives,
 )
-from nodes.harness import START, NodeProcess, Peer  # noqa: E402
+from nodes.harness import START, NodeProcess, Peer, wait_for  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not has_multicast(), reason='no multicast route, so no CAN bus between processes'
@@ -93,8 +93,12 @@ def test_a_twin_speaks_for_drives_whose_master_has_gone_and_ends_all_the_same(ro
     try:
         node = NodeProcess('servo_drives', namespace='alone', drives=file, auto_enable=True)
         node.wait_for_line('auto_enable: the loops close', LONG)
-        status = peer.wait_for_status('drives', 'OK', 'in use')
-        assert status[2]['crank_6'] == 'operation enabled'
+        peer.wait_for_status('drives', 'OK', 'in use')
+
+        def enabled():
+            return set(peer.status('drives')[2].values()) == {'operation enabled'}
+
+        wait_for(enabled, 'enabled drives')
         node.end(signal.SIGKILL)
         status = peer.wait_for_status('drives', 'ERROR', f'any more; in fault: {ALL}')
         assert set(status[2].values()) == {'fault'}
