@@ -126,6 +126,50 @@ def test_drives_are_disabled_before_an_approach_arrives(served, ask, mechanism):
     assert supervisor.report().phase is Phase.OFF
 
 
+def test_what_was_requested_before_disabling_is_withdrawn(served, ask, mechanism):
+    requests, supervisor, _ = served
+    verifying, go_on = threading.Event(), threading.Event()
+
+    def verify():
+        verifying.set()
+        assert go_on.wait(PATIENCE)
+
+    requests._network.verify = verify
+    first = ask('enable')
+    assert verifying.wait(PATIENCE)
+    waiting = [ask('enable'), ask('approach')]
+    wait_for(lambda: sum(t.is_alive() for t in requests._threads) == 3, 'requests that wait')
+    disable = ask('disable')
+    wait_for(lambda: requests._disabled, 'its arrival')
+    go_on.set()
+    answers = [first, *waiting, disable]
+    wait_for(lambda: all(answer.done() for answer in answers), 'answers')
+    withdrawn = (False, 'not carried out: the drives were disabled meanwhile')
+    assert all((a.result().success, a.result().message) == withdrawn for a in answers[:-1])
+    assert disable.result().success and supervisor.report().phase is Phase.OFF
+    later = ask('enable')
+    wait_for(later.done, 'an answer')
+    assert later.result().success and supervisor.report().phase is Phase.HOLDING
+
+
+def test_only_so_many_requests_wait_and_disabling_works_all_the_same(served, ask):
+    requests, supervisor, _ = served
+    assert requests.enable().success
+    with requests._one_at_a_time:
+        waiting = []
+        for count in range(1, 11):  # the middleware keeps only so many at once
+            waiting.append(ask('reset'))
+            wait_for(lambda count=count: len(requests._threads) == count, 'its arrival')
+        refused = [ask('reset') for _ in range(5)]
+        wait_for(lambda: all(answer.done() for answer in refused), 'refusals')
+        assert not any(answer.result().success for answer in refused)
+        disable = ask('disable')
+        wait_for(lambda: supervisor.report().phase is Phase.OFF, 'torque-free drives')
+        wait_for(disable.done, 'an answer')
+        assert disable.result().message == 'not carried out: 10 requests are waiting'
+    wait_for(lambda: all(answer.done() for answer in waiting), 'answers')
+
+
 def test_what_lasts_by_itself_is_waited_for(served, monkeypatch):
     requests, supervisor, _ = served
     monkeypatch.setattr(drive_requests, '_PATIENCE', 0.05)

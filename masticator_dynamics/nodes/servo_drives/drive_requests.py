@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode
 from rclpy.task import Future
 from std_srvs.srv import Trigger
@@ -29,7 +29,10 @@ from masticator_dynamics.nodes.common.guard import guard_of
 _POLL = 0.005  # s
 _BURST = 10  # lines in the log at once
 _PATIENCE = 10.0  # s; the supervisor gives up earlier by itself
+_MOST_WAITING = 10  # requests, each with a thread
 _INACTIVE = Outcome(False, 'the node is not active')
+_WITHDRAWN = Outcome(False, 'not carried out: the drives were disabled meanwhile')
+_TOO_MANY = Outcome(False, f'not carried out: {_MOST_WAITING} requests are waiting')
 
 Request = Callable[[], Outcome]
 
@@ -37,8 +40,8 @@ Request = Callable[[], Outcome]
 class DriveRequests:
     """Services to enable, approach, disable, reset, home and stop, below the node's name.
 
-    Requests wait for one another in threads of their own. An emergency stop waits for nothing, and
-    neither do drives that are disabled, only the answer does.
+    Requests wait for one another in threads of their own. An emergency stop waits for nothing.
+    Neither does disabling, only its answer; it withdraws all requests that came before it.
 
     Parameters
     ----------
@@ -68,27 +71,25 @@ class DriveRequests:
         self._log_limit = LogLimit(_BURST)
         self.asked = ''  # what was last requested, when and by whom
         self._threads: list[threading.Thread] = []
-        group = MutuallyExclusiveCallbackGroup()
+        self._disabled = self._served = 0  # times disabled: so far, and when the request came
         requests: dict[str, Request] = {
             'enable': self.enable,
             'approach': self.approach,
+            'disable': self.disable,
             'reset': self.reset,
             'home': self.home,
         }
+        # Taken as they come: one that waited for another could not be told from a later one.
+        group = ReentrantCallbackGroup()
         self._services = [
             node.create_service(
                 Trigger, f'~/{name}', self._callback(name, request), callback_group=group
             )
             for name, request in requests.items()
         ]
-        disable = self._callback('disable', self.disable, at_once=supervisor.disable)
-        self._services += [
-            node.create_service(Trigger, '~/emergency_stop', self._emergency_stop),
-            # Of its own group, or it would wait for an approach to arrive.
-            node.create_service(
-                Trigger, '~/disable', disable, callback_group=MutuallyExclusiveCallbackGroup()
-            ),
-        ]
+        self._services.append(
+            node.create_service(Trigger, '~/emergency_stop', self._emergency_stop)
+        )
 
     def destroy(self) -> None:
         """Destroy the services."""
@@ -117,12 +118,12 @@ class DriveRequests:
                 self._network.verify()
         except DriveError as error:
             return Outcome(False, str(error))
-        return self._still_enabled(self._begin(self._supervisor.enable))
+        return self._power(self._supervisor.enable)
 
     def approach(self) -> Outcome:
         """Move slowly to the commanded position; blocks until there."""
         begin = functools.partial(self._supervisor.approach, self.approach_velocity)
-        return self._still_enabled(self._begin(begin, lambda: self._supervisor.way_lasts))
+        return self._power(begin, lambda: self._supervisor.way_lasts)
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free; blocks."""
@@ -165,12 +166,25 @@ class DriveRequests:
         reference = self._supervisor.check_reference()
         return Outcome(reference.success, f'homed; {reference.message}')
 
-    def run(self, request: Request) -> Outcome:
-        """Run a request once those before it have ended."""
+    def run(self, request: Request, disabled: int | None = None) -> Outcome:
+        """Run a request once those before it have ended.
+
+        Parameters
+        ----------
+        request : callable
+        disabled : int, optional
+            How often drives had been disabled when it came; by default as often as now.
+        """
         with self._one_at_a_time:
+            self._served = self._disabled if disabled is None else disabled
             if not self.active:
                 return _INACTIVE
-            return request()
+            return _WITHDRAWN if self._withdrawn else request()
+
+    @property
+    def _withdrawn(self) -> bool:
+        """Whether drives were disabled after the request came that is being carried out."""
+        return self._served != self._disabled
 
     def _begin(self, request: Request, lasts: Callable[[], float] = lambda: 0.0) -> Outcome:
         """Make a request and wait for its end; once begun it ``lasts`` some seconds by itself."""
@@ -191,26 +205,37 @@ class DriveRequests:
         failure = self._exchange.failure
         return Outcome(False, f'the exchange with the drives has ended: {failure or "stopped"}')
 
-    def _still_enabled(self, outcome: Outcome) -> Outcome:
-        """No success for drives that were disabled meanwhile."""
-        return Outcome(outcome.success and self._supervisor.enabled, outcome.message)
+    def _power(self, request: Request, lasts: Callable[[], float] = lambda: 0.0) -> Outcome:
+        """As `_begin`, for what gives drives torque; no success if they are disabled meanwhile."""
+        if self._withdrawn:
+            return _WITHDRAWN
+        outcome = self._begin(request, lasts)
+        return _WITHDRAWN if outcome.success and self._withdrawn else outcome
 
-    def _callback(
-        self, name: str, request: Request, at_once: Callable[[], object] = lambda: None
-    ) -> Callable[..., Any]:
+    def _callback(self, name: str, request: Request) -> Callable[..., Any]:
         async def answer(_: Any, response: Any) -> Any:
-            at_once()
+            disabled = self._at_once(name)
             self._note(name)
+            if sum(thread.is_alive() for thread in self._threads) >= _MOST_WAITING:
+                return self._fill(name, response, _TOO_MANY)
             done = Future()
-            self.start(name, functools.partial(self._work, request, done))
+            self.start(name, functools.partial(self._work, request, disabled, done))
             outcome = await done
             return self._fill(name, response, outcome)
 
         return answer
 
-    def _work(self, request: Request, done: Future) -> None:
+    def _at_once(self, name: str) -> int | None:
+        """What does not wait; the request's argument for `run`."""
+        if name != 'disable':
+            return self._disabled
+        self._disabled += 1
+        self._supervisor.disable()
+        return None
+
+    def _work(self, request: Request, disabled: int | None, done: Future) -> None:
         try:
-            outcome = self.run(request)
+            outcome = self.run(request, disabled)
         except Exception as error:  # the node survives whatever a request does
             guard_of(self._node).take('request', error, message=False)
             outcome = Outcome(False, f'{type(error).__name__}: {error}')
