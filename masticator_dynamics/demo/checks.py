@@ -311,10 +311,9 @@ def _stood_still(records: Sequence[ClosedLoopRecord]) -> str:
     lengths = [end - begin for record in records for begin, end in record.stalls]
     if not lengths:
         return ''
-    longest = max(lengths) * 1e3
-    return (
-        f'; not counted: this computer stood still {len(lengths)} times, {longest:.1f} ms at most'
-    )
+    often = 'once' if len(lengths) == 1 else f'{len(lengths)} times'
+    longest = f'{max(lengths) * 1e3:.1f} ms at most'
+    return f'; not counted: this computer stood still {often}, {longest}'
 
 
 def _in_time(records: Sequence[ClosedLoopRecord], rate: float) -> Check:

@@ -393,10 +393,14 @@ def test_a_first_command_far_from_the_drives_is_refused(robot):
 def test_commands_that_would_open_the_loops_stop_all_and_name_the_crank(robot):
     """All cranks chew and then stop where they are, except one, which continues."""
     peer = robot.enabled()
-    crooked = peer.mechanism.home.position + [0.0, 0.0, 0.0, 0.0, 0.25, 0.0]
-    with peer.following(
-        lambda t: {'position': crooked + (1.0 - min(t / 0.3, 1.0)) * (peer_home(peer) - crooked)}
-    ):
+    off, begun = np.array([0.0, 0.0, 0.0, 0.0, 0.25, 0.0]), []
+
+    def motion(_):
+        share = min((time.monotonic() - begun[0]) / 0.3, 1.0) if begun else 0.0
+        return {'position': peer_home(peer) + share * off}
+
+    with peer.following(motion):
+        begun.append(time.monotonic())  # not before drives were seen to follow
         status = told(robot, 'crank_5', 'it is off by')
     assert status[2]['cause'] == 'commanded closure'
     assert np.abs(peer.position() - peer_home(peer)).max() < 0.15
