@@ -16,7 +16,7 @@ import time
 
 from masticator_dynamics.drives import real_time
 
-SHORTEST = 0.002  # s
+SHORTEST = 0.001  # s
 _PERIOD = 0.001  # s
 _PRIORITY = 60  # above whatever takes part
 
