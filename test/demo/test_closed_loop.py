@@ -91,7 +91,8 @@ def test_chewing_with_simulated_drives(tmp_path, capsys):
     failed = {check['name']: check['detail'] for check in summary['checks'] if not check['passed']}
     print(shown.out)  # the timing is reported, not judged: it is the computer's
     assert code == (1 if failed else 0)
-    late = TIMING & set(failed)
+    stood_still = any('computer stood still' in check['detail'] for check in summary['checks'])
+    late = stood_still or bool(TIMING & set(failed))
     assert set(failed) <= TIMING | (CONSEQUENCES if late else set()), failed
 
     table = read_table(str(output / 'closed_loop.csv'))
