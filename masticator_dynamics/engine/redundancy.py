@@ -132,7 +132,7 @@ def _parts(loops: Loops, rates: FloatArray) -> list[FloatArray]:
 
 def _strength(rates: FloatArray) -> float:
     """Largest rate of a closure's gaps, to which others are compared."""
-    return float(np.linalg.norm(rates, axis=1).max()) or 1.0
+    return float(np.linalg.norm(rates, axis=1).max(initial=0.0)) or 1.0
 
 
 def _independent_rows(

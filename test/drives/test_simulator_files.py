@@ -65,6 +65,11 @@ OBJECT = '[6041]\nParameterName=Statusword\nObjectType=7\nAccessType=ro\n'
         (OBJECT, r'\[6041\]: cannot be read'),
         (OBJECT + 'DataType=0x0F\n', 'data type 0x0F is not supported'),
         (OBJECT + 'DataType=6\nDefaultValue=zero\n', r'\[6041\]: cannot be read'),
+        (
+            OBJECT + 'DataType=6\nDefaultValue=0x10000\n',
+            '0x10000 does not fit its type',
+        ),
+        (OBJECT + 'DataType=8\nDefaultValue=1e308\n', '1e308 does not fit its type'),
     ],
 )
 def test_bad_eds_files(tmp_path, text, message):

@@ -15,6 +15,7 @@ import yaml
 from linkages import Part, frame
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine import redundancy
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning
 
 ROBOTS = samples.ROOT.parent / 'shared' / 'robots' / 'converted'
@@ -258,3 +259,8 @@ def test_home_that_is_missing_is_told(tmp_path: pathlib.Path) -> None:
     with pytest.raises(DescriptionError) as caught:
         Mechanism.load(file)
     assert 'gap' in caught.value.reason and 'home says nothing' not in caught.value.reason
+
+
+def test_a_closure_of_which_no_equation_is_left_has_a_scale_like_any_other():
+    """Importing one whose points are 1e308 m apart comes to this, and is then refused by name."""
+    assert redundancy._strength(np.empty((0, 3))) == 1.0

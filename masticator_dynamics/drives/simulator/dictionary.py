@@ -230,11 +230,16 @@ def _entry(section: configparser.SectionProxy, node_id: int) -> DictionaryEntry:
         return _number(text, data_type, node_id) if text else None
 
     text = section.get('DefaultValue', '').strip()
+    default = text if data_type == _STRING else _number(text or '0', data_type, node_id)
+    try:
+        struct.pack('<' + FORMATS[data_type], *(() if data_type == _STRING else (default,)))
+    except (struct.error, OverflowError):
+        raise ValueError(f'DefaultValue {text} does not fit its type') from None
     return DictionaryEntry(
         name=section.get('ParameterName', ''),
         data_type=data_type,
         access=section.get('AccessType', 'rw').strip().lower(),
-        default=text if data_type == _STRING else _number(text or '0', data_type, node_id),
+        default=default,
         low=number('LowLimit'),
         high=number('HighLimit'),
         mappable=section.get('PDOMapping', '0').strip() == '1',
