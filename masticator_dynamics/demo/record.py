@@ -156,15 +156,17 @@ def read_closed_loop(file: pathlib.Path) -> ClosedLoopRecord:
         health.take(event.content.status)
         if event.log_time < sent:
             before = health.counts
+    drives = joint_series(events[topics.DRIVES], since)
+    stalls = read_stalls(stalls_file(file.parent, file.stem), start * 1e-9)
     return ClosedLoopRecord(
         start=start * 1e-9,
         feedforward=joint_series(events[topics.STATE], since),
-        drives=joint_series(events[topics.DRIVES], since),
+        drives=drives,
         truth=joint_series(events[topics.TRUTH], since),
         bite=force_series(events[topics.BITE_FORCE], since),
         delays=health.counts.since(before),
         faults=faults_in([e for e in events[topics.DIAGNOSTICS] if e.log_time >= sent]),
-        stalls=read_stalls(stalls_file(file.parent, file.stem), start * 1e-9),
+        stalls=stalls[stalls[:, 1] >= drives.stamps[0]],  # delays before that are not counted
     )
 
 

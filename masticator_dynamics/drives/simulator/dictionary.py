@@ -230,11 +230,13 @@ def _entry(section: configparser.SectionProxy, node_id: int) -> DictionaryEntry:
         return _number(text, data_type, node_id) if text else None
 
     text = section.get('DefaultValue', '').strip()
-    default = text if data_type == _STRING else _number(text or '0', data_type, node_id)
-    try:
-        struct.pack('<' + FORMATS[data_type], *(() if data_type == _STRING else (default,)))
-    except (struct.error, OverflowError):
-        raise ValueError(f'DefaultValue {text} does not fit its type') from None
+    default: Value = text
+    if data_type != _STRING:
+        default = _number(text or '0', data_type, node_id)
+        try:
+            struct.pack('<' + FORMATS[data_type], default)
+        except (struct.error, OverflowError):
+            raise ValueError(f'DefaultValue {text} does not fit its type') from None
     return DictionaryEntry(
         name=section.get('ParameterName', ''),
         data_type=data_type,

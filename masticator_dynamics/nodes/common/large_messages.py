@@ -78,7 +78,8 @@ class LargeMessages(DirectSubscription):
                     self._either.add_subscription(handle)
                     self._either.add_guard_condition(self._end)
                     self._either.wait(-1)
-                    while (data := fetched(handle)) is not None:
+                    # Somebody who sends without pause must not keep this thread from ending.
+                    while not self._ended.is_set() and (data := fetched(handle)) is not None:
                         self._hand_over(data)
             except Exception as error:  # whatever it was, the thread survives
                 self._refuse(error)
