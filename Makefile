@@ -62,8 +62,8 @@ $(STAMP): $(SOURCES)
 # Compiled, so this is where a machine may lack something: told, tried again by the next make, and
 # no reason to fail, since little needs these interfaces. The wheels they are built with stay ABI
 # compatible within a ROS distribution: a newer $(STAMP) alone is no reason to build again.
-$(INTERFACES): $(wildcard masticator_interfaces/* masticator_interfaces/*/*) | $(STAMP)
-	@echo 'Building masticator_interfaces (some seconds)'
+$(INTERFACES): $(wildcard masticator_interfaces/* masticator_interfaces/*/* test/stand_ins/*/* test/stand_ins/*/*/*) | $(STAMP)
+	@echo 'Building masticator_interfaces and what tests need (half a minute)'
 	if $(BIN)/python masticator_interfaces/install_into_venv.py; then touch $@; fi
 
 demo: setup ## the main job, end to end, with no robot

@@ -1,13 +1,17 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Build this package with the ROS wheels of the Python that runs this, and install it beside them.
+"""Build ROS interfaces with the ROS wheels of the Python that runs this, and install them there.
 
-``make setup`` runs it; colcon does without. Without a compiler it says so and succeeds: the rest of
-the project does not need these interfaces, and tests that do are skipped. It needs nothing but the
-standard library, so that it can also be asked what is missing.
+These are this package and, for tests of what uses them, stand-ins for packages of ROS 2 for which
+there are no wheels; the real ones come first wherever they are installed.
+
+``make setup`` runs it; colcon does without. Without a compiler it says so: the rest of the project
+does not need these interfaces, and tests that do are skipped. It needs nothing but the standard
+library, so that it can also be asked what is missing.
 """
 
 import importlib.metadata
+import importlib.util
 import os
 import pathlib
 import re
@@ -18,8 +22,8 @@ import sysconfig
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+STAND_INS = HERE.parent / 'test' / 'stand_ins'
 PREFIX = pathlib.Path(sys.prefix)
-LOG = PREFIX / 'masticator_interfaces.log'
 # Where the machine that built the wheels had Python and numpy.
 PYTHON_HEADERS = re.compile(r'/opt/python/[^;"/]+/include/python3\.\d+')
 NUMPY_HEADERS = re.compile(
@@ -50,20 +54,36 @@ def missing() -> str:
 
 
 def main() -> int:
-    """Build and install; 0 when it is installed, 3 when something is missing or failed."""
+    """Build and install; 0 when all are installed, 3 when something is missing or failed."""
     problem = missing()
     if not problem:
         _correct_paths()
-        if _build():
+        failed = [package.name for package in (HERE, *_needed_stand_ins()) if not _build(package)]
+        if not failed:
             return 0
-        problem = f'a working build: the last lines are above, all of them in {LOG}'
+        logs = ', '.join(str(_log(name)) for name in failed)
+        problem = f'a working build: the last lines are above, all of them in {logs}'
     print(
-        'make setup: masticator_interfaces (service of node inertia_estimator) is NOT installed.\n'
-        f'  Missing is {problem}.\n'
+        'make setup: masticator_interfaces (service of node inertia_estimator) or what tests need\n'
+        f'  is NOT installed.\n  Missing is {problem}.\n'
         '  Everything else works; run make setup again when it is there.',
         file=sys.stderr,
     )
     return 3
+
+
+def _log(name: str) -> pathlib.Path:
+    """What a build wrote; where it exists, the package came from here."""
+    return PREFIX / f'{name}.log'
+
+
+def _needed_stand_ins() -> list[pathlib.Path]:
+    """Folders of the stand-ins whose real packages are not installed."""
+    return [
+        folder
+        for folder in sorted(STAND_INS.glob('*/'))
+        if _log(folder.name).exists() or importlib.util.find_spec(folder.name) is None
+    ]
 
 
 def _correct_paths() -> None:
@@ -78,8 +98,9 @@ def _correct_paths() -> None:
             path.write_text(corrected, encoding='utf-8')
 
 
-def _build() -> bool:
+def _build(package: pathlib.Path) -> bool:
     """Configure, build and install; the output goes to a file, its end is shown on failure."""
+    output = _log(package.name)
     cmake = PREFIX / 'bin' / 'cmake'
     # The paths of a ROS installation that happens to be sourced must not mix in.
     environment = {
@@ -91,9 +112,9 @@ def _build() -> bool:
         'AMENT_PREFIX_PATH': str(PREFIX),
         'PATH': f'{PREFIX / "bin"}{os.pathsep}{os.environ["PATH"]}',
     }
-    with tempfile.TemporaryDirectory() as folder, LOG.open('w', encoding='utf-8') as log:
+    with tempfile.TemporaryDirectory() as folder, output.open('w', encoding='utf-8') as log:
         configure = [
-            *('-S', HERE, '-B', folder, '-G', 'Unix Makefiles'),
+            *('-S', package, '-B', folder, '-G', 'Unix Makefiles'),
             f'-DCMAKE_PREFIX_PATH={PREFIX}',
             f'-DCMAKE_INSTALL_PREFIX={PREFIX}',
             f'-DPython3_EXECUTABLE={sys.executable}',
@@ -105,7 +126,7 @@ def _build() -> bool:
             )
             if done.returncode:
                 log.flush()
-                lines = LOG.read_text(encoding='utf-8').splitlines()
+                lines = output.read_text(encoding='utf-8').splitlines()
                 print('\n'.join(lines[-20:]), file=sys.stderr)
                 return False
     return True

@@ -131,7 +131,11 @@ class Wire:
 
 
 def of_type(text, part):
-    package, _, name = text.split('/')
+    package, kind, name = text.split('/')
+    if kind == 'action':
+        name, _, service = name.partition('_')
+        action = getattr(importlib.import_module(f'{package}.action'), name)
+        return getattr(action.Impl, f'{service}Service')
     return getattr(importlib.import_module(f'{package}.{part}'), name)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.type_support import check_for_type_support
 
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
@@ -131,15 +132,54 @@ def fetched(subscription: Any) -> memoryview | None:
         subscription.pointer, ctypes.byref(content), None, None
     )
     if code == 0:
-        held = (ctypes.c_uint8 * content.length).from_address(content.buffer or 0)
-        release = weakref.finalize(held, library.rcutils_uint8_array_fini, ctypes.byref(content))
-        release.atexit = False  # another thread may still be reading
-        return np.frombuffer(held, np.uint8).data
-    library.rcutils_uint8_array_fini(ctypes.byref(content))
-    library.rcutils_reset_error()
+        return _view(content)
+    _give_up(content)
     if code == _NOTHING_WAITS:
         return None
     raise RuntimeError(f'no message could be fetched: the ROS client library returns {code}')
+
+
+def serialized(message: int, kind: Any) -> memoryview:
+    """A message of the C library, at an address, in its serialised form; other threads go on.
+
+    Raises
+    ------
+    RuntimeError
+        With the middleware's number of what went wrong.
+    """
+    check_for_type_support(kind)
+    library, allocator = _library()
+    content = _Bytes(allocator=allocator)
+    code = library.rmw_serialize(
+        ctypes.c_void_p(message), ctypes.c_void_p(capsule_pointer(type(kind)._TYPE_SUPPORT)),
+        ctypes.byref(content),
+    )  # fmt: skip
+    if code == 0:
+        return _view(content)
+    _give_up(content)
+    raise RuntimeError(f'no message could be serialised: the middleware returns {code}')
+
+
+def capsule_pointer(capsule: Any) -> int:
+    """The address in a capsule, by which Python modules hand on what C code needs."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(get(capsule, None))
+
+
+def _view(content: _Bytes) -> memoryview:
+    """The bytes, which are freed with the last reference to them."""
+    library, _ = _library()
+    held = (ctypes.c_uint8 * content.length).from_address(content.buffer or 0)
+    release = weakref.finalize(held, library.rcutils_uint8_array_fini, ctypes.byref(content))
+    release.atexit = False  # another thread may still be reading
+    return np.frombuffer(held, np.uint8).data
+
+
+def _give_up(content: _Bytes) -> None:
+    library, _ = _library()
+    library.rcutils_uint8_array_fini(ctypes.byref(content))
+    library.rcutils_reset_error()
 
 
 @functools.cache

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action.server import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import CancelResponse, GoalResponse
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import serialize_message
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -29,9 +28,11 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.nodes.common.diagnostics import LogLimit, shortened
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 from masticator_dynamics.nodes.common.messages import doubles
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, Piece
+from masticator_dynamics.nodes.dynamics.goal_requests import GoalServer
 from masticator_dynamics.nodes.dynamics.goal_watch import (
     AT_THE_END,
     ON_THE_WAY,
@@ -49,12 +50,13 @@ from masticator_dynamics.nodes.dynamics.trajectory_preparation import PastError,
 
 _LOOK = 0.05  # s between two looks at the measured joints, and between feedbacks
 _PATIENCE = 1.0  # s after the end to reach the goal's tolerances, if the goal gives none
+_BURST = 10  # lines in the log at once
 _LARGEST = 65536  # bytes; a state of all joints has 2000
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _Result = FollowJointTrajectory.Result
 
 
-class _Server(ActionServer):
+class _Server(GoalServer):
     """A server whose goals take their time without a waiting thread or coroutine for each."""
 
     def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
@@ -67,7 +69,9 @@ class _Goal:
     """An accepted goal, with the outcome of its checks, which comes from another thread."""
 
     def __init__(self, handle: Any, mechanism: Mechanism):
-        request = handle.request
+        request = handle.request.rest
+        if isinstance(request, InputError):
+            raise request
         if request.multi_dof_trajectory.points:
             raise InputError('multi_dof_trajectory is not for joints')
         self.handle = handle
@@ -131,13 +135,13 @@ class TrajectoryAction:
         self._node, self._mechanism, self._motion, self._queue = node, mechanism, motion, queue
         self._now, self._failure = now, failure
         self._goals: list[_Goal] = []
+        self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
         self._states = DirectSubscription(node, JointState, 'joint_states', _NEWEST, _LARGEST)
         self._server = _Server(
             node,
             FollowJointTrajectory,
             ACTION,
-            lambda handle: None,
             goal_callback=self._answer,
             handle_accepted_callback=self._begin,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
@@ -169,11 +173,12 @@ class TrajectoryAction:
         try:
             goal = _Goal(handle, self._mechanism)
         except MasticatorError as error:
+            self._queue.reject(Request(b'', ACTION), error)
             self._end(handle, _code(error), str(error))
             return
         self._goals.append(goal)
         self._timer.reset()
-        data = serialize_message(handle.request.trajectory)
+        data = handle.request.handed_over()
         self._queue.put(Request(data, ACTION, goal.take, lambda: handle.is_cancel_requested))
 
     def _look(self) -> None:
@@ -282,12 +287,13 @@ class TrajectoryAction:
             handle.succeed()
         else:
             handle.abort()
-        line = f'goal of {ACTION} has ended: {text or "reached"}'
-        logger = self._node.get_logger()
-        if code == _Result.SUCCESSFUL:
-            logger.info(line)
-        else:
-            logger.error(line)
+        if self._log_limit.allows():
+            line = f'goal of {ACTION} has ended: {shortened(text or "reached")}'
+            line, logger = line + self._log_limit.note(), self._node.get_logger()
+            if code == _Result.SUCCESSFUL:
+                logger.info(line)
+            else:
+                logger.error(line)
         result = _Result(error_code=code, error_string=text)
         self._server.notify_execute(handle, lambda _: result)
         return True

@@ -143,7 +143,7 @@ class TrajectoryInput:
         if self.active:
             self._worker.put(request)
         else:
-            self._reject(request, InputError('the node is not active'))
+            self.reject(request, InputError('the node is not active'))
 
     def _take(self, data: memoryview) -> None:
         self.put(Request(data))
@@ -243,9 +243,10 @@ class TrajectoryInput:
         except OvertakenError:
             raise
         except Exception as error:
-            self._reject(request, error)
+            self.reject(request, error)
 
-    def _reject(self, request: Request, error: Exception) -> None:
+    def reject(self, request: Request, error: Exception) -> None:
+        """Count and report a request that is refused, and tell its sender."""
         reason = str(error)
         if not isinstance(error, MasticatorError):
             reason = f'{type(error).__name__}: {error}'
