@@ -31,13 +31,12 @@ from masticator_dynamics.demo.run import (
 from masticator_dynamics.demo.script import built_in_script
 from masticator_dynamics.demo.stall_watch import SHORTEST
 from masticator_dynamics.demo.stalls import read_stalls, stalls_file
-from masticator_dynamics.demo.tracking import Pass, Tracking
+from masticator_dynamics.demo.tracking import LoopRun, Pass, Tracking
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.tables import read_table
-from masticator_dynamics.twin import load_food
 
 MISSING = [
     name
@@ -202,7 +201,7 @@ def faultless(mechanism, script):
 
 
 def failing(script, forward, alone):
-    checks = closed_loop_checks(script, load_food('soft'), forward, alone, 250.0)
+    checks = closed_loop_checks(LoopRun(None, script, ClosedLoop(), forward, alone))
     return {check.name for check in checks if not check.passed}
 
 
