@@ -29,7 +29,6 @@ from masticator_dynamics.demo.run import (
     run_closed_loop,
 )
 from masticator_dynamics.demo.script import built_in_script
-from masticator_dynamics.demo.stall_watch import SHORTEST
 from masticator_dynamics.demo.stalls import read_stalls, stalls_file
 from masticator_dynamics.demo.tracking import LoopRun, Pass, Tracking
 from masticator_dynamics.drives import real_time
@@ -288,15 +287,14 @@ def test_a_process_sees_when_the_computer_stands_still(tmp_path):
             os.kill(watch.process.pid, signal.SIGCONT)
             time.sleep(0.2)
             found = read_stalls(file, before)
-            found = found[found[:, 1] > 0.0]
+            # The computer may really stand still, too, and the process may not have begun to watch.
+            found = found[(found[:, 0] < 0.01) & (found[:, 1] > stopped - 0.001)]
     finally:
         watch.stop()
     if not permitted:
         assert not len(found)  # it cannot tell a stall from a busy computer
         return
-    begin, end = found[0]
-    assert begin < 0.01 and end > stopped - 0.001
-    assert end - begin > SHORTEST
+    assert len(found) == 1
 
 
 def from_row(series, first):
