@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from scipy.integrate import trapezoid
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import frame_poses
@@ -69,7 +70,7 @@ class JawLoads:
             np.mean(series.contact < 0.0, axis=0),
             series.lifts,
             np.sqrt(np.mean(series.effort**2, axis=0)),
-            float(np.sum(0.5 * (power[1:] + power[:-1]) * step[:, 0])),
+            float(trapezoid(power, series.time)),
         )
 
     def figures(self) -> dict[str, float]:
