@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import click
 
+from masticator_dynamics.actuation.goals import GOALS
+
 mechanism_argument = click.argument('mechanism')
 motion_option = click.option(
     '--motion', 'motion_file', metavar='FILE', required=True,
@@ -13,6 +15,13 @@ motion_option = click.option(
 )  # fmt: skip
 output_option = click.option(
     '--output', 'output_file', metavar='FILE', required=True, help='File to write (CSV).'
+)
+goal_option = click.option(
+    '--goal', type=click.Choice(GOALS), default='torque', show_default=True,
+    help='What redundant actuators keep least.',
+)  # fmt: skip
+friction_option = click.option(
+    '--friction', is_flag=True, help='Include friction of joints and contacts.'
 )
 strict_option = click.option(
     '--strict', is_flag=True, help='Refuse motions that leave a range of a joint, socket or motor.'

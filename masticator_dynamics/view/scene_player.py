@@ -39,7 +39,7 @@ class ScenePlayer:
         self._server = server
         widest = max(run.mechanism.structure.extent() for run in runs)
         self._scenes = [
-            Scene(server.scene, run.mechanism, f'run_{k}', np.array([0.0, -1.4 * widest * k, 0.0]))
+            Scene(server.scene, run.mechanism, f'run_{k}', (0.0, -1.4 * widest * k, 0.0))
             for k, run in enumerate(runs)
         ]
         self._scales = [
