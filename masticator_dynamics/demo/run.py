@@ -24,7 +24,7 @@ from masticator_dynamics.demo.run_evaluation import evaluate
 from masticator_dynamics.demo.run_table import closed_loop_table, run_table
 from masticator_dynamics.demo.script import Script, script_for
 from masticator_dynamics.demo.session import NODE_MODULE, dynamics_alone, record_session
-from masticator_dynamics.demo.simulated_study import STUDY_RESULTS, study_in_process
+from masticator_dynamics.demo.stages import Progress
 from masticator_dynamics.demo.summary import Summary, summarise, summarise_closed_loop
 from masticator_dynamics.demo.tracking import LoopRun, Pass, track
 from masticator_dynamics.drives.configuration import load_drives
@@ -32,7 +32,9 @@ from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.twin import Food, MechanismPlant, load_food
+from masticator_dynamics.twin import Food, MechanismPlant, load_food, study
+from masticator_dynamics.twin.feedforward import Kind
+from masticator_dynamics.twin.study_plot import plot_study
 from masticator_dynamics.view.played_run import load_run
 from masticator_dynamics.view.scene_player import page_of
 
@@ -47,7 +49,7 @@ CLOSED_LOOP_RESULTS = (
     'closed_loop.mcap', 'closed_loop.csv', 'closed_loop.png', 'closed_loop.json',
     'closed_loop.txt', 'closed_loop.log',
 )  # fmt: skip
-COMPARISONS = (f'{ALONE}.mcap', *STUDY_RESULTS)
+COMPARISONS = (f'{ALONE}.mcap', 'closed_loop_study.csv', 'closed_loop_study.png')
 CLOSED_LOOP_PACKAGES = PACKAGES | {'drives': ('can', 'canopen')}
 _WARM_UP_STEP = 1e-3  # s
 _STUDY = 'the same in one process, in simulated time'
@@ -199,8 +201,8 @@ def run_closed_loop(
         (work / 'closed_loop.json').write_text(summary.as_json(), encoding='utf-8')
         if compare:
             progress.stage('The same in simulated time, with ever more feedforward')
-            study = study_in_process(work, script, loop, progress)
-            summary = dataclasses.replace(summary, more=f'\n{_STUDY}\n{study}\n')
+            table = _study_in_process(work, script, loop, progress)
+            summary = dataclasses.replace(summary, more=f'\n{_STUDY}\n{table}\n')
         (work / 'closed_loop.txt').write_text(summary.as_text(), encoding='utf-8')
         return summary
 
@@ -213,6 +215,24 @@ def _warm_up(model: Mechanism, food: Food) -> None:
     plant = MechanismPlant(model, step=_WARM_UP_STEP, food=food)
     plant.advance([0.0] * len(model.actuated))
     model.forward_kinematics(model.home.position)
+
+
+def _study_in_process(
+    work: pathlib.Path, script: Script, loop: ClosedLoop, progress: Progress
+) -> str:
+    """The same chewing in simulated time, unaffected by load, with each kind of feedforward.
+
+    Leaves a table, with a row for each kind, and a figure; returns the table for people.
+    """
+    same = study.StudySetting.shipped(script.path, loop.food, loop.rate, drives_file=loop.drives)
+    whole = len(Kind) * script.duration
+    result = study.study_feedforward(
+        same, progress=lambda share: progress.motion(share * whole, whole)
+    )
+    write_table(str(work / 'closed_loop_study.csv'), *result.table())
+    with open(work / 'closed_loop_study.png', 'wb') as file:
+        plot_study(file, result)
+    return result.text()
 
 
 def _pass(file: pathlib.Path, model: Mechanism, script: Script) -> Pass:

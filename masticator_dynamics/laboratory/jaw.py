@@ -77,11 +77,8 @@ class JawLoads:
         """Figures by name, for tables."""
         found = {}
         for k, name in enumerate(self.contacts):
-            found[f'{name}_peak'] = float(self.peak[k])
-            found[f'{name}_impulse'] = float(self.impulse[k])
-            found[f'{name}_wear'] = float(self.wear[k])
-            found[f'{name}_pulled'] = float(self.pulled[k])
-            found[f'{name}_lifts'] = float(self.lifts[k])
+            for figure in ('peak', 'impulse', 'wear', 'pulled', 'lifts'):
+                found[f'{name}_{figure}'] = float(getattr(self, figure)[k])
         found['largest_effort_rms'] = float(self.effort_rms.max())
         found['motor_energy'] = self.energy
         return found
