@@ -57,7 +57,7 @@ class Course:
         return cls(
             run.time, run.tip_deflection, run.angle_error, run.rate_error,
             np.column_stack([run.error(name) for name in PLATFORM]),
-            JointMotion.of(model, run.time, run.q, run.v),
+            JointMotion.of(model, run),
             float(model.frequencies(model.home, PLATFORM)[2 * DRIVEN - 1]),
         )  # fmt: skip
 
