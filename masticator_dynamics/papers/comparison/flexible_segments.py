@@ -17,7 +17,7 @@ from masticator_dynamics.flexible.flexible_run import straight
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
-PIECES, DRIVEN = 9, 4
+PIECES, DRIVEN = 9, 4  # of a rod; rods 1 to 4
 RTOL = 3e-4
 POINT = ('x', 'y')
 MOTORS = tuple(f'motor_{k}' for k in range(1, DRIVEN + 1))

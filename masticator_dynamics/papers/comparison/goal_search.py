@@ -123,9 +123,8 @@ def _search(
     )  # fmt: skip
     milliseconds = 1e3 * (clock.process_time() - start)
     best = inputs.masticator.feedforward(
-        motion.y[k], motion.y_dot[k], motion.y_ddot[k], motion.wrench[k],
-        goal=GOALS[name], friction=True,
-    )  # fmt: skip
+        *(rows[k] for rows in motion.states), goal=GOALS[name], friction=True
+    )
     least = float(norms(inputs.masticator, best)[INDEX[name]])
     contact = float(np.linalg.norm(answer.x[6:]))
     excess = (float(answer.fun) - least) / (least if least > 1e-9 else 1.0)
@@ -134,8 +133,7 @@ def _search(
 
 def _engine_time(masticator: Mechanism, motion: ChewingMotion, goal: str) -> float:
     """CPU time of the engine per sample, ms, without the first call."""
-    states = (motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
-    masticator.feedforward_batch(*states, goal=goal, friction=True)
+    masticator.feedforward_batch(*motion.states, goal=goal, friction=True)
     start = clock.process_time()
-    masticator.feedforward_batch(*states, goal=goal, friction=True)
+    masticator.feedforward_batch(*motion.states, goal=goal, friction=True)
     return 1e3 * (clock.process_time() - start) / len(motion.time)

@@ -213,7 +213,7 @@ def test_sections_still_have_the_cells_that_claims_name(chewing) -> None:
     wanted = [
         claim
         for _, claim in EVERY
-        if claim.cells and {c.section for c in claim.cells} <= set(CHEAP)
+        if claim.places and {c.section for c in claim.places} <= set(CHEAP)
     ]
     assert len(wanted) > 40
     assert judged == wanted
