@@ -18,10 +18,10 @@ from masticator_dynamics.demo.record import ClosedLoopRecord, JointSeries, Recor
 from masticator_dynamics.demo.run_evaluation import RunEvaluation
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.demo.stalls import overlapped
-from masticator_dynamics.demo.tracking import Pass, Tracking, during
+from masticator_dynamics.demo.tracking import LoopRun, Tracking
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.twin.food import Food
+from masticator_dynamics.twin.food import Food, load_food
 
 POSITION_TOLERANCE = 1e-6  # rad
 VELOCITY_TOLERANCE = 1e-4  # rad/s
@@ -57,24 +57,9 @@ class Check:
     detail: str
 
 
-def run_checks(
-    mechanism: Mechanism, script: Script, record: Record, evaluation: RunEvaluation, rate: float
-) -> tuple[Check, ...]:
-    """Judge a run at the requested rate (Hz).
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What moved.
-    script : Script
-        What was played.
-    record : Record
-        What was received.
-    evaluation : RunEvaluation
-        The two compared.
-    rate : float
-        Requested rate of node `dynamics`, Hz.
-    """
+def run_checks(evaluation: RunEvaluation, rate: float) -> tuple[Check, ...]:
+    """Judge a run at the requested rate of node `dynamics` (Hz)."""
+    mechanism, script, record = evaluation.mechanism, evaluation.script, evaluation.record
     position, velocity = evaluation.position_error, evaluation.velocity_error
     effort = evaluation.effort_error
     gap = float(evaluation.gap.max())
@@ -242,22 +227,9 @@ def _controller_trajectory(mechanism: Mechanism, script: Script, record: Record)
 # In closed loop
 
 
-def closed_loop_checks(
-    script: Script, food: Food, forward: Pass, alone: Pass | None, rate: float
-) -> tuple[Check, ...]:
-    """Judge a run in closed loop.
-
-    Parameters
-    ----------
-    script : Script
-        What was played.
-    food : Food
-        What was bitten.
-    forward, alone : Pass
-        With efforts, and with the drives' position loops alone.
-    rate : float
-        Requested cycle rate of the drives, Hz.
-    """
+def closed_loop_checks(run: LoopRun) -> tuple[Check, ...]:
+    """Judge a run in closed loop."""
+    script, rate, forward, alone = run.script, run.loop.rate, run.forward, run.alone
     record, tracking = forward.record, forward.tracking
     # A pass that did not keep up would be compared unfairly.
     records = [one.record for one in (forward, alone) if one is not None]
@@ -275,14 +247,14 @@ def closed_loop_checks(
         _tracked(tracking, record.stalls),
         *([_pays(tracking, alone.tracking)] if alone is not None else []),
         _loops(tracking, record.delays.missed),
-        _bitten(food, record),
+        _bitten(load_food(run.loop.food), record),
         _at_home(tracking),
         no_fault([fault for one in records for fault in one.faults]),
     )
 
 
 def _cycle_rate(script: Script, records: Sequence[ClosedLoopRecord], rate: float) -> Check:
-    moving = [during(script, record.drives) for record in records]
+    moving = [record.drives.during(script.duration) for record in records]
     achieved = min(map(publish_rate, moving))
     left_out = sum(record.delays.left_out for record in records)
     unheard = sum(lost(record.drives.sequence) for record in records)

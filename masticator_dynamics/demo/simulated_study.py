@@ -20,7 +20,7 @@ STUDY_RESULTS = ('closed_loop_study.csv', 'closed_loop_study.png')
 def study_in_process(
     work: pathlib.Path, script: Script, loop: ClosedLoop, progress: Progress
 ) -> str:
-    """Run motion, food and drives of a demo with each kind of feedforward, in simulated time.
+    """Run motion, food and drives of a demo with each kind of feedforward; return the table.
 
     Leaves ``closed_loop_study.csv`` (a row for each kind) and ``closed_loop_study.png``.
 
@@ -34,11 +34,6 @@ def study_in_process(
         Food, rate and drives.
     progress : Progress
         Shows the progress of the runs.
-
-    Returns
-    -------
-    str
-        The table, for people.
     """
     same = study.StudySetting.shipped(script.path, loop.food, loop.rate, drives_file=loop.drives)
     whole = len(Kind) * script.duration
