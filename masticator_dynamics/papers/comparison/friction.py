@@ -31,9 +31,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 
 def _effort(inputs: Inputs, motion: ChewingMotion, goal: str) -> Effort:
-    return inputs.masticator.feedforward_batch(
-        motion.y, motion.y_dot, motion.y_ddot, motion.wrench, goal=goal, friction=True
-    )
+    return inputs.masticator.feedforward_batch(*motion.states, goal=goal, friction=True)
 
 
 def _contacts(motion: ChewingMotion, effort: Effort) -> ComparisonTable:
@@ -87,7 +85,7 @@ def friction_shares(inputs: Inputs, motion: ChewingMotion, effort: Effort) -> Fl
         push = np.zeros((len(motion.time), 6))
         push[:, :3] = effort.contact[:, k, None] * normal
         wrench += wrenches_on_platform(masticator, effort.q, push, point=condyle)
-    without = inputs.rss6.feedforward_batch(platform.y, platform.y_dot, platform.y_ddot, wrench)
+    without = inputs.rss6.feedforward_batch(*platform.states, wrench)
     return np.asarray((effort.actuated - without.actuated) / effort.actuated)
 
 
@@ -123,11 +121,10 @@ def _shares(inputs: Inputs, efforts: dict[str, Effort]) -> ComparisonTable:
 def _constraints(inputs: Inputs) -> list[ComparisonTable]:
     """Components of F_S, its difference from F_G, and moments M^C next to torques, under G1."""
     motion, masticator = inputs.motion, inputs.masticator
-    states = (motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
     found = [
         ConstraintForces.of(
             masticator,
-            masticator.feedforward(*(s[k] for s in states), goal=GOALS['G1'], friction=True),
+            masticator.feedforward(*(s[k] for s in motion.states), goal=GOALS['G1'], friction=True),
         )
         for k in inputs.progress(range(len(motion.time)), 'constraint forces')
     ]

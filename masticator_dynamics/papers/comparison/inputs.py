@@ -51,6 +51,11 @@ class ChewingMotion:
     wrench: FloatArray
     built_in: bool = False
 
+    @property
+    def states(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Arguments of ``feedforward_batch``, the wrench included."""
+        return self.y, self.y_dot, self.y_ddot, self.wrench
+
 
 @dataclasses.dataclass(frozen=True)
 class PlatformMotion:
@@ -65,6 +70,11 @@ class PlatformMotion:
     y: FloatArray
     y_dot: FloatArray
     y_ddot: FloatArray
+
+    @property
+    def states(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Arguments of ``feedforward_batch`` without a wrench."""
+        return self.y, self.y_dot, self.y_ddot
 
 
 def _silent(steps: Iterable[Any], label: str, count: int) -> Iterable[Any]:
@@ -151,7 +161,7 @@ class Inputs:
     def platform_motion(self) -> PlatformMotion:
         """:attr:`motion` in six coordinates of the mandible, from the masticator's closed loops."""
         motion, masticator = self.motion, self.masticator
-        solved = masticator.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot)
+        solved = masticator.feedforward_batch(*motion.states[:3])
         columns = masticator.tree_indices(POSE)
         return PlatformMotion(solved.q[:, columns], solved.v[:, columns], solved.a[:, columns])
 

@@ -3,7 +3,6 @@
 """Claims of S2: generalized momentum on the RCID."""
 
 from masticator_dynamics.papers.comparison.claims.claim import (
-    arithmetic,
     at,
     given,
     refutable,
@@ -57,7 +56,7 @@ CLAIMS = (
         proof='a universal joint prevents twist, not spin: if its axes tilt, the link turns about '
         'its line; the effect is small, and zero for links without I_Lxx',
     ),
-    arithmetic(
+    refutable(
         'S2 Table 2', 'totals are the sums of the lines, links six times (20924, 36733, 108; '
         '3734, 6824, 84)', digits('20924', '36733', '108', '3734', '6824', '84'),
         310 + 3028 + 6 * (751 + 2180), 590 + 4403 + 6 * (1579 + 3711), 0 + 30 + 6 * (6 + 7),
