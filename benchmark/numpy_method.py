@@ -45,9 +45,8 @@ class Loads:
 
     platform: PlatformMotion
     arm: Array  # (..., 6, 3) platform origin to M
-    lever: Array  # (..., 6, 3) derivative of the crank pin by its angle
     coupler: Array  # (..., 6, 3) S to M
-    gain: Array  # (..., 6) coupler . lever
+    gain: Array  # (..., 6) coupler . derivative of the crank pin by its angle
     theta_dot: Array  # (..., 6)
     on_pin: Array  # (..., 6, 3) force on the coupler at S, without axial force
     on_crank: Array  # (..., 6) torque, without axial force
@@ -102,9 +101,7 @@ class NumpyMethod:
         wrench_needed[..., :3] += on_tip.sum(axis=-2)
         wrench_needed[..., 3:] += cross(arm, on_tip).sum(axis=-2)
         on_crank = g.I_G * theta_ddot + dot(lever, on_pin)
-        return Loads(
-            platform, arm, lever, coupler, gain, theta_dot, on_pin, on_crank, wrench_needed
-        )
+        return Loads(platform, arm, coupler, gain, theta_dot, on_pin, on_crank, wrench_needed)
 
     def _platform(self, y: Array, y_dot: Array, y_ddot: Array) -> PlatformMotion:
         """Pose and motion with closed contacts: gamma and z follow from the other four."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.papers.comparison.inputs import POSE, Inputs
+from masticator_dynamics.papers.comparison.inputs import CRANKS, POSE, Inputs
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 # Approximate pose of the printed averages: x, y (m), alpha, beta (rad).
@@ -21,7 +21,7 @@ PRINTED_AVERAGE = ('about 0.23', '< MCI 1', 'about 0.23', 'about 0.25', '< MCI 1
 # S0 Sec. 7.3, per cent.
 PRINTED_RATIO = ('50.67', '40.60', '38.87', '40.66', '24.89', '30.83')
 SOURCE = 'S0 Sec. 7.2, 7.3, Figs. 7, 8'
-COLUMNS = ('', *(f'crank_{i}' for i in range(1, 7)))
+COLUMNS = ('', *CRANKS)
 _AT_HOME = (
     'Nothing is printed for home. In S0, the jaw is almost still in the first second, and the '
     'indices vary little there. But MCI 1 and 3 are around 0.23 all the time, half of their '

@@ -9,12 +9,16 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import wrenches_on_platform
 from masticator_dynamics.papers.comparison.goal_indices import GOALS, ConstraintForces
-from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs, built_in_motion
+from masticator_dynamics.papers.comparison.inputs import (
+    CONDYLES,
+    CRANKS,
+    ChewingMotion,
+    Inputs,
+    built_in_motion,
+)
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.results import Effort
 
-CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
-CONDYLES = ('condyle_left', 'condyle_right')
 FINER = 10  # times the samples, to check whether a largest value converges
 SMALL = 5.0  # per cent, S1's limit under G3
 

@@ -13,12 +13,11 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.papers.comparison.goal_indices import F_S, F_Z, GOALS, TAU, norms
-from masticator_dynamics.papers.comparison.inputs import POSE, ChewingMotion, Inputs
+from masticator_dynamics.papers.comparison.inputs import CONDYLES, POSE, ChewingMotion, Inputs
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.results import Effort
 
 SAMPLES = 40  # of the motion, evenly spaced
-CONDYLES = ('condyle_left', 'condyle_right')
 INDEX = {'G1': TAU, 'G2': F_S, 'G3': F_Z}
 # Of a search; the last relative to the minimum of the goal, or absolute if that is 0.
 MEASURES = (

@@ -22,6 +22,8 @@ from masticator_dynamics.mechanism import Mechanism
 SAMPLES = 250
 STROKES, PERIOD = 5, 1.0  # as in S0 Sec. 7 and S1 Fig. 9: five bursts in five seconds
 POSE = ('x', 'y', 'z', 'alpha', 'beta', 'gamma')
+CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
+CONDYLES = ('condyle_left', 'condyle_right')
 Case = TypeVar('Case', bound=Hashable)
 
 

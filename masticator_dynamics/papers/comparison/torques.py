@@ -10,11 +10,10 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import wrenches_on_platform
-from masticator_dynamics.papers.comparison.inputs import Inputs
+from masticator_dynamics.papers.comparison.inputs import CRANKS, Inputs
 from masticator_dynamics.papers.comparison.measures import correlation
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
-CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
 SOURCE = 'S0 Secs. 7.1, 7.3, Figs. 5, 6'
 LEFT, STILL, RIGHT, FREE = (
     'masticator, left molar',
