@@ -57,16 +57,18 @@ def ball(name: str, parent: str, at: Any, mass: float) -> list[str]:
     ]  # fmt: skip
 
 
+def described(name: str, links: list[str], **keys: Any) -> Mechanism:
+    """Mechanism from texts, without a cache."""
+    content = {'schema': 1, 'name': name, 'urdf': 'made.urdf', 'base': 'ground', **keys}
+    urdf = f'<robot name="{name}"><link name="ground"/>{"".join(links)}</robot>'
+    text = yaml.safe_dump(content)
+    return Mechanism(description_from_text(pathlib.Path('made.yaml'), text, urdf))
+
+
 def mechanism(name: str, links: list[str], driven: str, **keys: Any) -> Mechanism:
     """A mechanism with one freedom and a motor on it."""
-    content = {
-        'schema': 1, 'name': name, 'urdf': 'made.urdf', 'base': 'ground', 'platform': 'crank',
-        'independent': [driven], 'actuated': [driven], **keys,
-    }  # fmt: skip
-    urdf = f'<robot name="{name}"><link name="ground"/>{"".join(links)}</robot>'
-    return Mechanism(
-        description_from_text(pathlib.Path('made.yaml'), yaml.safe_dump(content), urdf)
-    )
+    freedom = {'independent': [driven], 'actuated': [driven]}
+    return described(name, links, platform='crank', **freedom, **keys)
 
 
 def welds() -> tuple[Mechanism, Mechanism]:

@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from benchmark.states import Array, States
-from benchmark.timing import Method
+from benchmark.timing import Method, in_turns
 
 PERIOD = 1e-3  # s
 TURN = 250  # ticks before the next method's turn
@@ -42,15 +41,14 @@ def busy_processes(count: int) -> Iterator[None]:
 
 def time_loop(methods: Sequence[Method], states: States, rounds: int) -> dict[str, Array]:
     """Times (s) of all evaluations, ``rounds * TURN`` per method."""
-    seconds: dict[str, list[float]] = {method.name: [] for method in methods}
-    pool = {method.name: [method.prepare(state) for state in states.rows()] for method in methods}
-    for _ in range(rounds):
-        for method in methods:
-            seconds[method.name] += _turn(method, pool[method.name])
-    return {name: np.array(values) for name, values in seconds.items()}
+    turns = {
+        method.name: functools.partial(_turn, method, [method.prepare(s) for s in states.rows()])
+        for method in methods
+    }
+    return in_turns(turns, rounds)
 
 
-def _turn(method: Method, pool: list[tuple]) -> list[float]:
+def _turn(method: Method, pool: list[tuple], _: int) -> list[float]:
     call, seconds = method.call, []
     deadline = time.perf_counter()
     for tick in range(TURN):

@@ -9,6 +9,7 @@ since they are part of the time measured.
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import subprocess
 import sys
@@ -38,17 +39,20 @@ def first_torque(method: str) -> Array:
 
 def time_first_torque(methods: Sequence[str], rounds: int) -> dict[str, Array]:
     """Times (s) from the start of a process to its torques, per method and round."""
-    seconds = {method: np.empty(rounds) for method in methods}
-    for r in range(rounds):
-        for method in methods:
-            command = [sys.executable, '-m', 'benchmark.first_torque', method]
-            start = perf_counter()
-            with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
-                line = process.stdout.readline() if process.stdout else ''
-                seconds[method][r] = perf_counter() - start
-            if process.returncode != 0 or len(line.split()) != 6:
-                raise RuntimeError(f'{" ".join(command)} gave no torques: {line!r}')
-    return seconds
+    from benchmark.timing import in_turns
+
+    return in_turns({method: functools.partial(_turn, method) for method in methods}, rounds)
+
+
+def _turn(method: str, _: int) -> float:
+    command = [sys.executable, '-m', 'benchmark.first_torque', method]
+    start = perf_counter()
+    with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
+        line = process.stdout.readline() if process.stdout else ''
+        elapsed = perf_counter() - start
+    if process.returncode != 0 or len(line.split()) != 6:
+        raise RuntimeError(f'{" ".join(command)} gave no torques: {line!r}')
+    return elapsed
 
 
 if __name__ == '__main__':

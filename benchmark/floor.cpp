@@ -24,7 +24,7 @@ inline Vector cross(Vector a, Vector b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-// Field by field as written by geometry.py.
+// Field by field as written by floor.py.
 struct Geometry {
   Vector shaft[LIMBS], crank_x[LIMBS], crank_y[LIMBS], crank_z[LIMBS], joint[LIMBS];
   double crank_length[LIMBS], coupler_length[LIMBS], crank_inertia[LIMBS], coupler_mass[LIMBS];

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.geometry import Geometry
 from benchmark.states import Array
 from benchmark.timing import Method
+from masticator_dynamics.papers.formulations.geometry import Geometry
 
 _FLAGS = ('-std=c++17', '-O3', '-march=native', '-ffast-math', '-shared', '-fPIC')
 
@@ -39,7 +39,7 @@ def floor_method(geometry: Geometry, directory: pathlib.Path) -> Method:
     function = compiled('floor.cpp', directory).torques
     function.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     function.restype = None
-    numbers, effort = geometry.numbers(), np.empty(6)
+    numbers, effort = _numbers(geometry), np.empty(6)
     numbers_at, effort_at = numbers.ctypes.data, effort.ctypes.data
     kept = [numbers]  # keeps alive the memory that addresses point to
 
@@ -58,6 +58,17 @@ def floor_method(geometry: Geometry, directory: pathlib.Path) -> Method:
         return efforts
 
     return Method('C++ floor', call, prepare, batch)
+
+
+def _numbers(g: Geometry) -> Array:
+    """Dimensions and masses in the order in which ``floor.cpp`` reads them."""
+    sockets = g.sockets
+    assert sockets is not None
+    fields = (
+        g.G, g.X_C, g.Y_C, g.Z_C, g.M, g.r, g.L, g.I_G, g.m_S, g.branch,
+        sockets.middle, sockets.M_H, sockets.p2, g.m_EE, g.I_EE, g.g,
+    )  # fmt: skip
+    return np.concatenate([np.ravel(field) for field in fields])
 
 
 def compiled(source: str, directory: pathlib.Path) -> ctypes.CDLL:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmark.friction_terms import FrictionModel, FrictionTerms
-from benchmark.geometry import Geometry
 from benchmark.numpy_method import NumpyMethod
 from benchmark.states import Array, States
 from benchmark.table import Row
 from benchmark.timing import Method, percentiles, time_calls
 from benchmark.torque_solvers import qp_multipliers, slsqp_multipliers, slsqp_papers_form
 from masticator_dynamics import Mechanism
+from masticator_dynamics.papers.formulations.reading import read_geometry
 
 ENGINE, QP = 'engine', 'QPs, daqp'
 SOLVERS: dict[str, Callable[[FrictionTerms], Array]] = {
@@ -55,7 +55,7 @@ class FrictionMethods:
 
     def __init__(self, mechanism: Mechanism):
         self.mechanism = mechanism
-        self.model = FrictionModel(mechanism, NumpyMethod(Geometry.of(mechanism)))
+        self.model = FrictionModel(mechanism, NumpyMethod(read_geometry(mechanism.description)))
 
     def check(self, states: States) -> list[Misses]:
         """Check that all solve the same problem and that the engine misses no optimum.

@@ -64,9 +64,9 @@ class FrictionModel:
         cranks = [description.actuators[name].friction for name in description.actuated]
         contacts = [contact.friction for contact in description.contacts]
         self.crank_weight = (
-            np.array([links[f'crank_{i}_link'].mass for i in range(1, 7)])[:, None] * -g.gravity
+            np.array([links[f'crank_{i}_link'].mass for i in range(1, 7)])[:, None] * -g.g
         )
-        self.crank_axes = np.stack([g.crank_x, g.crank_y])
+        self.crank_axes = np.stack([g.X_C, g.Y_C])
         self.coulomb_arm = np.array([crank.coulomb * crank.radius for crank in cranks])
         self.viscous = np.array([crank.viscous for crank in cranks])
         home = mechanism.home
@@ -74,7 +74,7 @@ class FrictionModel:
         platform = mechanism.frame_pose(home, description.platform)
         self.condyles = np.array([s.position - platform.position for s in sides])
         self.condyles = self.condyles @ platform.rotation
-        length = np.linalg.norm(g.normal)
+        length = np.linalg.norm(self.method.sockets.normal[0])
         self.contact_coulomb = length * np.array([contact.coulomb for contact in contacts])
         self.contact_viscous = np.array([contact.viscous for contact in contacts])
 
@@ -103,7 +103,7 @@ class FrictionModel:
         slip = twist[:3] + cross(twist[3:], arms)
         speed = np.sqrt(np.einsum('ij,ij->i', slip, slip))
         forces = np.empty((5, 3))
-        forces[1:3] = -self.method.geometry.normal
+        forces[1:3] = -self.method.sockets.normal[0]
         forces[3:] = (self.contact_coulomb / np.maximum(speed, 1e-300))[:, None] * slip
         wrenches[:3, 1:] = forces[1:].T
         wrenches[3:, 1:3] = cross(arms, forces[1:3]).T

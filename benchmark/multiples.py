@@ -9,6 +9,7 @@ caches. For fresh processes, the time is from start to first torque.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pathlib
@@ -24,11 +25,12 @@ from typing import Any
 import numpy as np
 
 from benchmark.floor import CompilerMissingError, floor_method
-from benchmark.geometry import Geometry
 from benchmark.states import States, random_states
+from benchmark.timing import in_turns, percentiles
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.papers.formulations.reading import read_geometry
 
 ROWS, CALLS = 5000, 64
 RADIAN, METRE = 0.05, 0.005  # largest distance of states from home
@@ -108,25 +110,25 @@ def multiples(rounds: int) -> dict[str, dict[str, tuple[float, float]]]:
     """
     masticator = Mechanism.load('masticator')
     with tempfile.TemporaryDirectory() as directory:
-        floor = floor_method(Geometry.of(masticator), pathlib.Path(directory))
-    columns = random_states('masticator', ROWS).columns()
+        floor = floor_method(read_geometry(masticator.description), pathlib.Path(directory))
     assert floor.batch is not None
+    unit = functools.partial(floor.batch, *random_states('masticator', ROWS).columns())
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for name in shipped_mechanisms():
         print(f'Multiples of C++, {name}', file=sys.stderr, flush=True)
-        turns = turns_of(Mechanism.load(name))
-        seconds: dict[str, list[float]] = {turn: [] for turn in ('floor', *turns)}
-        for _ in range(rounds):
-            start = thread_time()
-            floor.batch(*columns)
-            seconds['floor'].append((thread_time() - start) / ROWS)
-            for turn, (run, rows) in turns.items():
-                start = thread_time()
-                run()
-                seconds[turn].append((thread_time() - start) / rows)
-        row = {turn: float(np.percentile(times, 10)) for turn, times in seconds.items()}
-        found[name] = {turn: (1e6 * row[turn], row[turn] / row['floor']) for turn in turns}
+        turns = {'floor': (unit, ROWS)} | turns_of(Mechanism.load(name))
+        timed = {turn: functools.partial(_per_row, *run) for turn, run in turns.items()}
+        row = percentiles(in_turns(timed, rounds), 10.0, 1.0)
+        floor_row = row.pop('floor')
+        found[name] = {turn: (1e6 * time, time / floor_row) for turn, time in row.items()}
     return found
+
+
+def _per_row(run: Callable[[], object], rows: int, _: int) -> float:
+    """Processor time of a row, s."""
+    start = thread_time()
+    run()
+    return (thread_time() - start) / rows
 
 
 def fresh_process(mechanism: str) -> dict[str, float]:

@@ -12,8 +12,8 @@ import dataclasses
 
 import numpy as np
 
-from benchmark.geometry import Geometry
 from benchmark.states import Array
+from masticator_dynamics.papers.formulations.geometry import Geometry
 
 _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 
@@ -45,9 +45,8 @@ class Loads:
 
     platform: PlatformMotion
     arm: Array  # (..., 6, 3) platform origin to M
-    lever: Array  # (..., 6, 3) derivative of the crank pin by its angle
     coupler: Array  # (..., 6, 3) S to M
-    gain: Array  # (..., 6) coupler . lever
+    gain: Array  # (..., 6) coupler . derivative of the crank pin by its angle
     theta_dot: Array  # (..., 6)
     on_pin: Array  # (..., 6, 3) force on the coupler at S, without axial force
     on_crank: Array  # (..., 6) torque, without axial force
@@ -58,7 +57,8 @@ class NumpyMethod:
     """The masticator's minimum-norm torques."""
 
     def __init__(self, geometry: Geometry):
-        self.geometry = geometry
+        assert geometry.sockets is not None
+        self.geometry, self.sockets = geometry, geometry.sockets
 
     def torques(self, y: Array, y_dot: Array, y_ddot: Array, wrench: Array) -> Array:
         """Efforts (..., 6); arguments (..., 4), (..., 4), (..., 4), (..., 6)."""
@@ -76,15 +76,15 @@ class NumpyMethod:
         """Motion and loads of the limbs and the mandible; arguments as in :meth:`torques`."""
         g = self.geometry
         platform = self._platform(y, y_dot, y_ddot)
-        arm = g.joint @ np.swapaxes(platform.rotation, -1, -2)
+        arm = g.M @ np.swapaxes(platform.rotation, -1, -2)
         omega, omega_dot = platform.twist[..., None, 3:], platform.twist_rate[..., None, 3:]
         arm_dot = cross(omega, arm)
         joint_dot = platform.twist[..., None, :3] + arm_dot
         joint_ddot = (
             platform.twist_rate[..., None, :3] + cross(omega_dot, arm) + cross(omega, arm_dot)
         )
-        crank, lever = self._cranks(platform.position[..., None, :] + arm - g.shaft)
-        coupler = platform.position[..., None, :] + arm - g.shaft - crank
+        crank, lever = self._cranks(platform.position[..., None, :] + arm - g.G)
+        coupler = platform.position[..., None, :] + arm - g.G - crank
         gain = dot(coupler, lever)
         theta_dot = dot(coupler, joint_dot) / gain
         coupler_dot = joint_dot - theta_dot[..., None] * lever
@@ -92,22 +92,20 @@ class NumpyMethod:
         theta_ddot = (dot(coupler, joint_ddot) + bend) / gain
 
         # The ends of a uniform rod carry a third of its mass each, coupled by a sixth.
-        pin_ddot = theta_ddot[..., None] * lever - theta_dot[..., None] ** 2 * crank - g.gravity
-        tip_ddot = joint_ddot - g.gravity
-        sixth = g.coupler_mass[:, None] / 6.0
+        pin_ddot = theta_ddot[..., None] * lever - theta_dot[..., None] ** 2 * crank - g.g
+        tip_ddot = joint_ddot - g.g
+        sixth = g.m_S[:, None] / 6.0
         on_pin, on_tip = sixth * (2.0 * pin_ddot + tip_ddot), sixth * (pin_ddot + 2.0 * tip_ddot)
 
         wrench_needed = self._platform_load(platform) - wrench
         wrench_needed[..., :3] += on_tip.sum(axis=-2)
         wrench_needed[..., 3:] += cross(arm, on_tip).sum(axis=-2)
-        on_crank = g.crank_inertia * theta_ddot + dot(lever, on_pin)
-        return Loads(
-            platform, arm, lever, coupler, gain, theta_dot, on_pin, on_crank, wrench_needed
-        )
+        on_crank = g.I_G * theta_ddot + dot(lever, on_pin)
+        return Loads(platform, arm, coupler, gain, theta_dot, on_pin, on_crank, wrench_needed)
 
     def _platform(self, y: Array, y_dot: Array, y_ddot: Array) -> PlatformMotion:
         """Pose and motion with closed contacts: gamma and z follow from the other four."""
-        g, n = self.geometry, self.geometry.normal
+        sockets, n = self.sockets, self.sockets.M_H
         sines, cosines = np.sin(y[..., 2:]), np.cos(y[..., 2:])
         sa, sb, ca, cb = sines[..., 0], sines[..., 1], cosines[..., 0], cosines[..., 1]
         zero = np.zeros_like(sa)
@@ -125,9 +123,9 @@ class NumpyMethod:
         along = x_axis @ n
         gamma_a = cross(first, y_axis) @ n / along
         gamma_b = cross(second, y_axis) @ n / along
-        arm = rotation @ g.condyle
+        arm = rotation @ sockets.middle
         position = np.stack([y[..., 0], y[..., 1], zero], axis=-1)
-        position[..., 2] = -(position @ n + arm @ n + g.offset[0]) / n[2]
+        position[..., 2] = -(position @ n + arm @ n + sockets.p2) / n[2]
 
         twist_map = np.zeros((*y.shape[:-1], 6, 4))
         twist_map[..., 0, 0] = twist_map[..., 1, 1] = 1.0
@@ -155,24 +153,24 @@ class NumpyMethod:
     def _cranks(self, reach: Array) -> tuple[Array, Array]:
         """Vectors (..., 6, 3) from shaft to pin, and their derivatives by the crank angles."""
         g = self.geometry
-        a, b = dot(reach, g.crank_x), dot(reach, g.crank_y)
-        c = dot(reach, reach) + g.crank_length**2 - g.coupler_length**2
-        c = c / (2.0 * g.crank_length)
+        a, b = dot(reach, g.X_C), dot(reach, g.Y_C)
+        c = dot(reach, reach) + g.r**2 - g.L**2
+        c = c / (2.0 * g.r)
         square = a * a + b * b
         root = g.branch * np.sqrt(square - c * c)
         cosine = ((a * c - b * root) / square)[..., None]
         sine = ((b * c + a * root) / square)[..., None]
-        length = g.crank_length[:, None]
-        crank = length * (cosine * g.crank_x + sine * g.crank_y)
-        return crank, length * (cosine * g.crank_y - sine * g.crank_x)
+        length = g.r[:, None]
+        crank = length * (cosine * g.X_C + sine * g.Y_C)
+        return crank, length * (cosine * g.Y_C - sine * g.X_C)
 
     def _platform_load(self, platform: PlatformMotion) -> Array:
         """Wrench (..., 6) about its origin that the mandible's motion and weight require."""
         g = self.geometry
         transposed = np.swapaxes(platform.rotation, -1, -2)
-        inertia = platform.rotation @ g.inertia @ transposed
+        inertia = platform.rotation @ g.I_EE @ transposed
         omega = platform.twist[..., 3:]
         momentum = (inertia @ omega[..., None])[..., 0]
         change = (inertia @ platform.twist_rate[..., 3:, None])[..., 0]
-        force = g.mass * (platform.twist_rate[..., :3] - g.gravity)
+        force = g.m_EE * (platform.twist_rate[..., :3] - g.g)
         return np.concatenate([force, change + cross(omega, momentum)], axis=-1)

@@ -27,7 +27,6 @@ from benchmark.floor import CompilerMissingError, floor_method
 from benchmark.friction import COLUMNS as WITH_FRICTION
 from benchmark.friction import NOTES as FRICTION_NOTES
 from benchmark.friction import FrictionMethods
-from benchmark.geometry import Geometry
 from benchmark.multiples import as_text as multiples_as_text
 from benchmark.multiples import multiples
 from benchmark.numpy_method import NumpyMethod
@@ -37,6 +36,7 @@ from benchmark.table import Row, as_data, as_text
 from benchmark.timing import Method, disagreement, percentiles, time_batches, time_calls
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.papers.formulations.reading import read_geometry
 
 OURS, PINOCCHIO, NUMPY, FLOOR = 'engine', 'Pinocchio', 'numpy', 'C++ floor'
 TOLERANCES = {PINOCCHIO: 1e-8, NUMPY: 1e-8, FLOOR: 1e-9}  # of the largest torque
@@ -126,7 +126,7 @@ def _engine(mechanism: Mechanism) -> Method:
 def _masticator_methods(directory: pathlib.Path) -> list[Method]:
     _tell('Loading; after a change of the engine this compiles it, which takes half a minute')
     mechanism = Mechanism.load('masticator')
-    geometry = Geometry.of(mechanism)
+    geometry = read_geometry(mechanism.description)
     in_numpy = NumpyMethod(geometry)
     methods = [
         _engine(mechanism),

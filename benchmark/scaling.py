@@ -10,31 +10,19 @@ loops in parallel. The exponents of N are computed from successive lines.
 from __future__ import annotations
 
 import math
-import pathlib
 import sys
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import yaml
 
-from benchmark.constraint_types import X, Y, Z, link
+from benchmark.constraint_types import X, Y, Z, described, link
 from masticator_dynamics import Mechanism
-from masticator_dynamics.description import description_from_text
 
 SIZES = (3, 6, 12, 24, 48)
 CALLS, ROWS, ROUNDS = 64, 500, 15
 ROD, ROCKER = 0.5, 0.4
-
-
-def described(name: str, links: list[str], **keys: Any) -> Mechanism:
-    """Mechanism from texts, without a cache."""
-    content = {'schema': 1, 'name': name, 'urdf': 'made.urdf', 'base': 'ground', **keys}
-    urdf = f'<robot name="{name}"><link name="ground"/>{"".join(links)}</robot>'
-    text = yaml.safe_dump(content)
-    return Mechanism(description_from_text(pathlib.Path('made.yaml'), text, urdf))
 
 
 def chain(size: int) -> Mechanism:

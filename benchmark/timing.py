@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -47,6 +47,15 @@ def disagreement(methods: Sequence[Method], states: States) -> dict[str, float]:
     return differences
 
 
+def in_turns(turns: Mapping[str, Callable[[int], Any]], rounds: int) -> dict[str, Array]:
+    """All times (s) that the turns return, given the round, one after the other, by name."""
+    seconds: dict[str, list[Any]] = {name: [] for name in turns}
+    for r in range(rounds):
+        for name, turn in turns.items():
+            seconds[name].append(turn(r))
+    return {name: np.ravel(times) for name, times in seconds.items()}
+
+
 def time_calls(methods: Sequence[Method], states: States, rounds: int) -> dict[str, Array]:
     """Mean time of a call (s), per method and round.
 
@@ -54,21 +63,24 @@ def time_calls(methods: Sequence[Method], states: States, rounds: int) -> dict[s
     by other processes. It starts with calls that do not count, since the other methods have emptied
     the caches, and uses the next states of the pool.
     """
-    pool = {method.name: [method.prepare(state) for state in states.rows()] for method in methods}
-    count = {method.name: _calls_per_turn(method.call, pool[method.name]) for method in methods}
-    seconds = {method.name: np.empty(rounds) for method in methods}
-    for r in range(rounds):
-        for method in methods:
-            call, calls, arguments = method.call, count[method.name], pool[method.name]
-            turn = [arguments[(r * calls + i) % len(arguments)] for i in range(-calls // 2, calls)]
-            for argument in turn[:-calls]:
-                call(*argument)
-            counted = turn[-calls:]
-            start = perf_counter()
-            for argument in counted:
-                call(*argument)
-            seconds[method.name][r] = (perf_counter() - start) / calls
-    return seconds
+    return in_turns({method.name: _calls(method, states) for method in methods}, rounds)
+
+
+def _calls(method: Method, states: States) -> Callable[[int], float]:
+    call, arguments = method.call, [method.prepare(state) for state in states.rows()]
+    calls = _calls_per_turn(call, arguments)
+
+    def turn(r: int) -> float:
+        chosen = [arguments[(r * calls + i) % len(arguments)] for i in range(-calls // 2, calls)]
+        for argument in chosen[:-calls]:
+            call(*argument)
+        counted = chosen[-calls:]
+        start = perf_counter()
+        for argument in counted:
+            call(*argument)
+        return (perf_counter() - start) / calls
+
+    return turn
 
 
 def _calls_per_turn(call: Callable[..., Array], arguments: Sequence[tuple[Any, ...]]) -> int:
@@ -88,23 +100,24 @@ def time_batches(
 
     For methods without a batch, the time of a loop over the first ``samples`` states is scaled up.
     """
-    looped = [method for method in methods if method.batch is None]
-    pool = {m.name: [m.prepare(s) for s in states.rows()[:samples]] for m in looped}
-    seconds = {method.name: np.empty(rounds) for method in methods}
-    for r in range(-1, rounds):
-        for method in methods:
-            start = perf_counter()
-            if method.batch is not None:
-                method.batch(*states.columns())
-                scale = 1.0
-            else:
-                for argument in pool[method.name]:
-                    method.call(*argument)
-                scale = len(states.y) / len(pool[method.name])
-            elapsed = perf_counter() - start
-            if r >= 0:
-                seconds[method.name][r] = scale * elapsed
-    return seconds
+    turns = {method.name: _batches(method, states, samples) for method in methods}
+    return {name: times[1:] for name, times in in_turns(turns, rounds + 1).items()}
+
+
+def _batches(method: Method, states: States, samples: int) -> Callable[[int], float]:
+    batch, call = method.batch, method.call
+    pool = [] if batch else [method.prepare(state) for state in states.rows()[:samples]]
+
+    def turn(_: int) -> float:
+        start = perf_counter()
+        if batch is not None:
+            batch(*states.columns())
+            return perf_counter() - start
+        for argument in pool:
+            call(*argument)
+        return (perf_counter() - start) * len(states.y) / len(pool)
+
+    return turn
 
 
 def percentiles(seconds: dict[str, Array], percentile: float, scale: float) -> dict[str, float]:

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_vector
+from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_slice, as_vector
 from masticator_dynamics.errors import (
     ClosureError,
     InputError,
@@ -165,7 +165,7 @@ class ActuatedFit:
         self._used = np.ones(len(mechanism.actuated), bool) if used is None else used
         self._actuated = mechanism.actuated_rows[self._used]
         self._scale = _scales(mechanism)[self._used]
-        self._position = mechanism.slices['position']
+        self._position = as_slice(mechanism.slices['q'].start + mechanism.actuated_rows)
         at_home = mechanism.jacobian_actuated_from_independent(mechanism.home)[self._used]
         self._usual = np.linalg.norm(at_home / self._scale[:, None], axis=0)
         freedoms = np.arange(len(mechanism.independent))

@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.urdf import Joint
-from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_slice
 from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
@@ -68,6 +68,7 @@ class Model:
         self.actuated = description.actuated
         self.tree_joints = tuple(joint.name for joint in self._structure.tree.joints)
         self.actuated_rows = np.array(self.tree_indices(self.actuated))
+        self.actuated_part = as_slice(self.actuated_rows)
         self.independent_rows = self.tree_indices(self.independent)
         self.closures = tuple(closure.name for closure in description.closures)
         self.contacts = tuple(contact.name for contact in description.contacts)
@@ -87,9 +88,14 @@ class Model:
         n, k, u = len(self.tree_joints), len(self.independent), len(self.actuated)
         rows = sum(c.size for c in self._structure.constraints)
         sizes = {
-            'report': 5, 'q': n, 'v': n, 'a': n, 'position': u, 'velocity': u, 'acceleration': u,
-            'effort': u, 'multipliers': rows, 'tangent': n * k,
-        }  # fmt: skip
+            'report': 5,
+            'q': n,
+            'v': n,
+            'a': n,
+            'effort': u,
+            'multipliers': rows,
+            'tangent': n * k,
+        }
         ends = np.cumsum([*sizes.values()]).tolist()
         parts = zip(sizes, [0, *ends], ends, strict=False)
         return {name: slice(start, end) for name, start, end in parts}

@@ -105,6 +105,9 @@ class _Answer:
     def _field(self, name: str) -> FloatArray:
         return self._rows[..., self._slices[name]]
 
+    def _of_actuated(self, name: str) -> FloatArray:
+        return _read_only(self._field(name)[..., self.mechanism.actuated_part])
+
     def _input(self, first: int, last: int) -> FloatArray:
         """Part of the engine's input, in multiples of n_y."""
         count = len(self.mechanism.independent)
@@ -143,17 +146,17 @@ class _Answer:
     @property
     def position(self) -> FloatArray:
         """Positions (..., n_u) of the actuated joints, rad or m."""
-        return self._field('position')
+        return self._of_actuated('q')
 
     @property
     def velocity(self) -> FloatArray:
         """Velocities (..., n_u) of the actuated joints."""
-        return self._field('velocity')
+        return self._of_actuated('v')
 
     @property
     def acceleration(self) -> FloatArray:
         """Accelerations (..., n_u) of the actuated joints."""
-        return self._field('acceleration')
+        return self._of_actuated('a')
 
     @property
     def tangent(self) -> FloatArray:
@@ -374,7 +377,7 @@ class Effort(_Answer):
 
 
 # What `Kernels.motion` returns, in this order.
-_OF_MOTION = ('q', 'v', 'a', 'position', 'velocity', 'acceleration', 'tangent')
+_OF_MOTION = ('q', 'v', 'a', 'tangent')
 
 
 def _motion_slices(slices: dict[str, slice]) -> dict[str, slice]:

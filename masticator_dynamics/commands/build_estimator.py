@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
-from masticator_dynamics.commands.options import mechanism_argument
+from masticator_dynamics.commands.options import mechanism_argument, named_values
 from masticator_dynamics.commands.progress import progress_bar
 from masticator_dynamics.estimation import build
 from masticator_dynamics.estimation.estimator import FITTED, FittedEstimator
@@ -23,23 +23,11 @@ from masticator_dynamics.mechanism import Mechanism
 DEFAULTS = build.BuildOptions()
 
 
-def _ranges(
-    context: click.Context, parameter: click.Parameter, values: Sequence[str]
-) -> dict[str, tuple[float, float]]:
-    """Ranges of coordinates from ``NAME=LOW:HIGH`` (a callback for click)."""
-    ranges = {}
-    for value in values:
-        name, _, interval = value.partition('=')
-        try:
-            low, high = (float(end) for end in interval.split(':'))
-        except ValueError:
-            low = high = math.nan
-        if not (math.isfinite(low) and math.isfinite(high)):
-            raise click.BadParameter(f'{value!r} is not NAME=LOW:HIGH', context, parameter)
-        if name in ranges:
-            raise click.BadParameter(f'{name!r} is there twice', context, parameter)
-        ranges[name] = low, high
-    return ranges
+def _range(interval: str) -> tuple[float, float]:
+    low, high = (float(end) for end in interval.split(':'))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError
+    return low, high
 
 
 def _number(name: str, low: int, high: int, text: str) -> Callable[[Any], Any]:
@@ -60,7 +48,7 @@ def _number(name: str, low: int, high: int, text: str) -> Callable[[Any], Any]:
     'ranges',
     metavar='NAME=LOW:HIGH',
     multiple=True,
-    callback=_ranges,
+    callback=named_values('NAME=LOW:HIGH', _range),
     help="Range of an independent coordinate, m or rad. Default: the URDF's.",
 )
 @_number('reached', 100, 1000000, 'Reachable poses that the region is laid around.')

@@ -8,8 +8,8 @@ import pathlib
 
 import click
 
-from masticator_dynamics.actuation.goals import GOALS, check_goals
-from masticator_dynamics.commands.options import mechanism_argument
+from masticator_dynamics.actuation.goals import check_goals
+from masticator_dynamics.commands.options import friction_option, goal_option, mechanism_argument
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
@@ -19,14 +19,8 @@ from masticator_dynamics.traced.export_c import c_files
 @click.command('export-c')
 @mechanism_argument
 @click.option('--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
-@click.option(
-    '--goal',
-    type=click.Choice(GOALS),
-    default='torque',
-    show_default=True,
-    help='What redundant actuators keep least.',
-)
-@click.option('--friction', is_flag=True, help='Include friction of joints and contacts.')
+@goal_option
+@friction_option
 def export_c(mechanism: str, folder: str, goal: str, friction: bool) -> None:
     """Write the inverse dynamics of a mechanism as C, for controllers without Python.
 

@@ -12,6 +12,7 @@ from typing import IO
 import click
 
 from masticator_dynamics.analysis.grid import Axis
+from masticator_dynamics.commands.options import named_values
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_bytes
 
@@ -35,29 +36,14 @@ def _axes(
     return tuple(axes)
 
 
-def _fixed(
-    context: click.Context, parameter: click.Parameter, values: Sequence[str]
-) -> dict[str, float]:
-    """Read ``alpha=0.01`` (a callback for click)."""
-    fixed: dict[str, float] = {}
-    for value in values:
-        name, _, number = value.partition('=')
-        if name in fixed:
-            raise click.BadParameter(f'{name!r} is there twice', context, parameter)
-        try:
-            fixed[name] = float(number)
-        except ValueError:
-            raise click.BadParameter(f'{value!r} is not NAME=VALUE', context, parameter) from None
-    return fixed
-
-
 axis_option = click.option(
     '--axis', 'axes', metavar='NAME[:LOW:HIGH][:STEPS]', multiple=True, callback=_axes,
     help='Independent coordinate on the grid, rad or m; may be repeated. Default: all that are '
     'not fixed, over their limits in the URDF.',
 )  # fmt: skip
 fix_option = click.option(
-    '--fix', 'fixed', metavar='NAME=VALUE', multiple=True, callback=_fixed,
+    '--fix', 'fixed', metavar='NAME=VALUE', multiple=True,
+    callback=named_values('NAME=VALUE', float),
     help='Value of a coordinate that is not on the grid; may be repeated. Default: home.',
 )  # fmt: skip
 plot_option = click.option('--plot', 'plot_file', metavar='FILE', help='Picture to write (PNG).')

@@ -10,9 +10,10 @@ from typing import Any
 import click
 import numpy as np
 
-from masticator_dynamics.actuation.goals import GOALS
 from masticator_dynamics.commands.motion_file import MotionFile, errors_located, read_motion
 from masticator_dynamics.commands.options import (
+    friction_option,
+    goal_option,
     mechanism_argument,
     motion_option,
     output_option,
@@ -35,20 +36,14 @@ CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes ef
 @mechanism_argument
 @motion_option
 @output_option
-@click.option(
-    '--goal',
-    type=click.Choice(GOALS),
-    default='torque',
-    show_default=True,
-    help='What redundant actuators keep least.',
-)
+@goal_option
 @click.option(
     '--actuators',
     metavar='LIST',
     callback=split_names,
     help='Actuated joints that drive, comma separated; the others idle. Default: all.',
 )
-@click.option('--friction', is_flag=True, help='Include friction of joints and contacts.')
+@friction_option
 @click.option(
     '--limits',
     is_flag=True,

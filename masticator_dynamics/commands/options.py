@@ -4,7 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
 import click
+
+from masticator_dynamics.actuation.goals import GOALS
+
+Value = TypeVar('Value')
 
 mechanism_argument = click.argument('mechanism')
 motion_option = click.option(
@@ -13,6 +20,13 @@ motion_option = click.option(
 )  # fmt: skip
 output_option = click.option(
     '--output', 'output_file', metavar='FILE', required=True, help='File to write (CSV).'
+)
+goal_option = click.option(
+    '--goal', type=click.Choice(GOALS), default='torque', show_default=True,
+    help='What redundant actuators keep least.',
+)  # fmt: skip
+friction_option = click.option(
+    '--friction', is_flag=True, help='Include friction of joints and contacts.'
 )
 strict_option = click.option(
     '--strict', is_flag=True, help='Refuse motions that leave a range of a joint, socket or motor.'
@@ -40,3 +54,29 @@ def split_names(
         if names.count(name) > 1:
             raise click.BadParameter(f'{name!r} is there twice', context, parameter)
     return names
+
+
+def named_values(
+    form: str, read: Callable[[str], Value]
+) -> Callable[[click.Context, click.Parameter, Sequence[str]], dict[str, Value]]:
+    """A callback for click that reads values by name, each name once.
+
+    ``form`` is how one is written, for messages; ``read`` reads what stands behind the ``=``, or
+    raises ValueError.
+    """
+
+    def callback(
+        context: click.Context, parameter: click.Parameter, values: Sequence[str]
+    ) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        for value in values:
+            name, _, text = value.partition('=')
+            if name in found:
+                raise click.BadParameter(f'{name!r} is there twice', context, parameter)
+            try:
+                found[name] = read(text)
+            except ValueError:
+                raise click.BadParameter(f'{value!r} is not {form}', context, parameter) from None
+        return found
+
+    return callback

@@ -18,10 +18,10 @@ from masticator_dynamics.demo.record import ClosedLoopRecord, JointSeries, Recor
 from masticator_dynamics.demo.run_evaluation import RunEvaluation
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.demo.stalls import overlapped
-from masticator_dynamics.demo.tracking import Pass, Tracking, during
+from masticator_dynamics.demo.tracking import LoopRun, Tracking
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.twin.food import Food
+from masticator_dynamics.twin.food import Food, load_food
 
 POSITION_TOLERANCE = 1e-6  # rad
 VELOCITY_TOLERANCE = 1e-4  # rad/s
@@ -57,27 +57,10 @@ class Check:
     detail: str
 
 
-def run_checks(
-    mechanism: Mechanism, script: Script, record: Record, evaluation: RunEvaluation, rate: float
-) -> tuple[Check, ...]:
-    """Judge a run at the requested rate (Hz).
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What moved.
-    script : Script
-        What was played.
-    record : Record
-        What was received.
-    evaluation : RunEvaluation
-        The two compared.
-    rate : float
-        Requested rate of node `dynamics`, Hz.
-    """
+def run_checks(evaluation: RunEvaluation, rate: float) -> tuple[Check, ...]:
+    """Judge a run at the requested rate of node `dynamics` (Hz)."""
+    mechanism, script, record = evaluation.mechanism, evaluation.script, evaluation.record
     position, velocity = evaluation.position_error, evaluation.velocity_error
-    effort = evaluation.effort_error
-    gap = float(evaluation.gap.max())
     published, received = publish_rate(record.state), reception_rate(record.state)
     return (
         Check(
@@ -86,26 +69,21 @@ def run_checks(
             f'off by {position:.1e} rad and {velocity:.1e} rad/s at most '
             f'(limits {POSITION_TOLERANCE:.0e}, {VELOCITY_TOLERANCE:.0e})',
         ),
-        Check(
-            'torques as expected',
-            effort <= EFFORT_TOLERANCE,
-            f'off by {effort:.1e} N m at most (limit {EFFORT_TOLERANCE:.0e})',
+        _within(
+            EFFORT_TOLERANCE, evaluation.effort_error,
+            'torques as expected', 'off by {:.1e} N m at most (limit {:.0e})',
         ),
-        Check(
-            'contact forces as expected',
-            evaluation.contact_error <= CONTACT_TOLERANCE,
-            f'off by {evaluation.contact_error:.1e} N at most (limit {CONTACT_TOLERANCE:.0e})',
+        _within(
+            CONTACT_TOLERANCE, evaluation.contact_error,
+            'contact forces as expected', 'off by {:.1e} N at most (limit {:.0e})',
         ),
-        Check(
-            'energy balance',
-            evaluation.energy_error <= ENERGY_TOLERANCE,
-            f"{evaluation.energy_error * 100.0:.2g} % of the motors' work unaccounted for "
-            f'(limit {ENERGY_TOLERANCE * 100.0:g} %)',
+        _within(
+            100.0 * ENERGY_TOLERANCE, 100.0 * evaluation.energy_error,
+            'energy balance', "{:.2g} % of the motors' work unaccounted for (limit {:g} %)",
         ),
-        Check(
-            'loops closed',
-            gap <= GAP_TOLERANCE,
-            f'largest gap {gap:.1e} m (limit {GAP_TOLERANCE:.0e})',
+        _within(
+            GAP_TOLERANCE, float(evaluation.gap.max()),
+            'loops closed', 'largest gap {:.1e} m (limit {:.0e})',
         ),
         Check(
             'publish rate',
@@ -124,7 +102,12 @@ def run_checks(
         _at_rest_at_home(mechanism, record.state),
         _controller_trajectory(mechanism, script, record),
         no_fault(record.faults),
-    )
+    )  # fmt: skip
+
+
+def _within(limit: float, value: float, name: str, detail: str) -> Check:
+    """A value that may be as large as a limit; the detail has places for both."""
+    return Check(name, value <= limit, detail.format(value, limit))
 
 
 def publish_rate(state: JointSeries) -> float:
@@ -242,22 +225,9 @@ def _controller_trajectory(mechanism: Mechanism, script: Script, record: Record)
 # In closed loop
 
 
-def closed_loop_checks(
-    script: Script, food: Food, forward: Pass, alone: Pass | None, rate: float
-) -> tuple[Check, ...]:
-    """Judge a run in closed loop.
-
-    Parameters
-    ----------
-    script : Script
-        What was played.
-    food : Food
-        What was bitten.
-    forward, alone : Pass
-        With efforts, and with the drives' position loops alone.
-    rate : float
-        Requested cycle rate of the drives, Hz.
-    """
+def closed_loop_checks(run: LoopRun) -> tuple[Check, ...]:
+    """Judge a run in closed loop."""
+    script, rate, forward, alone = run.script, run.loop.rate, run.forward, run.alone
     record, tracking = forward.record, forward.tracking
     # A pass that did not keep up would be compared unfairly.
     records = [one.record for one in (forward, alone) if one is not None]
@@ -266,23 +236,22 @@ def closed_loop_checks(
         _in_time(records, rate),
         _real_time(records),
         whole_motion(script, record.truth, record.drives, record.feedforward),
-        Check(
-            'torques as expected',
-            tracking.effort_error <= EFFORT_TOLERANCE,
-            f'feedforward off by {tracking.effort_error:.1e} N m at most from what motion and '
-            f'measured bite force ask (limit {EFFORT_TOLERANCE:.0e})',
+        _within(
+            EFFORT_TOLERANCE, tracking.effort_error, 'torques as expected',
+            'feedforward off by {:.1e} N m at most from what motion and measured bite force ask '
+            '(limit {:.0e})',
         ),
         _tracked(tracking, record.stalls),
         *([_pays(tracking, alone.tracking)] if alone is not None else []),
         _loops(tracking, record.delays.missed),
-        _bitten(food, record),
+        _bitten(load_food(run.loop.food), record),
         _at_home(tracking),
         no_fault([fault for one in records for fault in one.faults]),
-    )
+    )  # fmt: skip
 
 
 def _cycle_rate(script: Script, records: Sequence[ClosedLoopRecord], rate: float) -> Check:
-    moving = [during(script, record.drives) for record in records]
+    moving = [record.drives.during(script.duration) for record in records]
     achieved = min(map(publish_rate, moving))
     left_out = sum(record.delays.left_out for record in records)
     unheard = sum(lost(record.drives.sequence) for record in records)
@@ -374,14 +343,9 @@ def _loops(tracking: Tracking, missed: int) -> Check:
     """By angles of the same instant: a PDO that came late left an older one in its cycle."""
     gaps = np.sort(tracking.closure)
     gap = float(gaps[: max(len(gaps) - missed, 1)][-1])
-    detail = f'the measured angles leave {gap * 1e3:.4f} mm at most'
-    if missed:
-        detail += f' but for the {missed} worst, as many as PDOs were late'
-    return Check(
-        'loops closed',
-        gap <= CLOSURE_TOLERANCE,
-        f'{detail} (limit {CLOSURE_TOLERANCE * 1e3:g})',
-    )
+    late = f' but for the {missed} worst, as many as PDOs were late' if missed else ''
+    detail = f'the measured angles leave {{:.4f}} mm at most{late} (limit {{:g}})'
+    return _within(CLOSURE_TOLERANCE * 1e3, gap * 1e3, 'loops closed', detail)
 
 
 def _bitten(food: Food, record: ClosedLoopRecord) -> Check:
@@ -391,9 +355,5 @@ def _bitten(food: Food, record: ClosedLoopRecord) -> Check:
 
 def _at_home(tracking: Tracking) -> Check:
     away = float(np.linalg.norm(tracking.actual[-1] - tracking.commanded[0]))
-    return Check(
-        'ends in occlusion',
-        away <= INCISOR_TOLERANCE,
-        f'incisor {away * 1e3:.3f} mm from where the motion began '
-        f'(limit {INCISOR_TOLERANCE * 1e3:g})',
-    )
+    where = 'incisor {:.3f} mm from where the motion began (limit {:g})'
+    return _within(INCISOR_TOLERANCE * 1e3, away * 1e3, 'ends in occlusion', where)

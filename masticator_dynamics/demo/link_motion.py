@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
@@ -60,7 +61,8 @@ class LinkMotion:
                     arm = arm + position[:, column, None] * axis
                     slide = rate
                 else:
-                    rotation = rotation @ _turns(joint.axis, position[:, column])
+                    turns = Rotation.from_rotvec(position[:, column, None] * joint.axis)
+                    rotation = rotation @ turns.as_matrix()
                     angular = angular + rate
             self.origin[child] = self.origin[parent] + arm
             self.rotation[child] = rotation
@@ -93,12 +95,3 @@ class LinkMotion:
             height = self.origin[contact.frame] @ np.array(contact.normal) + contact.offset
             gaps.append(np.abs(height) / np.linalg.norm(contact.normal))
         return np.max(gaps, axis=0)
-
-
-def _turns(axis: FloatArray, angles: FloatArray) -> FloatArray:
-    """Rotations (N, 3, 3) about a unit vector (Rodrigues)."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    sine, versine = np.sin(angles)[:, None, None], 1.0 - np.cos(angles)[:, None, None]
-    turns: FloatArray = np.eye(3) + sine * cross + versine * (cross @ cross)
-    return turns

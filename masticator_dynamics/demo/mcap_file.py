@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import os
 import pathlib
 from collections.abc import Iterable, Mapping
@@ -76,12 +78,14 @@ def write_mcap(file: pathlib.Path, datatypes: Mapping[str, str], events: Iterabl
 
 def read_mcap(file: pathlib.Path) -> dict[str, list[Event]]:
     """Decoded messages of every topic, in the order of their log time."""
-    from mcap.reader import make_reader
+    from mcap.reader import SeekingReader
     from mcap_ros2.decoder import DecoderFactory
 
     events: dict[str, list[Event]] = {}
-    with open(file, 'rb') as stream:
-        reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+    # The parser of definitions prints what it raises.
+    with open(file, 'rb') as stream, contextlib.redirect_stderr(io.StringIO()):
+        largest, decoders = file.stat().st_size, [DecoderFactory()]
+        reader = SeekingReader(stream, decoder_factories=decoders, record_size_limit=largest)
         for _, channel, message, content in reader.iter_decoded_messages():
             event = Event(
                 channel.topic, message.log_time, message.publish_time, message.sequence, content

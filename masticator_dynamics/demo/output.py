@@ -13,12 +13,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from masticator_dynamics.demo.checks import TIMING, Check
+from masticator_dynamics.demo.checks import TIMING
 from masticator_dynamics.demo.processes import RunError, load_in_words
-from masticator_dynamics.demo.script import Script
 from masticator_dynamics.demo.stages import Progress
+from masticator_dynamics.demo.summary import Summary
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.mechanism import Mechanism
 
 
 def check_packages(needed: Mapping[str, Sequence[str]]) -> None:
@@ -61,11 +60,18 @@ def results_in(output: pathlib.Path, names: Sequence[str]) -> Iterator[pathlib.P
             output.rmdir()
 
 
+def loading() -> Progress:
+    """Progress of a demo, which begins by loading what moves and what is played."""
+    progress = Progress()
+    progress.stage('Loading the mechanism (the first time, compiling may take some minutes)')
+    return progress
+
+
 def leave_results(
     output: pathlib.Path,
     names: Sequence[str],
-    load: Callable[[], tuple[Mechanism, Script]],
-    produce: Callable[[pathlib.Path, Mechanism, Script, Progress], tuple[str, Sequence[Check]]],
+    produce: Callable[[pathlib.Path], Summary],
+    progress: Progress,
 ) -> int:
     """Produce results in a folder, and print their summary and location.
 
@@ -77,29 +83,27 @@ def leave_results(
         See :func:`results_in`.
     names : sequence of str
         Files that are left.
-    load : callable
-        Returns what moves and what is played.
     produce : callable
-        Writes the files to the folder it is given; returns summary and checks.
+        Writes the files to the folder it is given; returns what is told of the run.
+    progress : Progress
+        Is closed before anything is printed.
 
     Returns
     -------
     int
         0 when all checks passed, else 1.
     """
-    progress = Progress()
-    progress.stage('Loading the mechanism (the first time, compiling may take some minutes)')
-    model, script = load()
     try:
         with results_in(output, names) as work:
-            text, checks = produce(work, model, script, progress)
+            summary = produce(work)
     except RunError as failure:
         progress.close()
         print(f'demo: {failure}', file=sys.stderr)
         return 1
     finally:
         progress.close()
-    print(text)
+    print(summary.as_text())
+    checks = summary.checks
     print(f'{output.resolve()}: {", ".join(names)}', flush=True)
     failed = [check.name for check in checks if not check.passed]
     if not failed:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import pathlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,12 +21,10 @@ from masticator_dynamics.analysis.plot_style import (
     SKY,
     png_figure,
 )
-from masticator_dynamics.demo.closed_loop import ClosedLoop
 from masticator_dynamics.demo.record import ForceSeries, JointSeries, Record
 from masticator_dynamics.demo.run_evaluation import RunEvaluation
-from masticator_dynamics.demo.script import Script
 from masticator_dynamics.demo.summary import jitter
-from masticator_dynamics.demo.tracking import Pass, during
+from masticator_dynamics.demo.tracking import LoopRun
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 
@@ -36,96 +34,53 @@ if TYPE_CHECKING:
 SIZE = (12.8, 9.6)  # inches: 1600 x 1200 dots
 
 
-def plot_run(
-    file: pathlib.Path,
-    mechanism: Mechanism,
-    script: Script,
-    record: Record,
-    evaluation: RunEvaluation,
-) -> None:
-    """Write the figure of a run as PNG.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        The PNG.
-    mechanism : Mechanism
-        What moved.
-    script : Script
-        What was played.
-    record : Record
-        What was received.
-    evaluation : RunEvaluation
-        The two compared.
-    """
+def plot_run(file: pathlib.Path, evaluation: RunEvaluation) -> None:
+    """Write the figure of a run as PNG."""
+    mechanism, script, record = evaluation.mechanism, evaluation.script, evaluation.record
     title = f'{mechanism.name}, {script.source}: received over ROS 2'
-    with png_of_run(file, title, script.duration, (1.0, 1.0, 0.8, 1.7, 1.1)) as (paths, axes):
-        _plot_paths(paths, mechanism, evaluation)
+    with _png_of_run(file, title, script.duration, (1.0, 1.0, 0.8, 1.7, 1.1)) as (paths, axes):
+        _plot_paths(paths, evaluation)
         _plot_motion(axes[0], axes[1], mechanism, record)
-        plot_bite(axes[2], record.bite, 'Force')
-        plot_efforts(axes[3], mechanism, record.state)
+        _plot_bite(axes[2], record.bite, 'Force')
+        _plot_efforts(axes[3], mechanism, record.state)
         units = ' or '.join(sorted(set(mechanism.effort_units), reverse=True))
         axes[3].set(title='Motor efforts', ylabel=f'effort\n({units})')
-        _plot_contacts(axes[4], mechanism, record, evaluation)
+        _plot_contacts(axes[4], evaluation)
 
 
-def plot_closed_loop(
-    file: pathlib.Path,
-    mechanism: Mechanism,
-    script: Script,
-    loop: ClosedLoop,
-    forward: Pass,
-    alone: Pass | None,
-) -> None:
-    """Write the figure of a run as PNG.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        The PNG.
-    mechanism : Mechanism
-        What moved.
-    script : Script
-        What was played.
-    loop : ClosedLoop
-        Food, rate and drives.
-    forward, alone : Pass
-        With feedforward efforts and, if there is such a pass, with PD control alone.
-    """
+def plot_closed_loop(file: pathlib.Path, run: LoopRun) -> None:
+    """Write the figure of a run as PNG."""
+    forward, duration = run.forward, run.script.duration
     title = (
-        f'{mechanism.name}, {script.source}, food {loop.food}: simulated drives at '
-        f'{loop.rate:g} Hz, in real time'
+        f'{run.mechanism.name}, {run.script.source}, food {run.loop.food}: simulated drives at '
+        f'{run.loop.rate:g} Hz, in real time'
     )
-    with png_of_run(file, title, script.duration, (1.3, 0.8, 1.5, 0.8, 0.9)) as (paths, axes):
+    with _png_of_run(file, title, duration, (1.3, 0.8, 1.5, 0.8, 0.9)) as (paths, axes):
         tracking = forward.tracking
         start = tracking.commanded[0]
         commanded = 'commanded', tracking.commanded - start, '-', BLACK
-        plot_paths(paths, 'Incisor', [commanded, ('true', tracking.actual - start, '--', ORANGE)])
+        _draw_paths(paths, 'Incisor', [commanded, ('true', tracking.actual - start, '--', ORANGE)])
         paths[1].legend(loc='upper right')
-        _plot_errors(axes[0], forward, alone)
-        plot_bite(axes[1], forward.record.bite, 'Bite force')
-        plot_efforts(axes[2], mechanism, during(script, forward.record.drives))
+        _plot_errors(axes[0], run)
+        _plot_bite(axes[1], forward.record.bite, 'Bite force')
+        drives = forward.record.drives.during(duration)
+        _plot_efforts(axes[2], run.mechanism, drives)
         axes[2].set(title='Torques as the drives measure them', ylabel='torque\n(N m)')
-        _plot_closure(axes[3], forward)
-        _plot_jitter(axes[4], script, loop, forward)
+        axes[3].plot(tracking.closure_time, tracking.closure * 1e6, color=BLUE)
+        axes[3].set(title='Gap of the loops by the measured angles', ylabel='gap\n(µm)')
+        axes[3].set_ylim(bottom=0.0)
+        late = jitter(drives.stamps, run.loop.rate) * 1e3
+        axes[4].plot(drives.stamps[1:], late, color=BLACK, linewidth=0.7)
+        axes[4].set(title='SYNC: interval less a period', ylabel='jitter\n(ms)')
 
 
 @contextlib.contextmanager
-def png_of_run(
+def _png_of_run(
     file: pathlib.Path, title: str, duration: float, heights: Sequence[float]
 ) -> Iterator[tuple[Sequence[Axes], Sequence[Axes]]]:
-    """Two panels of paths and, next to them, panels over time, written when the block ends.
+    """Two panels of paths and, next to them, panels over time of these relative heights.
 
-    Parameters
-    ----------
-    file : pathlib.Path
-        The PNG.
-    title : str
-        Above all panels.
-    duration : float
-        Time shown, s.
-    heights : sequence of float
-        Relative heights of the panels over time.
+    Written when the block ends.
     """
     with png_figure(file, SIZE) as figure:
         left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
@@ -140,32 +95,25 @@ def png_of_run(
         figure.suptitle(title, fontsize=13)
 
 
-def _plot_paths(axes: Sequence[Axes], mechanism: Mechanism, evaluation: RunEvaluation) -> None:
+def _plot_paths(axes: Sequence[Axes], evaluation: RunEvaluation) -> None:
     """Displacement of the incisor, or else of the platform, from its start."""
     chews = 'incisor' in evaluation.links.origin
-    frame = 'incisor' if chews else mechanism.description.platform
+    frame = 'incisor' if chews else evaluation.mechanism.description.platform
     origin = evaluation.links.origin[frame]
     name = frame.replace('_', ' ').capitalize()
-    plot_paths(axes, name, [('', origin - origin[0], '-', BLUE)])
+    _draw_paths(axes, name, [('', origin - origin[0], '-', BLUE)])
     for panel in axes:
         panel.plot(0.0, 0.0, 'o', color=BLACK, markersize=5)
         start = 'occlusion' if chews else 'home'
         panel.annotate(start, (0.0, 0.0), (6, 3), textcoords='offset points', fontsize=10)
 
 
-def plot_paths(
+def _draw_paths(
     axes: Sequence[Axes], name: str, paths: Sequence[tuple[str, FloatArray, str, str]]
 ) -> None:
-    """Paths seen from the front and from the left, mm.
+    """Paths of what moves seen from the front and from the left, mm.
 
-    Parameters
-    ----------
-    axes : sequence of Axes
-        Two panels.
-    name : str
-        Name of what moves.
-    paths : sequence of tuple
-        Label, points (N, 3) in m, style and colour of each.
+    Of each path: label, points (N, 3) in m, style and colour.
     """
     for panel, across, side, label in zip(
         axes, (1, 0), ('front', 'left'), ('left (mm)', 'forward (mm)'), strict=True
@@ -184,24 +132,16 @@ def _plot_motion(translation: Axes, rotation: Axes, mechanism: Mechanism, record
     lengths = [(n, columns[n] * 1e3) for n in mechanism.independent if slides[n]]
     angles = [(n, np.degrees(columns[n])) for n in mechanism.independent if not slides[n]]
     greek = {n: f'$\\{n}$' for n in ('alpha', 'beta', 'gamma')}
-    plot_lines(translation, joints.stamps, [(n.replace('_', ' '), v) for n, v in lengths])
-    plot_lines(rotation, joints.stamps, [(greek.get(n, n.replace('_', ' ')), v) for n, v in angles])
+    _plot_lines(translation, joints.stamps, [(n.replace('_', ' '), v) for n, v in lengths])
+    _plot_lines(
+        rotation, joints.stamps, [(greek.get(n, n.replace('_', ' ')), v) for n, v in angles]
+    )
     translation.set(title='Independent coordinates', ylabel='position\n(mm)')
     rotation.set(ylabel='rotation\n(°)')
 
 
-def plot_bite(panel: Axes, bite: ForceSeries, what: str) -> None:
-    """Magnitude of a force over time.
-
-    Parameters
-    ----------
-    panel : Axes
-        Where to draw.
-    bite : ForceSeries
-        The force, N.
-    what : str
-        Beginning of the title.
-    """
+def _plot_bite(panel: Axes, bite: ForceSeries, what: str) -> None:
+    """Magnitude of a force over time; the title begins with ``what``."""
     magnitude = np.linalg.norm(bite.force, axis=1)
     panel.plot(bite.stamps, magnitude, color=BLACK)
     panel.fill_between(bite.stamps, magnitude, color=BLACK, alpha=0.12, linewidth=0.0)
@@ -209,79 +149,46 @@ def plot_bite(panel: Axes, bite: ForceSeries, what: str) -> None:
     panel.set_ylim(bottom=0.0)
 
 
-def plot_efforts(panel: Axes, mechanism: Mechanism, state: JointSeries) -> None:
-    """Efforts of all actuated joints over time.
-
-    Parameters
-    ----------
-    panel : Axes
-        Where to draw.
-    mechanism : Mechanism
-        Whose joints they are.
-    state : JointSeries
-        Series with their efforts, N m or N.
-    """
+def _plot_efforts(panel: Axes, mechanism: Mechanism, state: JointSeries) -> None:
+    """Efforts of all actuated joints over time."""
     names = [name.replace('_', ' ') for name in mechanism.actuated]
     effort = state.effort[:, state.columns(mechanism.actuated)]
-    plot_lines(panel, state.stamps, list(zip(names, effort.T, strict=True)))
+    _plot_lines(panel, state.stamps, list(zip(names, effort.T, strict=True)))
 
 
-def _plot_contacts(
-    panel: Axes, mechanism: Mechanism, record: Record, evaluation: RunEvaluation
-) -> None:
+def _plot_contacts(panel: Axes, evaluation: RunEvaluation) -> None:
     lines = []
-    for contact in mechanism.description.contacts:
+    for contact in evaluation.mechanism.description.contacts:
         length = float(np.linalg.norm(contact.normal))
         lines.append((contact.name.replace('_', ' '), evaluation.contacts[contact.name] * length))
-    plot_lines(panel, record.state.stamps, lines)
+    _plot_lines(panel, evaluation.record.state.stamps, lines)
     panel.axhline(0.0, color=BLACK, linewidth=0.6)
     panel.set(title='Contact forces', ylabel='normal force\n(N)')
 
 
-def plot_lines(panel: Any, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
-    """Lines of different colours, every other one dashed, with their legend on the right.
-
-    Parameters
-    ----------
-    panel : Axes
-        Where to draw.
-    times : (N,) array
-        s.
-    lines : sequence of tuple
-        Name and values (N,) of each.
-    """
+def _plot_lines(panel: Axes, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
+    """Lines of different colours, every other one dashed, with their legend on the right."""
     colours = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
     for index, (name, values) in enumerate(lines):
         style = '-' if index % 2 == 0 else '--'
         panel.plot(times, values, style, color=colours[index % len(colours)], label=name)
-    if not lines:
-        return
+    if lines:
+        _legend(panel)
+
+
+def _legend(panel: Axes) -> None:
     panel.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), handlelength=1.8)
 
 
 # In closed loop
 
 
-def _plot_errors(panel: Axes, forward: Pass, alone: Pass | None) -> None:
-    shown = [('PD alone', RED, alone)] if alone is not None else []
-    for name, colour, run in [*shown, ('with feedforward', BLUE, forward)]:
-        tracking = run.tracking
+def _plot_errors(panel: Axes, run: LoopRun) -> None:
+    shown = [('PD alone', RED, run.alone)] if run.alone is not None else []
+    for name, colour, one in [*shown, ('with feedforward', BLUE, run.forward)]:
+        tracking = one.tracking
         label = f'{name}:\n{tracking.rms * 1e3:.3f} mm RMS'
         panel.plot(tracking.time, tracking.error * 1e3, color=colour, label=label)
-    panel.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), handlelength=1.8)
+    _legend(panel)
     panel.set(title='Incisor off its commanded place', ylabel='error\n(mm)')
     panel.set_ylim(bottom=0.0)
-
-
-def _plot_closure(panel: Axes, forward: Pass) -> None:
-    tracking = forward.tracking
-    panel.plot(tracking.closure_time, tracking.closure * 1e6, color=BLUE)
-    panel.set(title='Gap of the loops by the measured angles', ylabel='gap\n(µm)')
-    panel.set_ylim(bottom=0.0)
-
-
-def _plot_jitter(panel: Axes, script: Script, loop: ClosedLoop, forward: Pass) -> None:
-    stamps = during(script, forward.record.drives).stamps
-    late = jitter(stamps, loop.rate) * 1e3
-    panel.plot(stamps[1:], late, color=BLACK, linewidth=0.7)
-    panel.set(title='SYNC: interval less a period', ylabel='jitter\n(ms)')

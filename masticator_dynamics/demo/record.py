@@ -41,6 +41,13 @@ class JointSeries:
         """Columns of joints, by name."""
         return [self.names.index(name) for name in names]
 
+    def during(self, duration: float) -> JointSeries:
+        """The part that belongs to a motion of so many seconds."""
+        moving = (self.stamps >= 0.0) & (self.stamps <= duration)
+        rows = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        del rows['names']
+        return JointSeries(self.names, **{name: part[moving] for name, part in rows.items()})
+
 
 @dataclasses.dataclass(frozen=True)
 class ForceSeries:

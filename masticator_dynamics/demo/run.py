@@ -7,14 +7,16 @@ With the dynamics node alone, or in closed loop with drives, mechanism and food.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
 import importlib.util
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterator
 
-from masticator_dynamics.demo.checks import Check, closed_loop_checks, run_checks
+from masticator_dynamics.demo.checks import closed_loop_checks, run_checks
 from masticator_dynamics.demo.closed_loop import ClosedLoop, logs, running_nodes
-from masticator_dynamics.demo.output import check_packages, leave_results
+from masticator_dynamics.demo.output import check_packages, leave_results, loading
 from masticator_dynamics.demo.plot import plot_closed_loop, plot_run
 from masticator_dynamics.demo.processes import RunError
 from masticator_dynamics.demo.record import read_closed_loop, read_record
@@ -22,16 +24,17 @@ from masticator_dynamics.demo.run_evaluation import evaluate
 from masticator_dynamics.demo.run_table import closed_loop_table, run_table
 from masticator_dynamics.demo.script import Script, script_for
 from masticator_dynamics.demo.session import NODE_MODULE, dynamics_alone, record_session
-from masticator_dynamics.demo.simulated_study import STUDY_RESULTS, study_in_process
 from masticator_dynamics.demo.stages import Progress
-from masticator_dynamics.demo.summary import LoopSummary, Summary, summarise, summarise_closed_loop
-from masticator_dynamics.demo.tracking import Pass, track
+from masticator_dynamics.demo.summary import Summary, summarise, summarise_closed_loop
+from masticator_dynamics.demo.tracking import LoopRun, Pass, track
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.twin import Food, MechanismPlant, load_food
+from masticator_dynamics.twin import Food, MechanismPlant, load_food, study
+from masticator_dynamics.twin.feedforward import Kind
+from masticator_dynamics.twin.study_plot import plot_study
 from masticator_dynamics.view.played_run import load_run
 from masticator_dynamics.view.scene_player import page_of
 
@@ -46,7 +49,7 @@ CLOSED_LOOP_RESULTS = (
     'closed_loop.mcap', 'closed_loop.csv', 'closed_loop.png', 'closed_loop.json',
     'closed_loop.txt', 'closed_loop.log',
 )  # fmt: skip
-COMPARISONS = (f'{ALONE}.mcap', *STUDY_RESULTS)
+COMPARISONS = (f'{ALONE}.mcap', 'closed_loop_study.csv', 'closed_loop_study.png')
 CLOSED_LOOP_PACKAGES = PACKAGES | {'drives': ('can', 'canopen')}
 _WARM_UP_STEP = 1e-3  # s
 _STUDY = 'the same in one process, in simulated time'
@@ -95,41 +98,38 @@ def run_demo(
         For unusable input, or when a needed package is not installed.
     """
     check_packages(PACKAGES)
+    progress = loading()
+    model = Mechanism.load(mechanism)
+    script = script_for(model, incisor, strokes)
+    page = [PAGE] if importlib.util.find_spec('viser') else []
 
-    def load() -> tuple[Mechanism, Script]:
-        model = Mechanism.load(mechanism)
-        return model, script_for(model, incisor, strokes)
-
-    def produce(
-        work: pathlib.Path, model: Mechanism, script: Script, progress: Progress
-    ) -> tuple[str, Sequence[Check]]:
+    def produce(work: pathlib.Path) -> Summary:
         progress.stage('Starting the dynamics node')
         node = functools.partial(dynamics_alone, mechanism=model, rate=rate, module=node_module)
         record_session(work, 'run', node, script, progress, '--contacts', *model.contacts)
         progress.stage('Checking and plotting')
-        summary = _judge(work, model, script, rate)
-        if importlib.util.find_spec('viser'):
-            write_text(str(work / PAGE), page_of([load_run(work / 'run.mcap', mechanism)])[0])
-        return summary.as_text(), summary.checks
+        with _incomplete_is_no_run():
+            record = read_record(work / 'run.mcap', model.contacts)
+        evaluation = evaluate(model, script, record)
+        summary = summarise(evaluation, run_checks(evaluation, rate), rate)
+        write_table(str(work / 'run.csv'), *run_table(evaluation))
+        plot_run(work / 'run.png', evaluation)
+        (work / 'summary.json').write_text(summary.as_json(), encoding='utf-8')
+        (work / 'summary.txt').write_text(summary.as_text(), encoding='utf-8')
+        for name in page:
+            write_text(str(work / name), page_of([load_run(work / 'run.mcap', mechanism)])[0])
+        return summary
 
-    results = (*RESULTS, PAGE) if importlib.util.find_spec('viser') else RESULTS
-    return leave_results(output, results, load, produce)
+    return leave_results(output, [*RESULTS, *page], produce, progress)
 
 
-def _judge(work: pathlib.Path, model: Mechanism, script: Script, rate: float) -> Summary:
-    """Evaluate the record and write everything derived from it to the same folder."""
+@contextlib.contextmanager
+def _incomplete_is_no_run() -> Iterator[None]:
+    """A record that lacks messages is no bad input: the run was aborted."""
     try:
-        record = read_record(work / 'run.mcap', model.contacts)
+        yield
     except InputError as error:
         raise RunError(str(error)) from error
-    evaluation = evaluate(model, script, record)
-    checks = run_checks(model, script, record, evaluation, rate)
-    summary = summarise(model, script, record, evaluation, checks, rate)
-    write_table(str(work / 'run.csv'), *run_table(model, record, evaluation))
-    plot_run(work / 'run.png', model, script, record, evaluation)
-    (work / 'summary.json').write_text(summary.as_json(), encoding='utf-8')
-    (work / 'summary.txt').write_text(summary.as_text(), encoding='utf-8')
-    return summary
 
 
 # In closed loop
@@ -178,16 +178,12 @@ def run_closed_loop(
     loop = loop or ClosedLoop()
     food = load_food(loop.food)
     passes = {FORWARD: True} | ({ALONE: False} if compare else {})
+    progress = loading()
+    model = Mechanism(with_rotors(mechanism, load_drives(loop.drives)))
+    script = script_for(model, incisor, strokes)
+    _warm_up(model, food)
 
-    def load() -> tuple[Mechanism, Script]:
-        model = Mechanism(with_rotors(mechanism, load_drives(loop.drives)))
-        script = script_for(model, incisor, strokes)
-        _warm_up(model, food)
-        return model, script
-
-    def produce(
-        work: pathlib.Path, model: Mechanism, script: Script, progress: Progress
-    ) -> tuple[str, Sequence[Check]]:
+    def produce(work: pathlib.Path) -> Summary:
         for name, forward in passes.items():
             what = 'with feedforward' if forward else 'with PD alone, for comparison'
             progress.stage(f'Starting dynamics, drives and twin: {what}')
@@ -197,16 +193,21 @@ def run_closed_loop(
             record_session(work, name, nodes, script, progress, '--drives')
         progress.stage('Checking and plotting')
         (work / 'closed_loop.log').write_text(logs(work, tuple(passes)), encoding='utf-8')
-        summary = _judge_closed_loop(work, model, script, loop, compare)
-        text = summary.as_text()
+        judged = [_pass(work / f'{name}.mcap', model, script) for name in passes]
+        run = LoopRun(model, script, loop, judged[0], judged[1] if compare else None)
+        summary = summarise_closed_loop(run, closed_loop_checks(run))
+        write_table(str(work / 'closed_loop.csv'), *closed_loop_table(run))
+        plot_closed_loop(work / 'closed_loop.png', run)
+        (work / 'closed_loop.json').write_text(summary.as_json(), encoding='utf-8')
         if compare:
             progress.stage('The same in simulated time, with ever more feedforward')
-            text += f'\n{_STUDY}\n{study_in_process(work, script, loop, progress)}\n'
-        (work / 'closed_loop.txt').write_text(text, encoding='utf-8')
-        return text, summary.checks
+            table = _study_in_process(work, script, loop, progress)
+            summary = dataclasses.replace(summary, more=f'\n{_STUDY}\n{table}\n')
+        (work / 'closed_loop.txt').write_text(summary.as_text(), encoding='utf-8')
+        return summary
 
     results = (*CLOSED_LOOP_RESULTS, *COMPARISONS) if compare else CLOSED_LOOP_RESULTS
-    return leave_results(output, results, load, produce)
+    return leave_results(output, results, produce, progress)
 
 
 def _warm_up(model: Mechanism, food: Food) -> None:
@@ -216,23 +217,25 @@ def _warm_up(model: Mechanism, food: Food) -> None:
     model.forward_kinematics(model.home.position)
 
 
-def _judge_closed_loop(
-    work: pathlib.Path, model: Mechanism, script: Script, loop: ClosedLoop, compare: bool
-) -> LoopSummary:
-    """Evaluate the records and write everything derived from them to the same folder."""
-    forward = _pass(work / f'{FORWARD}.mcap', model, script)
-    alone = _pass(work / f'{ALONE}.mcap', model, script) if compare else None
-    checks = closed_loop_checks(script, load_food(loop.food), forward, alone, loop.rate)
-    summary = summarise_closed_loop(model, script, loop, forward, alone, checks)
-    write_table(str(work / 'closed_loop.csv'), *closed_loop_table(model, script, forward, alone))
-    plot_closed_loop(work / 'closed_loop.png', model, script, loop, forward, alone)
-    (work / 'closed_loop.json').write_text(summary.as_json(), encoding='utf-8')
-    return summary
+def _study_in_process(
+    work: pathlib.Path, script: Script, loop: ClosedLoop, progress: Progress
+) -> str:
+    """The same chewing in simulated time, unaffected by load, with each kind of feedforward.
+
+    Leaves a table, with a row for each kind, and a figure; returns the table for people.
+    """
+    same = study.StudySetting.shipped(script.path, loop.food, loop.rate, drives_file=loop.drives)
+    whole = len(Kind) * script.duration
+    result = study.study_feedforward(
+        same, progress=lambda share: progress.motion(share * whole, whole)
+    )
+    write_table(str(work / 'closed_loop_study.csv'), *result.table())
+    with open(work / 'closed_loop_study.png', 'wb') as file:
+        plot_study(file, result)
+    return result.text()
 
 
 def _pass(file: pathlib.Path, model: Mechanism, script: Script) -> Pass:
-    try:
+    with _incomplete_is_no_run():
         record = read_closed_loop(file)
-    except InputError as error:
-        raise RunError(str(error)) from error
     return Pass(record, track(model, script, record))

@@ -38,6 +38,8 @@ class RunEvaluation:
 
     Attributes
     ----------
+    mechanism, script, record
+        What moved, what was played, what was received.
     position_error, velocity_error : float
         Largest distance of an actuated joint in any row, and of any joint in a joint state, from
         the played motion, rad (m) and rad/s (m/s).
@@ -65,6 +67,9 @@ class RunEvaluation:
         Integral of the absolute power of the motors, J.
     """
 
+    mechanism: Mechanism
+    script: Script
+    record: Record
     position_error: float
     velocity_error: float
     effort_error: float
@@ -89,12 +94,8 @@ def evaluate(mechanism: Mechanism, script: Script, record: Record) -> RunEvaluat
 
     Parameters
     ----------
-    mechanism : Mechanism
-        What moved.
-    script : Script
-        What was played.
-    record : Record
-        What was received.
+    mechanism, script, record
+        What moved, what was played, what was received.
     """
     state, joints = record.state, record.joints
     rows = script.path.sample(state.stamps)
@@ -109,6 +110,9 @@ def evaluate(mechanism: Mechanism, script: Script, record: Record) -> RunEvaluat
     motor_power = np.einsum('ni,ni->n', state.effort, state.velocity)
     links = LinkMotion(mechanism.description, joints.names, joints.position, joints.velocity)
     return RunEvaluation(
+        mechanism=mechanism,
+        script=script,
+        record=record,
         position_error=position,
         velocity_error=velocity,
         effort_error=float(error.max()),
@@ -155,7 +159,7 @@ def fit_bite(
     mechanism: Mechanism,
     state: JointSeries,
     sent: ForceSeries,
-    rows: tuple[FloatArray, ...],
+    rows: tuple[FloatArray, FloatArray, FloatArray],
     expected: Effort,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Least difference from the effort for any recent bite force; that force; its age.
@@ -185,7 +189,7 @@ def fit_bite(
         unit = np.zeros((len(free), 3))
         unit[:, axis] = 1.0
         wrenches = wrench_of_bite(mechanism, expected.q, sent, unit)
-        per_newton[:, axis] = _efforts(mechanism, rows, wrenches) - free
+        per_newton[:, axis] = mechanism.feedforward_batch(*rows, wrenches).actuated - free
     error = np.full(len(free), np.inf)
     bite, age = np.zeros((len(free), 3)), np.zeros(len(free))
     last = np.searchsorted(sent.stamps, state.received, side='right') - 1
@@ -212,13 +216,6 @@ def _multipliers(mechanism: Mechanism, record: Record) -> FloatArray:
     # The same stamps, except that recording may have begun or ended between messages of a cycle.
     columns = [np.interp(stamps, series.stamps, column) for column in effort.T]
     return np.array(columns).reshape(-1, len(stamps)).T
-
-
-def _efforts(
-    mechanism: Mechanism, rows: tuple[FloatArray, ...], wrenches: FloatArray
-) -> FloatArray:
-    position, velocity, acceleration = rows
-    return mechanism.feedforward_batch(position, velocity, acceleration, wrenches).actuated
 
 
 def _bite_power(mechanism: Mechanism, frame: str, expected: Effort, bite: FloatArray) -> FloatArray:

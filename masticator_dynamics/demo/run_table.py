@@ -6,17 +6,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.demo.record import JointSeries, Record
 from masticator_dynamics.demo.run_evaluation import RunEvaluation
-from masticator_dynamics.demo.script import Script
-from masticator_dynamics.demo.tracking import Pass, during
+from masticator_dynamics.demo.tracking import LoopRun
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.mechanism import Mechanism
 
 
-def run_table(
-    mechanism: Mechanism, record: Record, evaluation: RunEvaluation
-) -> tuple[list[str], FloatArray]:
+def run_table(evaluation: RunEvaluation) -> tuple[list[str], FloatArray]:
     """Columns and rows (N, columns) of run.csv.
 
     ``time`` (s from the start of the motion) and, as received at that stamp, ``position_j
@@ -24,16 +19,8 @@ def run_table(
     sent before (N, axes of the bite frame); ``contact_k``: multiplier of the contact's normal (N)
     and ``closure_residual``: largest gap of the loops (m) in the last message of all joints, which
     is published less often.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What moved.
-    record : Record
-        What was received, N rows of states.
-    evaluation : RunEvaluation
-        For contact forces and gaps.
     """
+    mechanism, record = evaluation.mechanism, evaluation.record
     state = record.state
     columns, values = ['time'], [state.stamps]
     for name, index in zip(mechanism.actuated, state.columns(mechanism.actuated), strict=True):
@@ -51,9 +38,7 @@ def run_table(
     return columns, np.column_stack(values)
 
 
-def closed_loop_table(
-    mechanism: Mechanism, script: Script, forward: Pass, alone: Pass | None
-) -> tuple[list[str], FloatArray]:
+def closed_loop_table(run: LoopRun) -> tuple[list[str], FloatArray]:
     """Columns and rows (N, columns) of closed_loop.csv.
 
     ``time`` (of SYNC, s from the start of the motion); of every actuated joint ``position_j``,
@@ -62,27 +47,19 @@ def closed_loop_table(
     (m, base axes); ``bite_fx bite_fy bite_fz`` (N, axes of the bite frame); ``error`` of the
     incisor (m), and ``error_pd_alone``, that of the pass without efforts. Data from other sources
     than the drives are interpolated to the drives' cycles.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What moved.
-    script : Script
-        What was played.
-    forward, alone : Pass
-        With feedforward efforts and, if there is such a pass, with PD control alone.
     """
-    record, tracking = forward.record, forward.tracking
-    drives = during(script, record.drives)
+    record, tracking, alone = run.forward.record, run.forward.tracking, run.alone
+    actuated, commanded = run.mechanism.actuated, record.feedforward
+    drives = record.drives.during(run.script.duration)
     time = drives.stamps
-    feedforward = _at(time, record.feedforward, mechanism)
     names, values = ['time'], [time]
-    for k, (joint, column) in enumerate(
-        zip(mechanism.actuated, drives.columns(mechanism.actuated), strict=True)
+    for joint, column, sent in zip(
+        actuated, drives.columns(actuated), commanded.columns(actuated), strict=True
     ):
         names += [f'{name}_{joint}' for name in ('position', 'velocity', 'effort', 'feedforward')]
         values += [drives.position[:, column], drives.velocity[:, column]]
-        values += [drives.effort[:, column], feedforward[k]]
+        values.append(drives.effort[:, column])
+        values.append(np.interp(time, commanded.stamps, commanded.effort[:, sent]))
     for label, rows in (('_commanded', tracking.commanded), ('', tracking.actual)):
         names += [f'incisor{label}_{axis}' for axis in 'xyz']
         values += [np.interp(time, tracking.time, row) for row in rows.T]
@@ -94,9 +71,3 @@ def closed_loop_table(
         names.append('error_pd_alone')
         values.append(np.interp(time, alone.tracking.time, alone.tracking.error))
     return names, np.column_stack(values)
-
-
-def _at(time: FloatArray, series: JointSeries, mechanism: Mechanism) -> list[FloatArray]:
-    """Efforts of each joint at some times."""
-    columns = series.columns(mechanism.actuated)
-    return [np.interp(time, series.stamps, series.effort[:, column]) for column in columns]

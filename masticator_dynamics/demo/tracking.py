@@ -8,7 +8,8 @@ import dataclasses
 
 import numpy as np
 
-from masticator_dynamics.demo.record import ClosedLoopRecord, JointSeries
+from masticator_dynamics.demo.closed_loop import ClosedLoop
+from masticator_dynamics.demo.record import ClosedLoopRecord
 from masticator_dynamics.demo.run_evaluation import fit_bite
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.engine.arrays import FloatArray
@@ -62,15 +63,11 @@ def track(mechanism: Mechanism, script: Script, record: ClosedLoopRecord) -> Tra
 
     Parameters
     ----------
-    mechanism : Mechanism
-        What moved.
-    script : Script
-        What was played.
-    record : ClosedLoopRecord
-        Of one pass.
+    mechanism, script, record
+        What moved, what was played, what was recorded of one pass.
     """
-    truth = during(script, record.truth)
-    measured = during(script, record.drives)
+    truth = record.truth.during(script.duration)
+    measured = record.drives.during(script.duration)
     chain = FrameChain(mechanism, 'incisor')
     commanded, _ = chain.poses(mechanism.feedforward_batch(*script.path.sample(truth.stamps)).q)
     actual, _ = chain.poses(truth.position[:, truth.columns(mechanism.tree_joints)])
@@ -90,20 +87,26 @@ def track(mechanism: Mechanism, script: Script, record: ClosedLoopRecord) -> Tra
     )
 
 
-def during(script: Script, series: JointSeries) -> JointSeries:
-    """The part of a series that belongs to the motion."""
-    moving = (series.stamps >= 0.0) & (series.stamps <= script.duration)
-    fields = {
-        field.name: getattr(series, field.name)[moving]
-        for field in dataclasses.fields(series)
-        if field.name != 'names' and len(getattr(series, field.name)) == len(moving)
-    }
-    return dataclasses.replace(series, **fields)
-
-
 @dataclasses.dataclass(frozen=True)
 class Pass:
     """A recorded pass and its tracking."""
 
     record: ClosedLoopRecord
     tracking: Tracking
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopRun:
+    """A run in closed loop: what moved, what was played, on what loop, and what came of it.
+
+    Attributes
+    ----------
+    forward, alone : Pass
+        With feedforward efforts and, if there is such a pass, with PD control alone.
+    """
+
+    mechanism: Mechanism
+    script: Script
+    loop: ClosedLoop
+    forward: Pass
+    alone: Pass | None

@@ -92,19 +92,10 @@ class Tree:
         return carriers
 
 
-def expand(path: pathlib.Path, arguments: dict[str, str]) -> str:
-    """URDF text of a file; ``.xacro`` is processed with the given arguments.
-
-    Raises
-    ------
-    DescriptionError
-        When the file cannot be read or expanded.
-    """
-    return expansion(path, arguments)[0]
-
-
 def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[pathlib.Path]]:
-    """Result of :func:`expand`, and all files that it was read from.
+    """URDF text of a file, and all files that it was read from.
+
+    ``.xacro`` is processed with the given arguments.
 
     Raises
     ------

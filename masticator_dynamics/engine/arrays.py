@@ -54,3 +54,11 @@ def as_finite_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArra
     if not np.isfinite(numbers).all():
         raise InputError(f'{name} is not finite: {numbers}')
     return numbers
+
+
+def as_slice(indices: IntArray) -> slice | IntArray:
+    """Indices as a slice where they are evenly spaced and rise: it selects without copying."""
+    steps = np.unique(np.diff(indices))
+    if not len(indices) or len(steps) > 1 or (steps < 1).any():
+        return indices
+    return slice(int(indices[0]), int(indices[-1]) + 1, int(steps[0]) if len(steps) else 1)

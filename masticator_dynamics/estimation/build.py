@@ -19,7 +19,6 @@ from masticator_dynamics.estimation.fit import fit_circles, fit_ellipses
 from masticator_dynamics.estimation.inertia_grid import GridMap
 from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import (
-    InertiaSamples,
     element_indices,
     inertia_at,
     reachable_poses,
@@ -103,16 +102,14 @@ def build_estimator(
     if kind == 'grid':
         elements: Any = _grid(mechanism, region, options.nodes, stage)
     else:
-        samples = _sampled(mechanism, region.sample(options.samples, rng), 'samples', stage)
-        points = region.scaled(samples.y)
+        y, inertia = _sampled(mechanism, region.sample(options.samples, rng), 'samples', stage)
+        points = region.scaled(y)
         if kind == 'circle':
             with stage('circles', count) as done:
-                elements = fit_circles(points, samples.inertia, done)
+                elements = fit_circles(points, inertia, done)
         else:
             with stage('ellipses', count) as done:
-                elements = fit_ellipses(
-                    points, samples.inertia, options.levels, options.families, done
-                )
+                elements = fit_ellipses(points, inertia, options.levels, options.families, done)
     unknown = np.zeros(count)
     built = {
         field.name: int(getattr(options, field.name))
@@ -132,15 +129,24 @@ def build_estimator(
     )
     found = rounded(found)
     held_out = region.sample(options.held_out, rng)
-    measured = measure(found, _sampled(mechanism, held_out, 'held-out poses', stage))
+    measured = measure(found, *_sampled(mechanism, held_out, 'held-out poses', stage))
     closed = round(100.0 * measured.poses / options.held_out)
     return dataclasses.replace(found, error=measured, built=built | {'percent_closed': closed})
 
 
-def measure(estimator: FittedEstimator, samples: InertiaSamples) -> MeasuredError:
-    """Error of an estimator at samples; poses without an estimate are ignored."""
-    points = estimator.region.scaled(samples.y)
-    error = np.abs(estimator.elements.values(points, slice(None)) - samples.inertia)
+def measure(estimator: FittedEstimator, y: FloatArray, inertia: FloatArray) -> MeasuredError:
+    """Error of an estimator at poses whose inertia is known; those without an estimate are ignored.
+
+    Parameters
+    ----------
+    estimator : FittedEstimator
+    y : (N, n_y) array
+        Poses, rad or m.
+    inertia : (N, E) array
+        Elements of the matrix as in `element_indices`, kg m^2 or kg.
+    """
+    points = estimator.region.scaled(y)
+    error = np.abs(estimator.elements.values(points, slice(None)) - inertia)
     answered = np.isfinite(error).all(axis=1)
     if not answered.any():
         raise InputError('the estimator answers at none of the poses that it is measured at')
@@ -148,14 +154,16 @@ def measure(estimator: FittedEstimator, samples: InertiaSamples) -> MeasuredErro
         int(answered.sum()),
         error[answered].max(axis=0),
         error[answered].mean(axis=0),
-        np.abs(samples.inertia).mean(axis=0),
+        np.abs(inertia).mean(axis=0),
     )
 
 
-def _sampled(mechanism: Mechanism, poses: FloatArray, label: str, stage: Stage) -> InertiaSamples:
-    """Inertia at those of the poses where the loops close."""
+def _sampled(
+    mechanism: Mechanism, poses: FloatArray, label: str, stage: Stage
+) -> tuple[FloatArray, FloatArray]:
+    """Those of the poses where the loops close, and the inertia there."""
     elements, closed = _evaluated(mechanism, poses, label, stage)
-    return InertiaSamples(poses[closed], elements[closed])
+    return poses[closed], elements[closed]
 
 
 def _evaluated(

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -23,22 +22,6 @@ Progress = Callable[[int], object]
 _FIRST, _MARGIN = 200, 0.05
 _CHUNK = 500  # poses tried at once
 _FEWEST = 2e-4  # share of the tried poses that can be reached
-
-
-@dataclasses.dataclass(frozen=True)
-class InertiaSamples:
-    """Poses and the inertia there.
-
-    Attributes
-    ----------
-    y : array, shape (N, n_y)
-        rad or m.
-    inertia : array, shape (N, E)
-        Elements of the matrix as in `element_indices`, kg m^2 or kg.
-    """
-
-    y: FloatArray
-    inertia: FloatArray
 
 
 def element_indices(count: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

@@ -16,7 +16,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
 from masticator_dynamics.flexible.flexible_model import FlexibleModel, FlexibleState
-from masticator_dynamics.flexible.flexible_simulation import RTOL, simulate
+from masticator_dynamics.flexible.flexible_simulation import RTOL, FlexibleTrajectory, simulate
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.results import Effort
@@ -26,17 +26,15 @@ ENERGIES = ('kinetic', 'elastic', 'potential')
 
 
 @dataclasses.dataclass(frozen=True)
-class FlexibleRun:
-    """Time series of N rows; fewer than requested if `stopped` says why.
+class FlexibleRun(FlexibleTrajectory):
+    """A trajectory of N rows, and how it differs from the desired motion.
 
     Attributes
     ----------
     model : FlexibleModel
-        What moved; ``trajectory`` columns are its coordinates.
+        What moved; columns of ``q`` and ``v`` are its coordinates.
     desired : Effort
         The rigid mechanism on its path, with the efforts of the drive mode, N rows.
-    time, q, v : arrays, shapes (N,), (N, n), (N, n)
-        s; coordinates and their rates.
     end_point_error : array, shape (N,)
         Distance of the platform's origin from where it should be, m.
     tip_deflection, middle_deflection : arrays, shape (N, b)
@@ -47,21 +45,12 @@ class FlexibleRun:
         about the axis of bending, rad and rad/s.
     energy : array, shape (N, 3)
         Kinetic, elastic, potential, J.
-    work : array, shape (N,)
-        Of the motors since the start, J.
     closure_residual : array, shape (N,)
         Largest gap of the loops, m.
-    stopped : str
-        Empty when complete.
-    steps, evaluations : int
-        Numbers of steps and evaluations of the integrator.
     """
 
     model: FlexibleModel
     desired: Effort
-    time: FloatArray
-    q: FloatArray
-    v: FloatArray
     end_point_error: FloatArray
     deflections: tuple[str, ...]
     tip_deflection: FloatArray
@@ -70,11 +59,7 @@ class FlexibleRun:
     angular_rate: FloatArray
     desired_rate: FloatArray
     energy: FloatArray
-    work: FloatArray
     closure_residual: FloatArray
-    stopped: str
-    steps: int
-    evaluations: int
 
     def energy_balance(self) -> float:
         """Largest gap between work done and energy gained, relative to the largest energy moved."""
@@ -162,17 +147,11 @@ def run_flexible(
     states = [FlexibleState(q, v) for q, v in zip(trajectory.q, trajectory.v, strict=True)]
     energies = [model.energies(state) for state in states]
     return FlexibleRun(
+        **vars(trajectory),
         model=model,
         desired=desired,
-        time=trajectory.time,
-        q=trajectory.q,
-        v=trajectory.v,
         energy=np.array([[getattr(energy, name) for name in ENERGIES] for energy in energies]),
-        work=trajectory.work,
         closure_residual=np.array([model.closure_residual(state.q) for state in states]),
-        stopped=trajectory.stopped,
-        steps=trajectory.steps,
-        evaluations=trajectory.evaluations,
         **_deviations(model, mechanism, desired, states),
     )
 

@@ -50,8 +50,6 @@ class FlexibleTrajectory:
         Of the efforts since the start, J.
     stopped : str
         Empty when the run is complete; otherwise why and when it ended.
-    steps, evaluations : int
-        Numbers of steps and evaluations of the integrator.
     """
 
     time: FloatArray
@@ -59,8 +57,6 @@ class FlexibleTrajectory:
     v: FloatArray
     work: FloatArray
     stopped: str
-    steps: int
-    evaluations: int
 
 
 def simulate(
@@ -140,13 +136,12 @@ class _Run:
 
     def go(self, progress: Callable[[float], None] | None) -> FlexibleTrajectory:
         """Step to the end, or as far as possible."""
-        states, done, stopped, steps = [self.solver.y.copy()], 1, '', 0
+        states, done, stopped = [self.solver.y.copy()], 1, ''
         while self.solver.status == 'running' and not stopped:
             message = self.solver.step()
             if self.solver.status == 'failed':
                 stopped = f'at {self.solver.t:.6g} s the integrator cannot go on: {message}'
                 break
-            steps += 1
             reason = self.move_to(self.solver.y[: self.count])
             if reason:
                 stopped = f'at {self.solver.t:.6g} s {reason}'
@@ -157,7 +152,7 @@ class _Run:
                 done += len(inside)
             if progress:
                 progress(self.solver.t)
-        return self.collect(np.array(states), stopped, steps)
+        return self.collect(np.array(states), stopped)
 
     def rates(self, time: float, state: FloatArray) -> FloatArray:
         """Time derivative of the state; NaN where the loops do not close."""
@@ -218,7 +213,7 @@ class _Run:
                 )
         return ''
 
-    def collect(self, states: FloatArray, stopped: str, steps: int) -> FlexibleTrajectory:
+    def collect(self, states: FloatArray, stopped: str) -> FlexibleTrajectory:
         """Close the loops at the requested times."""
         rows, guess = [], self.first
         for state in states:
@@ -230,6 +225,4 @@ class _Run:
             np.array([row.v for row in rows]),
             states[:, -1],
             stopped,
-            steps,
-            self.solver.nfev,
         )

@@ -23,25 +23,20 @@ def freedoms(kinematics: LoopKinematics, q: Array) -> tuple[Array, Array]:
     Poses near ``q`` are compared: if ``q`` itself is singular, one of them is used.
     """
     rng = np.random.default_rng(2)
-    candidates = [(q, *_null_space(kinematics, q))]
+    here = _null_space(kinematics, q)
+    candidates = [(here, q)]
     for _ in range(_NEIGHBOURS if kinematics.model.loops else 0):
-        moved = candidates[0][1] @ rng.uniform(-0.15, 0.15, candidates[0][1].shape[1])
+        moved = here @ rng.uniform(-0.15, 0.15, here.shape[1])
         near, gap = close(kinematics, q + moved)
         if gap < 1e-4 and np.abs(near - q).max() < 1.0:
-            candidates.append((near, *_null_space(kinematics, near)))
-    fewest = min(motions.shape[1] for _, motions, _ in candidates)
-    best = next(c for c in candidates if c[1].shape[1] == fewest)
-    return best[1], best[0]
+            candidates.append((_null_space(kinematics, near), near))
+    return min(candidates, key=lambda found: found[0].shape[1])
 
 
-def _null_space(kinematics: LoopKinematics, q: Array) -> tuple[Array, float]:
-    """Orthonormal motions (joints, k) that keep the gaps; smallest relative singular value."""
+def _null_space(kinematics: LoopKinematics, q: Array) -> Array:
+    """Orthonormal motions (joints, k) that keep the gaps."""
     rates = kinematics.gaps(q).rates
-    if not rates.size:
-        return np.eye(len(q)), 1.0
-    _, strengths, directions = np.linalg.svd(rates)
-    rank = int((strengths > _RANK * strengths[0]).sum())
-    return directions[rank:].T, float(strengths[rank - 1] / strengths[0])
+    return np.asarray(scipy.linalg.null_space(rates, rcond=_RANK) if rates.size else np.eye(len(q)))
 
 
 def idle_joints(kinematics: LoopKinematics, q: Array, motions: Array, platform: str) -> list[str]:

@@ -249,7 +249,7 @@ class _MjcfReader:
             bounds.append(np.sort(m.actuator_ctrlrange[index] * m.actuator_gainprm[index, 0]))
         if bounds:
             low, high = (float(b) for b in (np.max(bounds, axis=0)[0], np.min(bounds, axis=0)[1]))
-            self.model.limit_effort(joint, max(abs(low), abs(high)) * abs(gear))
+            self.model.change(joint, effort=max(abs(low), abs(high)) * abs(gear))
             if low != -high:
                 motor = dataclasses.replace(self.model.motors[joint], effort=(low, high))
                 self.model.motors[joint] = motor

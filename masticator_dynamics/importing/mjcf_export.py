@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.description.data import Contact
+from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
 from masticator_dynamics.engine.tree import spanning_tree
 
@@ -130,9 +130,9 @@ class _MjcfWriter:
     def _connect(self, kind: str, name: str, first: str, second: str) -> None:
         ElementTree.SubElement(self.equality, kind, _STIFF, name=name, site1=first, site2=second)
 
-    def _closure(self, closure: object) -> None:
-        name, kind = getattr(closure, 'name', ''), getattr(closure, 'type', '')
-        frames = [f'{link}:origin' for link in getattr(closure, 'frames', None) or ()]
+    def _closure(self, closure: Closure) -> None:
+        name, kind = closure.name, closure.type
+        frames = [f'{link}:origin' for link in closure.frames]
         if kind in ('point', 'weld'):
             self._connect('connect' if kind == 'point' else 'weld', name, frames[0], frames[1])
         elif kind == 'hinge':
@@ -140,18 +140,16 @@ class _MjcfWriter:
             ends = [self._along_axis(frame) for frame in frames]
             self._connect('connect', f'{name}:axis', ends[0], ends[1])
         elif kind == 'distance':
-            self._distance(name, closure)
-        elif kind == 'coupling' and self._coupling(name, closure):
-            pass
-        else:
+            self._distance(closure)
+        elif kind != 'coupling' or not self._coupling(closure):
             self.left_out.append(f'closure {name}: MuJoCo has no equality for type {kind}')
 
-    def _distance(self, name: str, closure: object) -> None:
+    def _distance(self, closure: Closure) -> None:
         """Add a tendon of fixed length; MuJoCo counts from its length at zero positions."""
-        tree = spanning_tree(self.description.tree)
-        poses, links = tree.poses(np.zeros(len(tree.joints))), getattr(closure, 'frames', ())
+        tree, name, links = spanning_tree(self.description.tree), closure.name, closure.frames
+        poses = tree.poses(np.zeros(len(tree.joints)))
         ends = [poses.point(tree.frames[link].body, tree.frames[link].position) for link in links]
-        longer = getattr(closure, 'length', 0.0) - float(np.linalg.norm(ends[1] - ends[0]))
+        longer = (closure.length or 0.0) - float(np.linalg.norm(ends[1] - ends[0]))
         if self.tendons is None:
             self.tendons = ElementTree.SubElement(self.root, 'tendon')
         rod = ElementTree.SubElement(self.tendons, 'spatial', name=name)
@@ -173,25 +171,22 @@ class _MjcfWriter:
                 break
         return name
 
-    def _coupling(self, name: str, closure: object) -> bool:
-        others: dict[str, list[float]] = dict(getattr(closure, 'of', {}))
-        if len(others) != 1:
-            return False
-        ((other, coefficients),) = others.items()
-        polynomial = [getattr(closure, 'offset', 0.0), *coefficients]
-        if len(polynomial) > 5:
+    def _coupling(self, closure: Closure) -> bool:
+        """Add a coupling, if MuJoCo has such: a polynomial of one joint, of degree four at most."""
+        (other, coefficients), *more = closure.of.items()
+        polynomial = [closure.offset, *coefficients]
+        if more or len(polynomial) > 5:
             return False
         polynomial += [0.0] * (5 - len(polynomial))
         ElementTree.SubElement(
-            self.equality, 'joint', _STIFF, name=name, joint1=str(getattr(closure, 'joint', '')),
+            self.equality, 'joint', _STIFF, name=closure.name, joint1=str(closure.joint),
             joint2=other, polycoef=_text(polynomial),
         )  # fmt: skip
         return True
 
     def _contact(self, contact: Contact) -> None:
         """Add a small ball between two plates: two-sided, as in the engine; no friction."""
-        carrier = getattr(contact, 'carrier', None) or self.description.base
-        if contact.type != 'plane' or carrier != self.description.base:
+        if contact.type != 'plane' or contact.carrier not in (None, self.description.base):
             self.left_out.append(
                 f'contact {contact.name}: only planes fixed to the base are written'
             )

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -87,43 +88,39 @@ def import_robot(
     DescriptionError
         For a file that cannot be read, or loops that cannot be closed.
     """
+    with _absurd_numbers_refused(path):
+        model = read(path)
+        model.name = name
+        choose_motors(model, actuated)
+        require_moving(model, 'independent', independent)
+        require_moving(model, 'lock', locked)
+        hold_stiff_springs(model)
+        join_rods(model)
+        positions = _closed(model)
+        for joint in locked:
+            lock(model, joint, positions, 'as asked')
+        hold_pressed_joints(model, positions)
+        chosen = platform or farthest_link(model, positions)
+        if chosen not in model.links:
+            raise DescriptionError(path, 'platform', f'link {chosen!r} does not exist')
+        positions = _without_idle_spins(model, positions, chosen)
+        _hinges_to_points(model, positions)
+        names = list(independent) or _independent(model, positions)
+        if not names:
+            raise DescriptionError(path, 'loops', 'they leave it no freedom to move')
+        return _described(model, positions, names, chosen)
+
+
+@contextlib.contextmanager
+def _absurd_numbers_refused(path: pathlib.Path) -> Iterator[None]:
+    """Numbers that nothing can be computed with are a fault of the file."""
     try:
-        with np.errstate(all='ignore'):  # absurd numbers lead to errors further down
-            return _imported(path, name, actuated, independent, locked, platform)
+        with np.errstate(all='ignore'):  # they lead to errors further down
+            yield
     except MasticatorError:
         raise
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise DescriptionError(path, '', f'cannot be used: {error}') from error
-
-
-def _imported(
-    path: pathlib.Path,
-    name: str,
-    actuated: Sequence[str],
-    independent: Sequence[str],
-    locked: Sequence[str],
-    platform: str,
-) -> Imported:
-    model = read(path)
-    model.name = name
-    choose_motors(model, actuated)
-    require_moving(model, 'independent', independent)
-    require_moving(model, 'lock', locked)
-    hold_stiff_springs(model)
-    join_rods(model)
-    positions = _closed(model)
-    for joint in locked:
-        lock(model, joint, positions, 'as asked')
-    hold_pressed_joints(model, positions)
-    chosen = platform or farthest_link(model, positions)
-    if chosen not in model.links:
-        raise DescriptionError(path, 'platform', f'link {chosen!r} does not exist')
-    positions = _without_idle_spins(model, positions, chosen)
-    _hinges_to_points(model, positions)
-    names = list(independent) or _independent(model, positions)
-    if not names:
-        raise DescriptionError(path, 'loops', 'they leave it no freedom to move')
-    return _described(model, positions, names, chosen)
 
 
 def import_description(path: pathlib.Path) -> MechanismDescription:

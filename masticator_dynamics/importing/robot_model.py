@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 from collections.abc import Iterable
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -133,29 +134,20 @@ class RobotModel:
         carriers = self.tree().carriers()
         return {name for name, carrier in carriers.items() if carrier == carriers[link]}
 
-    def replace_joint(self, old: Joint, *new: Joint) -> None:
-        """Replace one joint by others."""
-        at = self.joints.index(old)
-        self.joints[at : at + 1] = new
-
-    def limit_effort(self, name: str, effort: float) -> None:
-        """Give a joint the largest effort of its motor, N m or N at the joint."""
+    def change(self, name: str, **fields: Any) -> None:
+        """Give a joint other data, such as the largest effort of its motor, at the joint."""
         old = self.joint(name)
-        self.replace_joint(old, dataclasses.replace(old, effort=effort))
+        self.joints[self.joints.index(old)] = dataclasses.replace(old, **fields)
 
     def lock(self, name: str, position: float) -> None:
         """Make a moving joint fixed, at a position, rad or m."""
         old = self.joint(name)
-        moved, turned = displacement(old, position)
-        self.replace_joint(
-            old,
-            dataclasses.replace(
-                old,
-                type='fixed',
-                position=old.position + old.rotation @ moved,
-                rotation=old.rotation @ turned,
-            ),
-        )
+        along = position * old.axis
+        if old.type == 'prismatic':
+            self.change(name, type='fixed', position=old.position + old.rotation @ along)
+        else:
+            turned = Rotation.from_rotvec(along).as_matrix()
+            self.change(name, type='fixed', rotation=old.rotation @ turned)
         for joints in (self.motors, self.springs, self.damping, self.dry, self.guess):
             joints.pop(name, None)
 
@@ -195,13 +187,6 @@ def axis_in(text: str, file: pathlib.Path, place: str) -> Array:
     if not length > 1e-9:
         raise DescriptionError(file, place, f'axis {axis.tolist()} has no direction')
     return np.asarray(axis / length)
-
-
-def displacement(joint: Joint, position: float) -> tuple[Array, Array]:
-    """Translation (3,) and rotation (3, 3) of the child in the joint's frame."""
-    if joint.type == 'prismatic':
-        return position * joint.axis, np.eye(3)
-    return np.zeros(3), Rotation.from_rotvec(position * joint.axis).as_matrix()
 
 
 def turning_joints(

@@ -45,7 +45,7 @@ def read_urdf(file: pathlib.Path) -> RobotModel:
     DescriptionError
         For anything unreadable or probably misspelt.
     """
-    text = urdf.expand(file, {})
+    text, _ = urdf.expansion(file, {})
     try:
         root = ElementTree.fromstring(text.encode())
     except ElementTree.ParseError as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from scipy.integrate import trapezoid
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import frame_poses
@@ -69,18 +70,15 @@ class JawLoads:
             np.mean(series.contact < 0.0, axis=0),
             series.lifts,
             np.sqrt(np.mean(series.effort**2, axis=0)),
-            float(np.sum(0.5 * (power[1:] + power[:-1]) * step[:, 0])),
+            float(trapezoid(power, series.time)),
         )
 
     def figures(self) -> dict[str, float]:
         """Figures by name, for tables."""
         found = {}
         for k, name in enumerate(self.contacts):
-            found[f'{name}_peak'] = float(self.peak[k])
-            found[f'{name}_impulse'] = float(self.impulse[k])
-            found[f'{name}_wear'] = float(self.wear[k])
-            found[f'{name}_pulled'] = float(self.pulled[k])
-            found[f'{name}_lifts'] = float(self.lifts[k])
+            for figure in ('peak', 'impulse', 'wear', 'pulled', 'lifts'):
+                found[f'{name}_{figure}'] = float(getattr(self, figure)[k])
         found['largest_effort_rms'] = float(self.effort_rms.max())
         found['motor_energy'] = self.energy
         return found

@@ -8,8 +8,6 @@ begun then. All settings and versions are in the file's metadata ``mouthful``.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import pathlib
@@ -18,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.demo.mcap_file import read_mcap
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.laboratory.mouthful import Series
 from masticator_dynamics.mechanism import Mechanism
@@ -134,28 +133,14 @@ def _reason(error: Exception) -> str:
 
 
 def _series(file: pathlib.Path, settings: Mapping[str, Any]) -> Series:
-    from mcap.reader import SeekingReader
-    from mcap_ros2.decoder import DecoderFactory
-
-    times: list[float] = []
-    found: dict[str, list[Any]] = {topic: [] for topic in (JOINTS, DRIVES, FOOD, CONTACTS)}
-    # The parser of definitions prints what it raises.
-    with open(file, 'rb') as stream, contextlib.redirect_stderr(io.StringIO()):
-        largest = file.stat().st_size
-        reader = SeekingReader(
-            stream, decoder_factories=[DecoderFactory()], record_size_limit=largest
-        )
-        for _, channel, message, content in reader.iter_decoded_messages():
-            if channel.topic == JOINTS:
-                times.append(1e-9 * message.log_time)
-            if channel.topic in found:
-                found[channel.topic].append(content)
+    found = read_mcap(file)
 
     def rows(topic: str, field: str) -> np.ndarray:
-        return np.array([getattr(content, field) for content in found[topic]], dtype=float)
+        events = found.get(topic, [])
+        return np.array([getattr(event.content, field) for event in events], dtype=float)
 
     return Series(
-        np.array(times),
+        np.array([1e-9 * event.log_time for event in found.get(JOINTS, [])]),
         rows(FOOD, 'position')[:, 0],
         rows(FOOD, 'effort')[:, 0],
         rows(JOINTS, 'position'),

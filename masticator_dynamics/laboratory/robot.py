@@ -24,7 +24,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
-from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -32,7 +31,13 @@ from masticator_dynamics.demo import topics
 from masticator_dynamics.demo.health import Health
 from masticator_dynamics.demo.mcap_file import Event
 from masticator_dynamics.demo.record import force_series, joint_series, since_start
-from masticator_dynamics.demo.recorder import LEAD, LEAD_PART, Recorder, trajectory_message
+from masticator_dynamics.demo.recorder import (
+    LEAD,
+    LEAD_PART,
+    Recorder,
+    message_class,
+    trajectory_message,
+)
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.engine.arrays import FloatArray
@@ -47,11 +52,11 @@ from masticator_dynamics.ros import middleware
 DISABLE, APPROACH = '/servo_drives/disable', '/servo_drives/approach'
 _SERVICES = (topics.ENABLE, topics.RESET, APPROACH, DISABLE)
 _RECEIVED = {
-    topics.DRIVES: JointState,
-    topics.STATE: JointState,
-    topics.CONTACTS: JointState,
-    topics.BITE_FORCE: WrenchStamped,
-    topics.DIAGNOSTICS: DiagnosticArray,
+    topics.DRIVES: 'sensor_msgs/msg/JointState',
+    topics.STATE: 'sensor_msgs/msg/JointState',
+    topics.CONTACTS: 'sensor_msgs/msg/JointState',
+    topics.BITE_FORCE: 'geometry_msgs/msg/WrenchStamped',
+    topics.DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
 }
 _WATCHED = (topics.DIAGNOSTICS, topics.BITE_FORCE)
 _POINT_STEP = 0.01  # s, between points of a trajectory
@@ -92,8 +97,7 @@ class Robot(Recorder):
         middleware.prepare()
         # Python handles Ctrl-C: ROS must live until the drives are disabled.
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        names = {topic: _datatype(kind) for topic, kind in _RECEIVED.items()}
-        super().__init__('experiment', names, lambda content: None)
+        super().__init__('experiment', _RECEIVED, lambda content: None)
         self._spinner = GuardedExecutor()
         self._spinner.add_node(self)
         self._trajectory = self.create_publisher(JointTrajectory, topics.TRAJECTORY, self.qos)
@@ -298,11 +302,6 @@ def _at(times: FloatArray, stamps: FloatArray, values: FloatArray) -> FloatArray
 def _read(topic: str, content: bytes) -> Any:
     """A message; None where it cannot be read: strangers may send anything."""
     try:
-        return deserialize_message(content, _RECEIVED[topic])
+        return deserialize_message(content, message_class(_RECEIVED[topic]))
     except Exception:
         return None
-
-
-def _datatype(kind: type) -> str:
-    """Name of a message class, such as ``std_msgs/msg/Header``."""
-    return f'{kind.__module__.split(".")[0]}/msg/{kind.__name__}'

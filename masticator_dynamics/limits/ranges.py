@@ -126,12 +126,11 @@ class Ranged:
         """Half width (n,) of the ranges, see :func:`half_width`."""
         return half_width(self.lower, self.upper)
 
-    def excess(self) -> FloatArray:
-        """How far values (..., n) are outside, relative to the range's half width."""
-        return np.maximum(self.signed_excess(), 0.0)
-
     def signed_excess(self) -> FloatArray:
-        """:meth:`excess`, negative inside; minus infinity where there is no range."""
+        """How far values (..., n) are outside, relative to the range's half width.
+
+        Negative inside; minus infinity where there is no range.
+        """
         return self.beyond() / self.half_width()
 
     def violation(self, index: int, row: int | None = None) -> RangeViolation:
@@ -177,7 +176,7 @@ def survey_ranges(mechanism: Model, batch: Effort) -> RangeSurvey:
     survey = RangeSurvey(np.zeros(len(batch.q), dtype=bool))
     for group in ranged(mechanism, batch.q, batch.v, batch.actuated):
         outside = group.outside()
-        excess = np.where(outside, group.excess(), 0.0)
+        excess = np.where(outside, group.signed_excess(), 0.0)
         row, index = np.unravel_index(np.argmax(excess), excess.shape) if excess.size else (0, 0)
         survey = dataclasses.replace(survey, outside=survey.outside | outside.any(axis=1))
         if excess.size and excess[row, index] > survey.excess:

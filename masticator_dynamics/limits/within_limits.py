@@ -167,7 +167,8 @@ class _OneRow:
                 tables['multipliers'][self._contact_rows],
             ]
         )  # fmt: skip
-        velocity = self._row[self._slices['velocity']] * mechanism.transmission_ratios
+        velocity = self._row[self._slices['v']][mechanism.actuated_part]
+        velocity = velocity * mechanism.transmission_ratios
         lowest, highest = limits.effort_bounds(velocity)
         at_actuators = np.vstack(
             [

@@ -26,6 +26,9 @@ _FACTOR = np.array(
 )
 
 
+_JUMP = 1e-6  # relative, between paths that are joined
+
+
 class MotionPath:
     """Piecewise quintic motion; immutable, cheap to sample.
 
@@ -221,14 +224,14 @@ class MotionPath:
         return cls(t, c, hold=p[-1], names=names)
 
     @classmethod
-    def joined(cls, paths: Iterable['MotionPath'], *, tolerance: float = 1e-6) -> 'MotionPath':
+    def joined(cls, paths: Iterable['MotionPath']) -> 'MotionPath':
         """One path from paths that follow each other.
 
         Raises
         ------
         InputError
             When one does not continue the one before: times must be equal, positions and
-            derivatives equal within `tolerance` times the larger amount (at least one unit).
+            derivatives equal within 1e-6 times the larger amount (at least one unit).
         """
         parts = list(paths)
         for before, after in zip(parts, parts[1:], strict=False):
@@ -244,7 +247,7 @@ class MotionPath:
                 strict=True,
             ):
                 worst = np.max(np.abs(one - two) / np.maximum(1.0, np.abs(one)))
-                if not worst <= tolerance:
+                if not worst <= _JUMP:
                     raise InputError(f'{what} jumps by {worst:.3g} at {after.start:.9g} s')
         knots = np.concatenate([parts[0].knots, *[part.knots[1:] for part in parts[1:]]])
         coefficients = np.concatenate([part.coefficients for part in parts])

@@ -15,6 +15,7 @@ from masticator_dynamics.motion.path_checks import checked_rows, checked_times
 State = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 
 _STOPPING_TIME = 0.1  # s; no stop has to be gentler than speed / _STOPPING_TIME
+_REST = 1e-6, 1e-3  # what still counts as rest, in units of the coordinates per s and s^2
 _RAMP_DURATIONS = np.geomspace(0.02, 0.25, 40)
 
 
@@ -99,9 +100,7 @@ def path_from_state(
     )
 
 
-def with_rest_ramp(
-    path: MotionPath, *, velocity_tolerance: float = 1e-6, acceleration_tolerance: float = 1e-3
-) -> tuple[MotionPath, float]:
+def with_rest_ramp(path: MotionPath) -> tuple[MotionPath, float]:
     """Let a path that ends in motion come to rest.
 
     The ramp is C2 (velocity a cubic from the end's velocity and acceleration to zero). It is as
@@ -112,8 +111,6 @@ def with_rest_ramp(
     Parameters
     ----------
     path : MotionPath
-    velocity_tolerance, acceleration_tolerance : float
-        What still counts as rest, in units of the coordinates per s and s^2.
 
     Returns
     -------
@@ -123,7 +120,7 @@ def with_rest_ramp(
         Of the ramp, s; 0 when none was needed.
     """
     end = path(path.end)
-    if _at_rest(end[1], end[2], velocity_tolerance, acceleration_tolerance):
+    if _at_rest(end[1], end[2]):
         return path, 0.0
     samples = path.sample(np.linspace(path.start, path.end, 401))[2]
     usual = np.percentile(np.abs(samples), 95.0, axis=0)
@@ -144,16 +141,8 @@ def _check_start(
         )
 
 
-def _at_rest(
-    velocity: FloatArray,
-    acceleration: FloatArray,
-    velocity_tolerance: float = 1e-6,
-    acceleration_tolerance: float = 1e-3,
-) -> bool:
-    return bool(
-        np.abs(velocity).max() <= velocity_tolerance
-        and np.abs(acceleration).max() <= acceleration_tolerance
-    )
+def _at_rest(velocity: FloatArray, acceleration: FloatArray) -> bool:
+    return bool(np.abs(velocity).max() <= _REST[0] and np.abs(acceleration).max() <= _REST[1])
 
 
 def _rest_ramp(

@@ -9,7 +9,6 @@ import time
 from typing import Annotated
 
 from geometry_msgs.msg import WrenchStamped
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from masticator_dynamics import Mechanism
@@ -29,9 +28,9 @@ from masticator_dynamics.nodes.common.diagnostics import (
 )
 from masticator_dynamics.nodes.common.instant import both_clocks
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
-from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
+from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
 from masticator_dynamics.nodes.common.node_clock import NodeClock
+from masticator_dynamics.nodes.common.outgoing import Outgoing, joint_topic
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
     Declaration,
@@ -39,7 +38,6 @@ from masticator_dynamics.nodes.common.parameters import (
     MechanismName,
 )
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
-from masticator_dynamics.nodes.common.wire_message import WireMessage
 from masticator_dynamics.nodes.twin_simulation import TwinSimulation
 
 _FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
@@ -81,8 +79,8 @@ class TwinSettings:
     autostart: Autostart = True
 
 
-class Twin:
-    """Drives and mechanism in their own thread; a `managed_node.Runtime`.
+class Twin(Runtime):
+    """Drives and mechanism in their own thread.
 
     Publishes ``bite_force``, the wrench of the food on the mandible at its tooth, in the tooth's
     axes, and ``~/joint_states``, the true motion of all joints, which no encoder sees. Faults are
@@ -121,19 +119,12 @@ class Twin:
         self._tooth = FrameChain(mechanism, self._frame) if self._frame else None
         if self._tooth is not None:
             self._tooth.poses(mechanism.home.q)  # loads compiled code
-        self._states = node.create_lifecycle_publisher(
-            JointState, '~/joint_states', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
-        )
-        self._bites = node.create_lifecycle_publisher(
-            WrenchStamped, 'bite_force', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
-        )
-        joints = len(mechanism.tree_joints)
-        self._state_bytes = WireMessage(
-            JointState(name=list(mechanism.tree_joints)), {'position': joints, 'velocity': joints}
+        self._states = joint_topic(
+            node, '~/joint_states', mechanism.tree_joints, 'position', 'velocity'
         )
         bite = WrenchStamped()
         bite.header.frame_id = settings.frame_prefix + self._frame
-        self._bite_bytes = WireMessage(bite, {'wrench.force': 3})
+        self._bites = Outgoing(node, 'bite_force', bite, {'wrench.force': 3})
         self._faults = node.create_subscription(String, '~/fault', self._inject, 10)
         self._keeping_up = KeepingUp(node.get_logger().warning)
         self._answers_late = late_answers(drives)
@@ -162,17 +153,8 @@ class Twin:
         self._simulation.close()
         self._reporter.destroy()
         self._node.destroy_subscription(self._faults)
-        for publisher in (self._states, self._bites):
-            self._node.destroy_lifecycle_publisher(publisher)
-
-    def check(self, settings: TwinSettings) -> None:
-        """Check nothing: the parameters' ranges suffice."""
-
-    def apply(self, settings: TwinSettings) -> None:
-        """Apply nothing: no parameter may change while it runs."""
-
-    def fail(self, reason: str) -> None:
-        """Do nothing: nothing that moves is real."""
+        for topic in (self._states, self._bites):
+            topic.destroy()
 
     def collect(self) -> list[Status]:
         """Whether the simulation runs, and as fast as the clock; states of the drives."""
@@ -221,11 +203,11 @@ class Twin:
         now, steady = both_clocks(self._now)
         time = now - round(self._simulation.simulator.age(steady) * 1e9)
         q = plant.tree_positions
-        self._states.publish(self._state_bytes.filled(time, q, plant.tree_velocities))
+        self._states.publish(time, q, plant.tree_velocities)
         if self._tooth is not None:
             _, rotation = self._tooth.poses(q)
             force = rotation.T @ plant.food_force
-            self._bites.publish(self._bite_bytes.filled(time, force))
+            self._bites.publish(time, force)
 
 
 class TwinNode(ManagedNode):

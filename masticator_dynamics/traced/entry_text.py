@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from masticator_dynamics.traced.llvm_ir import pointer
 from masticator_dynamics.traced.python_entry import (
+    ARRAY_BASE,
     ARRAY_DATA,
     ARRAY_DIMENSIONS,
     ARRAY_DIMENSIONS_COUNT,
@@ -22,12 +23,10 @@ from masticator_dynamics.traced.python_entry import (
     TUPLE_ITEMS,
 )  # fmt: skip
 
-_CONTIGUOUS_ALIGNED, _WRITEABLE = 0x101, 0x400
+_CONTIGUOUS_ALIGNED = 0x101
 
 
-def entry_function(
-    name: str, row: str, freedoms: int, actuators: int, outputs: int, at: int
-) -> str:
+def entry_function(name: str, row: str, freedoms: int, outputs: int, at: int) -> str:
     """``PyObject *name(self, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)``.
 
     Parameters
@@ -49,7 +48,7 @@ def entry_function(
     for i, length in enumerate(lengths):
         writer.argument(i, length)
     _evaluate(writer, row, lengths, outputs)
-    _make_result(writer, actuators, at)
+    _make_result(writer, at)
     return (
         f'\ndefine i64 @{name}(i64 %self, i64 %arguments, i64 %count, i64 %keywords) '
         'nounwind #0 {\n'
@@ -76,21 +75,18 @@ def _evaluate(writer: _Writer, row: str, lengths: Sequence[int], outputs: int) -
     writer.branch('%good', 'valid', 'invalid')
 
 
-def _make_result(writer: _Writer, actuators: int, at: int) -> None:
-    """An array of the efforts, and a result whose slots are filled in."""
+def _make_result(writer: _Writer, at: int) -> None:
+    """The efforts, an array in the memory of the bytes, and a result whose slots are filled in."""
     kinds = 'i64, i32, i64, i32, i64, i64, i32, i32, i64'
     writer.cast('new', '%new_array', pointer(f'i64 ({kinds})'))
+    writer.say(f'%effort = add i64 %out, {8 * at}')
     writer.say(
         f'%efforts = call i64 %new(i64 %array, i32 1, i64 %length, i32 {DOUBLE}, '
-        'i64 0, i64 0, i32 0, i32 0, i64 0)'
+        f'i64 0, i64 %effort, i32 0, i32 {_CONTIGUOUS_ALIGNED}, i64 0)'
     )
     writer.fail_if_null('%efforts', 'no_array')
-    writer.load('efforts_data', '%efforts', ARRAY_DATA)
-    writer.say(f'%from = add i64 %out, {8 * at}')
-    writer.copy('%from', '%efforts_data', 0, actuators)
-    writer.load('flags', '%efforts', ARRAY_FLAGS, 'i32')
-    writer.say(f'%fixed = and i32 %flags, {~_WRITEABLE}')
-    writer.store('%fixed', '%efforts', str(ARRAY_FLAGS), 'i32')
+    writer.say('call void %Py_IncRef(i64 %numbers)')
+    writer.store('%numbers', '%efforts', str(ARRAY_BASE))
     writer.say('%answer = call i64 %PyType_GenericAlloc(i64 %result, i64 0)')
     writer.fail_if_null('%answer', 'no_answer')
     writer.say('call void %Py_IncRef(i64 %mechanism)')

@@ -64,7 +64,7 @@ class Kernels:
         self.rows = sum(c.size for c in structure.constraints)
         self.outputs = EFFORT + self.actuators + self.rows
         self.tree = len(structure.tree.joints)
-        self.width = 5 + self.tree * (3 + self.freedoms) + 4 * self.actuators + self.rows
+        self.width = 5 + self.tree * (3 + self.freedoms) + self.actuators + self.rows
         self._loads, self._at_positions = loads, at_positions
         self.inputs = 3 * self.freedoms + 6 + self.tree * (6 * loads + at_positions)
 
@@ -134,7 +134,7 @@ class Kernels:
     @functools.cached_property
     def motion(self) -> Code:
         """Motions of rows known to be valid: whole rows without report and forces."""
-        outputs = self.tree * (3 + self.freedoms) + 3 * self.actuators
+        outputs = self.tree * (3 + self.freedoms)
         return Code(self, 'motion', lambda run: _outputs().motion(run), outputs, streamed=True)
 
     def best(self, goals: Mapping[str, float], friction: bool) -> Code:
@@ -168,7 +168,7 @@ class Kernels:
             return ''
         from masticator_dynamics.traced.entry_text import entry_function
 
-        return entry_function('entry', 'row', self.freedoms, self.actuators, self.outputs, EFFORT)
+        return entry_function('entry', 'row', self.freedoms, self.outputs, EFFORT)
 
     @functools.cached_property
     def identity(self) -> list[Any]:

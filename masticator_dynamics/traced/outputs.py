@@ -71,10 +71,8 @@ def motion(run: Evaluation) -> list[Scalar]:
 
 
 def _rates(run: Evaluation) -> list[Scalar]:
-    """Positions, velocities and accelerations of all joints, then of the actuated ones."""
-    of_tree = run.positions(), run.velocities(), run.accelerations()
-    of_actuated = [[part[j] for j in run.plan.actuated] for part in of_tree]
-    return [x for part in (*of_tree, *of_actuated) for x in part]
+    """Positions, velocities and accelerations of all joints."""
+    return [*run.positions(), *run.velocities(), *run.accelerations()]
 
 
 def distributed(

@@ -29,7 +29,7 @@ from masticator_dynamics.traced.machine_code import Library
 SLOTS = ('mechanism', '_numbers', 'actuated')
 BYTES_DATA, TUPLE_ITEMS = 32, 24  # bytes before the contents of such objects
 ARRAY_DATA, ARRAY_DIMENSIONS_COUNT, ARRAY_DIMENSIONS = 16, 24, 32
-ARRAY_TYPE, ARRAY_FLAGS, OBJECT_TYPE = 56, 64, 8
+ARRAY_BASE, ARRAY_TYPE, ARRAY_FLAGS, OBJECT_TYPE = 48, 56, 64, 8
 _NEW_ARRAY, DOUBLE = 93, 12  # PyArray_New in numpy's table of functions; its number of float64
 # What the function reads from the bytes that its ``self`` begins with: addresses, in this order.
 WORDS = ('goal', 'friction', 'torque')
@@ -64,7 +64,7 @@ class _MethodDefinition(ctypes.Structure):
 def supported() -> bool:
     """Whether arrays and bytes lie in memory as the generated function assumes."""
     probe = np.zeros(3, dtype=np.float64)
-    at = id(probe)
+    at, view = id(probe), probe[1:]
 
     def word(offset: int) -> int:
         return int(ctypes.c_int64.from_address(at + offset).value)
@@ -80,6 +80,8 @@ def supported() -> bool:
         and word(ARRAY_DATA) == probe.__array_interface__['data'][0]
         and ctypes.c_int.from_address(at + ARRAY_DIMENSIONS_COUNT).value == 1
         and ctypes.c_int64.from_address(word(ARRAY_DIMENSIONS)).value == 3
+        and word(ARRAY_BASE) == 0
+        and ctypes.c_int64.from_address(id(view) + ARRAY_BASE).value == id(probe)
         and word(ARRAY_TYPE) == id(probe.dtype)
         and ctypes.c_int.from_address(at + ARRAY_FLAGS).value == probe.flags.num
     )

@@ -212,12 +212,12 @@ class MechanismPlant:
     @property
     def position(self) -> FloatArray:
         """Positions (n_u,) of the actuated joints, rad or m."""
-        return self._dynamics.tree('position').copy()
+        return self._dynamics.tree('q')[self.mechanism.actuated_rows]
 
     @property
     def velocity(self) -> FloatArray:
         """Velocities (n_u,) of the actuated joints."""
-        return self._dynamics.tree('velocity').copy()
+        return self._dynamics.tree('v')[self.mechanism.actuated_rows]
 
     @property
     def state(self) -> tuple[FloatArray, FloatArray]:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -274,7 +274,6 @@ class Study:
 def study_feedforward(
     setting: StudySetting,
     gains: Gains | None = None,
-    kinds: Sequence[Kind] = tuple(Kind),
     progress: Progress | None = None,
 ) -> Study:
     """Run a motion against food with each kind of feedforward.
@@ -285,18 +284,16 @@ def study_feedforward(
         Motion, food and drives.
     gains : Gains, optional
         Of all drives in all runs; default: those of the drives file.
-    kinds : sequence of Kind
-        One run for each.
     progress : callable, optional
         Called with the fraction that is done.
     """
     chosen = gains or setting.gains
     reference = CommandedMotion.of(setting.model, setting.path, setting.drives.cycle_rate)
     runs = []
-    for kind in kinds:
+    for kind in Kind:
         runs.append(StudyRun.of(kind, setting.run(kind, chosen), setting, reference))
         if progress is not None:
-            progress(len(runs) / len(kinds))
+            progress(len(runs) / len(Kind))
     return Study(setting, chosen, reference.time, tuple(runs))
 
 

@@ -90,22 +90,10 @@ class Tuning:
         return [*names, 'ripple'], np.array(rows)
 
 
-def tune(
-    setting: StudySetting,
-    position_gains: FloatArray = POSITION_GAINS,
-    velocity_gains: FloatArray = VELOCITY_GAINS,
-    progress: Progress | None = None,
-) -> Tuning:
+def tune(setting: StudySetting, progress: Progress | None = None) -> Tuning:
     """Try PD alone with all pairs of gains whose linear loops are stable.
 
-    Parameters
-    ----------
-    setting : StudySetting
-        Mechanism, motion and drives.
-    position_gains, velocity_gains : array
-        What to try, N m/rad and N m s/rad.
-    progress : callable, optional
-        Called with the fraction that is done, 0 to 1.
+    ``progress`` is called with the fraction that is done, 0 to 1.
 
     Raises
     ------
@@ -116,8 +104,8 @@ def tune(
     inertias = modal_inertias(setting.model, poses)
     servos = list(setting.simulation.drives.values())
     pairs = []
-    for position in position_gains.tolist():
-        for velocity in velocity_gains.tolist():
+    for position in POSITION_GAINS.tolist():
+        for velocity in VELOCITY_GAINS.tolist():
             gains = Gains(position=position, velocity=velocity)
             found = least_margins(gains, inertias, servos, setting.simulation.step)
             if found.gain > 1.0 and found.phase > 0.0:

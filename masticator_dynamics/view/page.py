@@ -84,7 +84,11 @@ addEventListener('load', () => {
 
 def with_curves(page: str, runs: Sequence[PlayedRun]) -> str:
     """Add curves of efforts and forces, and a still picture, to a page made by viser."""
-    charts = [chart for run in runs for chart in _charts(run)]
+    charts = [
+        _chart(run.time, title, values, names)
+        for run in runs
+        for title, values, names in run.charts()
+    ]
     text = json.dumps(charts, separators=(',', ':')).replace('</', '<\\/')
     picture = base64.b64encode(_still(runs[0])).decode()
     added = (
@@ -95,20 +99,6 @@ def with_curves(page: str, runs: Sequence[PlayedRun]) -> str:
     )
     end = page.rindex('</body>')
     return page[:end] + added + page[end:]
-
-
-def _charts(run: PlayedRun) -> list[dict[str, Any]]:
-    found = []
-    if run.efforts.shape[1]:
-        unit = '/'.join(dict.fromkeys(run.mechanism.effort_units))
-        title = f'{run.name}: efforts, {unit}'
-        found.append(_chart(run.time, title, run.efforts, run.mechanism.actuated))
-    if run.forces:
-        sizes = [np.linalg.norm(force.vectors, axis=1) for force in run.forces.values()]
-        found.append(
-            _chart(run.time, f'{run.name}: forces, N', np.stack(sizes, axis=1), tuple(run.forces))
-        )
-    return found
 
 
 def _chart(time: FloatArray, title: str, values: FloatArray, names: Sequence[str]) -> Any:

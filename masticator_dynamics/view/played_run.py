@@ -9,7 +9,7 @@ import dataclasses
 import io
 import json
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,15 @@ class PlayedRun:
     forces: dict[str, PointForces]
     efforts: FloatArray
     cut: str = ''
+
+    def charts(self) -> Iterator[tuple[str, FloatArray, Sequence[str]]]:
+        """What is drawn over time, where it is known: title, values (N, k) and k names."""
+        if self.efforts.shape[1]:
+            unit = '/'.join(dict.fromkeys(self.mechanism.effort_units))
+            yield f'{self.name}: efforts, {unit}', self.efforts, self.mechanism.actuated
+        if self.forces:
+            sizes = [np.linalg.norm(force.vectors, axis=1) for force in self.forces.values()]
+            yield f'{self.name}: forces, N', np.stack(sizes, axis=1), tuple(self.forces)
 
 
 def load_run(file: pathlib.Path, mechanism: str | None) -> PlayedRun:

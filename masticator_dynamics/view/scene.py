@@ -30,7 +30,7 @@ class Scene:
     mechanism : Mechanism
     name : str
         Name of its scene node, if several are side by side.
-    shift : array, shape (3,)
+    shift : tuple of float
         Position of its base in the scene, m, base axes.
 
     Attributes
@@ -44,7 +44,7 @@ class Scene:
         scene: viser.SceneApi,
         mechanism: Mechanism,
         name: str = 'robot',
-        shift: FloatArray | None = None,
+        shift: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ):
         from viser.transforms import SO3
 
@@ -53,7 +53,7 @@ class Scene:
         self._tree = mechanism.structure.tree
         self._scene, self._name = scene, name
         self.extent = mechanism.structure.extent()
-        scene.add_frame(f'/{name}', show_axes=False, position=_triple(shift, (0.0, 0.0, 0.0)))
+        scene.add_frame(f'/{name}', show_axes=False, position=shift)
         self._bodies = [
             scene.add_frame(f'/{name}/{joint.name}', show_axes=False) for joint in self._tree.joints
         ]
@@ -147,7 +147,3 @@ def _from_z(direction: FloatArray) -> FloatArray:
     x, y, z = direction.tolist()
     found = np.array([1.0 + z, -y, x, 0.0]) if z > -1.0 + 1e-9 else np.array([0.0, 1.0, 0.0, 0.0])
     return found / np.linalg.norm(found)
-
-
-def _triple(given: FloatArray | None, default: tuple[float, float, float]) -> Any:
-    return default if given is None else np.asarray(given)

@@ -39,7 +39,7 @@ class ScenePlayer:
         self._server = server
         widest = max(run.mechanism.structure.extent() for run in runs)
         self._scenes = [
-            Scene(server.scene, run.mechanism, f'run_{k}', np.array([0.0, -1.4 * widest * k, 0.0]))
+            Scene(server.scene, run.mechanism, f'run_{k}', (0.0, -1.4 * widest * k, 0.0))
             for k, run in enumerate(runs)
         ]
         self._scales = [
@@ -84,20 +84,8 @@ class ScenePlayer:
         speed = gui.add_slider('speed', 0.1, 2.0, 0.1, 1.0)
         bar: Any = gui.add_slider('time, s', 0.0, float(self.end), 1.0 / FRAME_RATE, 0.0)
         for run in self.runs:
-            if run.efforts.shape[1]:
-                _curves(
-                    gui, uplot, run, f'{run.name}: efforts', run.efforts, run.mechanism.actuated
-                )
-            if run.forces:
-                sizes = [np.linalg.norm(f.vectors, axis=1) for f in run.forces.values()]
-                _curves(
-                    gui,
-                    uplot,
-                    run,
-                    f'{run.name}: forces, N',
-                    np.stack(sizes, axis=1),
-                    tuple(run.forces),
-                )
+            for title, values, names in run.charts():
+                _curves(gui, uplot, run, title, values, names)
 
         @bar.on_update
         def _(event: object) -> None:
@@ -127,11 +115,8 @@ def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
         j = mechanism.tree_joints.index(name)
         low, high = mechanism.limits.lower[j], mechanism.limits.upper[j]
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
-            half = (
-                0.2 * scene.extent
-                if mechanism.structure.tree.joints[j].type == 'prismatic'
-                else 1.0
-            )
+            slides = mechanism.structure.tree.joints[j].type == 'prismatic'
+            half = 0.2 * scene.extent if slides else 1.0
             low, high = home - half, home + half
         found.append(server.gui.add_slider(name, low, high, (high - low) / _STEPS, home))
 

@@ -33,7 +33,7 @@ def record(mechanism, script):
 
 
 def failed(mechanism, script, record):
-    checks = run_checks(mechanism, script, record, evaluate(mechanism, script, record), RATE)
+    checks = run_checks(evaluate(mechanism, script, record), RATE)
     return {check.name for check in checks if not check.passed}
 
 
@@ -75,7 +75,7 @@ def snap(mechanism):
 
 def test_a_snap_of_milliseconds_balances(mechanism, snap):
     record = perfect_record(mechanism, snap)
-    checks = run_checks(mechanism, snap, record, evaluate(mechanism, snap, record), RATE)
+    checks = run_checks(evaluate(mechanism, snap, record), RATE)
     assert [check.detail for check in checks if not check.passed] == []
 
 
@@ -92,19 +92,19 @@ def test_peaks_between_cycles_are_told(mechanism, snap):
     """Against a 20 kHz node; a 500 Hz node sees a peak two or three times, or not at all."""
     record = perfect_record(mechanism, snap)
     evaluation = evaluate(mechanism, snap, record)
-    checks = run_checks(mechanism, snap, record, evaluation, RATE)
-    summary = summarise(mechanism, snap, record, evaluation, checks, RATE)
+    checks = run_checks(evaluation, RATE)
+    summary = summarise(evaluation, checks, RATE)
     fine = np.arange(0.299, 0.306, 5e-5)
     effort = mechanism.feedforward_batch(*snap.path.sample(fine))
     true = np.abs(effort.actuated).max(axis=0)
-    found = list(summary.torque_peak_between_cycles_nm.values())
+    found = list(summary.numbers['torque_peak_between_cycles_nm'].values())
     assert found == pytest.approx(true, rel=0.01)
-    assert max(np.array(found) / list(summary.torque_peak_nm.values())) > 1.05
+    assert max(np.array(found) / list(summary.numbers['torque_peak_nm'].values())) > 1.05
     force = effort.contact * [np.linalg.norm(c.normal) for c in mechanism.description.contacts]
     for name, column in zip(mechanism.contacts, force.T, strict=True):
-        low, high = summary.contact_force_range_between_cycles_n[name]
+        low, high = summary.numbers['contact_force_range_between_cycles_n'][name]
         assert (low, high) == pytest.approx((column.min(), column.max()), rel=0.01)
-        seen = summary.contact_force_range_n[name]
+        seen = summary.numbers['contact_force_range_n'][name]
         assert low <= seen[0] < seen[1] <= high
         assert (low, high) != seen
     assert 'between cycles' in summary.as_text()
@@ -248,7 +248,7 @@ def test_missing_controller_trajectory_and_faults_are_noticed(mechanism, script,
 
 def test_table_has_what_the_record_has(mechanism, script, record):
     evaluation = evaluate(mechanism, script, record)
-    columns, values = run_table(mechanism, record, evaluation)
+    columns, values = run_table(evaluation)
     table = dict(zip(columns, values.T, strict=True))
     assert np.array_equal(table['effort_crank_3'], record.state.effort[:, 2])
     peak = int(np.argmin(record.bite.force[:, 2]))
@@ -259,11 +259,11 @@ def test_table_has_what_the_record_has(mechanism, script, record):
 
 def test_summary_counts_torques_of_the_motion(mechanism, script, record):
     evaluation = evaluate(mechanism, script, record)
-    checks = run_checks(mechanism, script, record, evaluation, RATE)
-    summary = summarise(mechanism, script, record, evaluation, checks, RATE)
-    assert summary.latency_median_ms == pytest.approx(1.0)
-    assert summary.torque_peak_nm['crank_6'] == np.abs(record.state.effort[:, 5]).max()
-    assert 80.0 < summary.bite_force_peak_n <= 100.0 + 1e-9
+    checks = run_checks(evaluation, RATE)
+    summary = summarise(evaluation, checks, RATE)
+    assert summary.numbers['latency_median_ms'] == pytest.approx(1.0)
+    assert summary.numbers['torque_peak_nm']['crank_6'] == np.abs(record.state.effort[:, 5]).max()
+    assert 80.0 < summary.numbers['bite_force_peak_n'] <= 100.0 + 1e-9
     text = summary.as_text()
     assert all(check.name in text for check in checks)
     assert max(len(line) for line in text.splitlines()) <= 130

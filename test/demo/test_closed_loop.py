@@ -29,15 +29,13 @@ from masticator_dynamics.demo.run import (
     run_closed_loop,
 )
 from masticator_dynamics.demo.script import built_in_script
-from masticator_dynamics.demo.stall_watch import SHORTEST
 from masticator_dynamics.demo.stalls import read_stalls, stalls_file
-from masticator_dynamics.demo.tracking import Pass, Tracking
+from masticator_dynamics.demo.tracking import LoopRun, Pass, Tracking
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.tables import read_table
-from masticator_dynamics.twin import load_food
 
 MISSING = [
     name
@@ -202,7 +200,7 @@ def faultless(mechanism, script):
 
 
 def failing(script, forward, alone):
-    checks = closed_loop_checks(script, load_food('soft'), forward, alone, 250.0)
+    checks = closed_loop_checks(LoopRun(None, script, ClosedLoop(), forward, alone))
     return {check.name for check in checks if not check.passed}
 
 
@@ -289,15 +287,14 @@ def test_a_process_sees_when_the_computer_stands_still(tmp_path):
             os.kill(watch.process.pid, signal.SIGCONT)
             time.sleep(0.2)
             found = read_stalls(file, before)
-            found = found[found[:, 1] > 0.0]
+            # The computer may really stand still, too, and the process may not have begun to watch.
+            found = found[(found[:, 0] < 0.01) & (found[:, 1] > stopped - 0.001)]
     finally:
         watch.stop()
     if not permitted:
         assert not len(found)  # it cannot tell a stall from a busy computer
         return
-    begin, end = found[0]
-    assert begin < 0.01 and end > stopped - 0.001
-    assert end - begin > SHORTEST
+    assert len(found) == 1
 
 
 def from_row(series, first):

@@ -309,7 +309,7 @@ def test_names_twice(old: str, new: str, key: str) -> None:
 def expand(folder: pathlib.Path, text: str, name: str = 'edited.urdf.xacro') -> str:
     file = folder / name
     file.write_text(text, encoding='utf-8')
-    return urdf.expand(file, {})
+    return urdf.expansion(file, {})[0]
 
 
 def test_xacro_is_expanded(tmp_path: pathlib.Path) -> None:
@@ -343,12 +343,12 @@ def test_xacro_under_another_name(tmp_path: pathlib.Path) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: pathlib.Path) -> None:
     with pytest.raises(DescriptionError, match='absent.urdf: No such file'):
-        urdf.expand(tmp_path / 'absent.urdf', {})
+        urdf.expansion(tmp_path / 'absent.urdf', {})
     with pytest.raises(DescriptionError, match='Is a directory'):
-        urdf.expand(tmp_path, {})
+        urdf.expansion(tmp_path, {})
     (tmp_path / 'bytes.urdf').write_bytes(b'\xff\xfe')
     with pytest.raises(DescriptionError, match='bytes.urdf: not UTF-8 text'):
-        urdf.expand(tmp_path / 'bytes.urdf', {})
+        urdf.expansion(tmp_path / 'bytes.urdf', {})
 
 
 def test_a_limit_too_large_to_be_one_is_none() -> None:

@@ -26,7 +26,10 @@ _SWITCH = 0.0002  # s; how long one thread may hold Python's lock while another 
 
 
 class Runtime(Protocol):
-    """Everything that exists while a node is configured; created and warmed up on configuring."""
+    """Everything that exists while a node is configured; created and warmed up on configuring.
+
+    The last three do nothing unless a node has something to do there.
+    """
 
     def activate(self) -> str:
         """Start working; returns a sentence for the log. Raises `MasticatorError` if it cannot."""
@@ -39,12 +42,15 @@ class Runtime(Protocol):
 
     def check(self, settings: Any) -> None:
         """Refuse parameters that only a configured node can judge (`MasticatorError`)."""
+        return
 
     def apply(self, settings: Any) -> None:
         """Apply the parameters that may change."""
+        return
 
     def fail(self, reason: str) -> None:
         """Make safe what can be, after a bug of ours made a callback fail. For any thread."""
+        return
 
 
 class _ToNode(logging.Handler):

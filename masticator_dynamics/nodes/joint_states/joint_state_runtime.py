@@ -10,15 +10,15 @@ from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.nodes.common.diagnostics import Status
-from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
+from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
+from masticator_dynamics.nodes.common.outgoing import publisher
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading
 from masticator_dynamics.nodes.joint_states.joint_state_stream import JointStateStream
 
 
-class JointStateRuntime:
-    """Joint states in, one message out for each; a `managed_node.Runtime`.
+class JointStateRuntime(Runtime):
+    """Joint states in, one message out for each.
 
     Parameters
     ----------
@@ -42,9 +42,7 @@ class JointStateRuntime:
         kind: type,
     ):
         self._node, self._settings, self._mechanism = node, settings, mechanism
-        self._publisher = node.create_lifecycle_publisher(
-            kind, target, RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
-        )
+        self._publisher = publisher(node, kind, target)
         self._stream = JointStateStream(
             node, source, mechanism, settings.closure_tolerance, self.answer
         )
@@ -76,12 +74,6 @@ class JointStateRuntime:
         self._stream.destroy()
         self._reporter.destroy()
         self._node.destroy_lifecycle_publisher(self._publisher)
-
-    def check(self, settings: Any) -> None:
-        """Accept all settings: the parameters' ranges suffice."""
-
-    def fail(self, reason: str) -> None:
-        """Do nothing: these nodes move nothing."""
 
     def apply(self, settings: Any) -> None:
         """Apply the settings that may change at run time."""

@@ -25,6 +25,7 @@ from masticator_dynamics.drives.safety import Finding, in_order
 from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError, MasticatorError
+from masticator_dynamics.nodes.common.managed_node import Runtime
 from masticator_dynamics.nodes.common.node_clock import NodeClock
 from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffortInput
 from masticator_dynamics.nodes.servo_drives.drive_diagnostics import DriveDiagnostics
@@ -36,7 +37,7 @@ _OFF = 0.05  # rad or m, by which joints are off so that loops do not close
 _HEARD = 5.0  # s to wait for the first feedback before drives are enabled automatically
 
 
-class DriveRuntime:
+class DriveRuntime(Runtime):
     """Drives, their cycle, topics and services.
 
     The exchange's thread runs the cycle, takes commands and publishes states; the executor's does
@@ -149,9 +150,6 @@ class DriveRuntime:
         if self._added is not None:
             self._added.destroy()
         self._network.close()
-
-    def check(self, settings: Any) -> None:
-        """Check nothing: the parameters' ranges suffice."""
 
     def apply(self, settings: Any) -> None:
         """Apply the parameters that may change."""

@@ -24,9 +24,10 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common.diagnostics import Rejections
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 from masticator_dynamics.nodes.common.instant import both_clocks
-from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
+from masticator_dynamics.nodes.common.messages import RELIABLE
 from masticator_dynamics.nodes.common.node_clock import NodeClock
-from masticator_dynamics.nodes.common.wire_message import WireMessage, WireReader
+from masticator_dynamics.nodes.common.outgoing import joint_topic
+from masticator_dynamics.nodes.common.wire_message import WireReader
 
 # Best effort accepts reliable and best-effort publishers alike.
 _NEWEST = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -122,19 +123,12 @@ class StateOutput:
     """
 
     def __init__(self, node: LifecycleNode, joints: tuple[str, ...]):
-        self._node = node
         self._now = NodeClock(node)
-        self._publisher = node.create_lifecycle_publisher(
-            JointState, '~/state', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
-        )
-        count = len(joints)
-        self._bytes = WireMessage(
-            JointState(name=list(joints)), {'position': count, 'velocity': count, 'effort': count}
-        )
+        self._topic = joint_topic(node, '~/state', joints, 'position', 'velocity', 'effort')
 
     def destroy(self) -> None:
         """Destroy the topic."""
-        self._node.destroy_lifecycle_publisher(self._publisher)
+        self._topic.destroy()
 
     def publish(self, feedback: Feedback) -> None:
         """Publish only while every drive reports: old positions must not pass for measured ones."""
@@ -142,5 +136,4 @@ class StateOutput:
             return
         now, steady = both_clocks(self._now)
         stamp = max(now - round((steady - feedback.time) * 1e9), 0)
-        message = self._bytes.filled(stamp, feedback.position, feedback.velocity, feedback.effort)
-        self._publisher.publish(message)
+        self._topic.publish(stamp, feedback.position, feedback.velocity, feedback.effort)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.papers.comparison.inputs import POSE, Inputs
+from masticator_dynamics.papers.comparison.inputs import CRANKS, POSE, Inputs
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 # Approximate pose of the printed averages: x, y (m), alpha, beta (rad).
@@ -21,7 +21,24 @@ PRINTED_AVERAGE = ('about 0.23', '< MCI 1', 'about 0.23', 'about 0.25', '< MCI 1
 # S0 Sec. 7.3, per cent.
 PRINTED_RATIO = ('50.67', '40.60', '38.87', '40.66', '24.89', '30.83')
 SOURCE = 'S0 Sec. 7.2, 7.3, Figs. 7, 8'
-COLUMNS = ('', *(f'crank_{i}' for i in range(1, 7)))
+COLUMNS = ('', *CRANKS)
+_AT_HOME = (
+    'Nothing is printed for home. In S0, the jaw is almost still in the first second, and the '
+    'indices vary little there. But MCI 1 and 3 are around 0.23 all the time, half of their '
+    "values at home, so S0's trajectory does not seem to begin at the pose from which the "
+    'cranks are measured.'
+)
+_FORWARD_NOTES = (
+    'The trajectory of S0 is not published. The printed averages belong to a jaw about 7 mm '
+    'forward: at this single pose, found by trial, the ratios are within 5 percentage points '
+    'of the printed ones.',
+    'Here the right condyle is at x = 6.2 mm, outside the printed range of the socket (-10 to '
+    '5 mm); the indices are computed nevertheless.',
+)
+_MOVED_NOTES = (
+    'The same strokes, moved so that their mean is the forward pose: the averages are near '
+    'the printed ones. The remaining difference is due to the shape of the trajectory.',
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,11 +80,20 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     forward = average(inputs, FORWARD[None])
     along = average(inputs, inputs.motion.y)
     pairs = {'home': home, 'jaw forward': forward, 'average': along}
-    tables = [_home_table(home), _forward_table(forward), _average_table(inputs, along)]
+    name, samples = inputs.motion.name, len(inputs.motion.time)
+    averaged = f'Index MCI averaged along {name}'
+    tables = [
+        ComparisonTable('Index MCI at home', 'S0 Eq. 60', COLUMNS, home.rows(), (_AT_HOME,)),
+        _table(f'Index MCI with the jaw forward: {FORWARD_NAME}', forward, *_FORWARD_NOTES),
+    ]
+    note = 'The index depends only on the pose, not on force or speed: the trajectories differ.'
+    if inputs.motion.built_in:
+        note += ' Ours returns home after every stroke; by its averages, that of S0 does not.'
+    tables.append(_table(f'{averaged}, {samples} samples', along, note))
     if inputs.motion.built_in:
         moved = average(inputs, inputs.motion.y - inputs.motion.y.mean(axis=0) + FORWARD)
         pairs['average, forward'] = moved
-        tables.append(_moved_table(inputs, moved))
+        tables.append(_table(f'{averaged}, moved forward', moved, *_MOVED_NOTES))
     return [*tables, _claims_table(pairs)]
 
 
@@ -85,48 +111,14 @@ def indices(inputs: Inputs, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
     return masticator.inertia_coupling(motions), free.inertia_coupling(free_motions)
 
 
-def _home_table(pair: Pair) -> ComparisonTable:
-    note = (
-        'Nothing is printed for home. In S0, the jaw is almost still in the first second, and the '
-        'indices vary little there. But MCI 1 and 3 are around 0.23 all the time, half of their '
-        "values at home, so S0's trajectory does not seem to begin at the pose from which the "
-        'cranks are measured.'
+def _table(title: str, pair: Pair, *notes: str) -> ComparisonTable:
+    """Indices next to the printed averages."""
+    rows = (
+        ('masticator, printed', *PRINTED_AVERAGE),
+        *pair.rows(),
+        ('ratio printed, %', *PRINTED_RATIO),
     )
-    return ComparisonTable('Index MCI at home', 'S0 Eq. 60', COLUMNS, pair.rows(), (note,))
-
-
-def _forward_table(pair: Pair) -> ComparisonTable:
-    notes = (
-        'The trajectory of S0 is not published. The printed averages belong to a jaw about 7 mm '
-        'forward: at this single pose, found by trial, the ratios are within 5 percentage points '
-        'of the printed ones.',
-        'Here the right condyle is at x = 6.2 mm, outside the printed range of the socket (-10 to '
-        '5 mm); the indices are computed nevertheless.',
-    )
-    return ComparisonTable(
-        f'Index MCI with the jaw forward: {FORWARD_NAME}',
-        SOURCE,
-        COLUMNS,
-        _with_printed(pair),
-        notes,
-    )
-
-
-def _average_table(inputs: Inputs, pair: Pair) -> ComparisonTable:
-    note = 'The index depends only on the pose, not on force or speed: the trajectories differ.'
-    if inputs.motion.built_in:
-        note += ' Ours returns home after every stroke; by its averages, that of S0 does not.'
-    title = f'Index MCI averaged along {inputs.motion.name}, {len(inputs.motion.time)} samples'
-    return ComparisonTable(title, SOURCE, COLUMNS, _with_printed(pair), (note,))
-
-
-def _moved_table(inputs: Inputs, pair: Pair) -> ComparisonTable:
-    notes = (
-        'The same strokes, moved so that their mean is the forward pose: the averages are near '
-        'the printed ones. The remaining difference is due to the shape of the trajectory.',
-    )
-    title = f'Index MCI averaged along {inputs.motion.name}, moved forward'
-    return ComparisonTable(title, SOURCE, COLUMNS, _with_printed(pair), notes)
+    return ComparisonTable(title, SOURCE, COLUMNS, rows, notes)
 
 
 def _claims_table(pairs: dict[str, Pair]) -> ComparisonTable:
@@ -137,14 +129,6 @@ def _claims_table(pairs: dict[str, Pair]) -> ComparisonTable:
     note = 'Which cranks are coupled most depends on the pose; S0 reports one trajectory.'
     return ComparisonTable(
         'What S0 concludes about inertia coupling', SOURCE, ('', *pairs), rows, (note,)
-    )
-
-
-def _with_printed(pair: Pair) -> tuple[tuple[Cell, ...], ...]:
-    return (
-        ('masticator, printed', *PRINTED_AVERAGE),
-        *pair.rows(),
-        ('ratio printed, %', *PRINTED_RATIO),
     )
 
 

@@ -18,8 +18,9 @@ from masticator_dynamics.flexible import FlexibleModel, run_flexible, segmented
 from masticator_dynamics.flexible.beam import frequency_roots
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.spiral import Spiral
-from masticator_dynamics.papers.comparison.flexible_course import Course, courses
+from masticator_dynamics.papers.comparison.flexible_course import PLATFORM, Course, courses
 from masticator_dynamics.papers.comparison.flexible_segments import (
+    DRIVEN,
     PIECES,
     JointMotion,
     against_pieces,
@@ -29,9 +30,7 @@ from masticator_dynamics.papers.comparison.inputs import Inputs
 from masticator_dynamics.papers.comparison.measures import rms
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
-HELD = ('x', 'y', 'phi')
 SPIRAL = Spiral()
-DRIVEN = 4  # rods 1 to 4
 MODES = 'abc'
 S3_SHAPES, SHIPPED = 'S3 shapes', 'as shipped'
 S3_SPIRAL = "S3's spiral"
@@ -157,8 +156,8 @@ def _frequencies(shipped: MechanismDescription) -> ComparisonTable:
     motors = shipped.actuated
     for name, model in models.items():
         # The four passive rods, between pins, never have a higher frequency than the driven ones.
-        free = float(model.frequencies(model.home, HELD)[7])
-        held = model.frequencies(model.home, (*HELD, *motors))
+        free = float(model.frequencies(model.home, PLATFORM)[7])
+        held = model.frequencies(model.home, (*PLATFORM, *motors))
         rows.append((name, free, float(held[4]) if len(held) > 4 else None))
     return ComparisonTable(
         'Lowest frequency of a driven rod, platform held, Hz',
@@ -277,7 +276,7 @@ def _path(points: npt.NDArray[Any]) -> MotionPath:
     t = np.linspace(0.0, SPIRAL.duration, len(points))
     rows = np.column_stack([points.real, points.imag, np.full(len(t), SPIRAL.phi)])
     still = (np.zeros(3), np.zeros(3))
-    return MotionPath.through(t, rows, start=still, end=still, names=HELD)
+    return MotionPath.through(t, rows, start=still, end=still, names=PLATFORM)
 
 
 @functools.cache

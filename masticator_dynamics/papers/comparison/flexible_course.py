@@ -11,11 +11,10 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible import FlexibleRun
-from masticator_dynamics.papers.comparison.flexible_segments import JointMotion
+from masticator_dynamics.papers.comparison.flexible_segments import DRIVEN, JointMotion
 from masticator_dynamics.papers.comparison.measures import rms
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
-DRIVEN = 4  # rods 1 to 4
 PLATFORM = ('x', 'y', 'phi')
 WINDOWS = {'0-0.35 s': (0.0, 0.35), '0.35-0.4 s': (0.35, 0.4)}  # S3 Sec. 4, on Fig. 8
 GROWTH = 0.2  # s, S3 Sec. 4, on Fig. 11
@@ -57,7 +56,7 @@ class Course:
         return cls(
             run.time, run.tip_deflection, run.angle_error, run.rate_error,
             np.column_stack([run.error(name) for name in PLATFORM]),
-            JointMotion.of(model, run.time, run.q, run.v),
+            JointMotion.of(model, run),
             float(model.frequencies(model.home, PLATFORM)[2 * DRIVEN - 1]),
         )  # fmt: skip
 

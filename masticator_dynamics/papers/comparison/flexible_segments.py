@@ -11,13 +11,13 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.flexible import FlexibleModel, segmented, simulate
+from masticator_dynamics.flexible import FlexibleModel, FlexibleTrajectory, segmented, simulate
 from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
 from masticator_dynamics.flexible.flexible_run import straight
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
-PIECES, DRIVEN = 9, 4
+PIECES, DRIVEN = 9, 4  # of a rod; rods 1 to 4
 RTOL = 3e-4
 POINT = ('x', 'y')
 MOTORS = tuple(f'motor_{k}' for k in range(1, DRIVEN + 1))
@@ -43,22 +43,10 @@ class JointMotion:
     motor_rate: FloatArray
 
     @classmethod
-    def of(
-        cls, model: FlexibleModel, time: FloatArray, q: FloatArray, v: FloatArray
-    ) -> JointMotion:
-        """Motion of the joints from coordinates and rates (N, n) of a model.
-
-        Parameters
-        ----------
-        model : FlexibleModel
-            For the names of coordinates.
-        time : (N,) array
-            s.
-        q, v : (N, n) array
-            Positions and velocities of the coordinates.
-        """
+    def of(cls, model: FlexibleModel, made: FlexibleTrajectory) -> JointMotion:
+        """Motion of the joints of a model."""
         point, motors = ([model.index(name) for name in names] for names in (POINT, MOTORS))
-        return cls(time, q[:, point], v[:, point], v[:, motors])
+        return cls(made.time, made.q[:, point], made.v[:, point], made.v[:, motors])
 
 
 def against_pieces(pieces: JointMotion, models: Mapping[str, JointMotion]) -> ComparisonTable:
@@ -108,7 +96,7 @@ def run_in_pieces(
     times = np.linspace(path.start, path.end, samples)
     start = straight(model, mechanism, mechanism.feedforward_batch(*path.sample(times[:1])))
     made = simulate(model, start, feedforward(model, mechanism, goal, path), times, rtol=RTOL)
-    return JointMotion.of(model, made.time, made.q, made.v)
+    return JointMotion.of(model, made)
 
 
 def _off(values: FloatArray, others: FloatArray) -> float:

@@ -9,12 +9,16 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import wrenches_on_platform
 from masticator_dynamics.papers.comparison.goal_indices import GOALS, ConstraintForces
-from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs, built_in_motion
+from masticator_dynamics.papers.comparison.inputs import (
+    CONDYLES,
+    CRANKS,
+    ChewingMotion,
+    Inputs,
+    built_in_motion,
+)
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.results import Effort
 
-CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
-CONDYLES = ('condyle_left', 'condyle_right')
 FINER = 10  # times the samples, to check whether a largest value converges
 SMALL = 5.0  # per cent, S1's limit under G3
 
@@ -31,9 +35,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 
 def _effort(inputs: Inputs, motion: ChewingMotion, goal: str) -> Effort:
-    return inputs.masticator.feedforward_batch(
-        motion.y, motion.y_dot, motion.y_ddot, motion.wrench, goal=goal, friction=True
-    )
+    return inputs.masticator.feedforward_batch(*motion.states, goal=goal, friction=True)
 
 
 def _contacts(motion: ChewingMotion, effort: Effort) -> ComparisonTable:
@@ -87,7 +89,7 @@ def friction_shares(inputs: Inputs, motion: ChewingMotion, effort: Effort) -> Fl
         push = np.zeros((len(motion.time), 6))
         push[:, :3] = effort.contact[:, k, None] * normal
         wrench += wrenches_on_platform(masticator, effort.q, push, point=condyle)
-    without = inputs.rss6.feedforward_batch(platform.y, platform.y_dot, platform.y_ddot, wrench)
+    without = inputs.rss6.feedforward_batch(*platform.states, wrench)
     return np.asarray((effort.actuated - without.actuated) / effort.actuated)
 
 
@@ -123,11 +125,10 @@ def _shares(inputs: Inputs, efforts: dict[str, Effort]) -> ComparisonTable:
 def _constraints(inputs: Inputs) -> list[ComparisonTable]:
     """Components of F_S, its difference from F_G, and moments M^C next to torques, under G1."""
     motion, masticator = inputs.motion, inputs.masticator
-    states = (motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
     found = [
         ConstraintForces.of(
             masticator,
-            masticator.feedforward(*(s[k] for s in states), goal=GOALS['G1'], friction=True),
+            masticator.feedforward(*(s[k] for s in motion.states), goal=GOALS['G1'], friction=True),
         )
         for k in inputs.progress(range(len(motion.time)), 'constraint forces')
     ]

@@ -20,12 +20,12 @@ RSS6 = 'rss6'
 
 def all_indices(inputs: Inputs) -> dict[str, FloatArray]:
     """Indices (7,) of the masticator for G1, G2 and G3, and of rss6, with friction."""
-    motion, platform = inputs.motion, inputs.platform_motion
-    states = (motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
+    motion = inputs.motion
     found = {
-        name: mean_indices(inputs, inputs.masticator, states, goal) for name, goal in GOALS.items()
+        name: mean_indices(inputs, inputs.masticator, motion.states, goal)
+        for name, goal in GOALS.items()
     }
-    states = (platform.y, platform.y_dot, platform.y_ddot, motion.wrench)
+    states = (*inputs.platform_motion.states, motion.wrench)
     return found | {RSS6: mean_indices(inputs, inputs.rss6, states, 'torque')}
 
 
@@ -124,7 +124,7 @@ def _feet_of_rss6(inputs: Inputs, scale: float) -> FloatArray:
     """Forces (N, 6, 3) at the couplers' feet of rss6, base axes."""
     free, platform = inputs.rss6, inputs.platform_motion
     feet = free.tree_indices(free.description.force_joints)
-    states = (platform.y, platform.y_dot, platform.y_ddot, scale * inputs.motion.wrench)
+    states = (*platform.states, scale * inputs.motion.wrench)
     rows = [
         free.feedforward(*(s[k] for s in states)).joint_reaction[feet, :3]
         for k in inputs.progress(range(len(platform.y)), 'bite force')

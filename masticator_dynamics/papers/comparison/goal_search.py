@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import time as clock
 from collections.abc import Callable
@@ -14,13 +13,17 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.papers.comparison.goal_indices import F_S, F_Z, GOALS, TAU, norms
-from masticator_dynamics.papers.comparison.inputs import POSE, ChewingMotion, Inputs
+from masticator_dynamics.papers.comparison.inputs import CONDYLES, POSE, ChewingMotion, Inputs
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.results import Effort
 
 SAMPLES = 40  # of the motion, evenly spaced
-CONDYLES = ('condyle_left', 'condyle_right')
 INDEX = {'G1': TAU, 'G2': F_S, 'G3': F_Z}
+# Of a search; the last relative to the minimum of the goal, or absolute if that is 0.
+MEASURES = (
+    'evaluations of Eq. 50 per sample', 'iterations per sample', 'CPU time per sample, ms',
+    '|F_Z| found, mean, N', 'goal above the least, mean',
+)  # fmt: skip
 
 
 class Sample:
@@ -57,45 +60,20 @@ class Sample:
         return self.rss6.feedforward(*self.state, wrench, friction=True)
 
 
-@dataclasses.dataclass
-class Cost:
-    """Cost of the search for one goal, and what it found.
-
-    Attributes
-    ----------
-    evaluations, iterations : list of int
-        Evaluations of Eq. 50 and iterations of the SQP, per sample.
-    seconds : float
-        CPU time of all samples.
-    contact : list of float
-        |F_Z| found, N, per sample.
-    excess : list of float
-        Excess of the goal over its minimum, relative, or absolute if the minimum is 0; per sample.
-    """
-
-    evaluations: list[int] = dataclasses.field(default_factory=list)
-    iterations: list[int] = dataclasses.field(default_factory=list)
-    seconds: float = 0.0
-    contact: list[float] = dataclasses.field(default_factory=list)
-    excess: list[float] = dataclasses.field(default_factory=list)
-
-
 def compare(inputs: Inputs) -> list[ComparisonTable]:
     """Evaluations, iterations and time of the search, and what it finds, by goal."""
     motion = inputs.motion
     chosen = np.linspace(0, len(motion.time) - 1, min(SAMPLES, len(motion.time))).astype(int)
-    costs = {name: Cost() for name in GOALS}
-    for name, cost in costs.items():
+    means = []
+    for name in GOALS:
         guess = np.zeros(8)  # as S1 starts; later samples start from the one before
+        costs = []
         for k in inputs.progress(range(len(chosen)), f'search, {name}'):
-            guess = _search(inputs, motion, int(chosen[k]), name, guess, cost)
+            guess, cost = _search(inputs, motion, int(chosen[k]), name, guess)
+            costs.append(cost)
+        means.append([float(np.mean(column)) for column in zip(*costs, strict=True)])
     rows: tuple[tuple[Cell, ...], ...] = (
-        ('evaluations of Eq. 50 per sample', *(float(np.mean(c.evaluations))
-                                               for c in costs.values())),
-        ('iterations per sample', *(float(np.mean(c.iterations)) for c in costs.values())),
-        ('CPU time per sample, ms', *(1e3 * c.seconds / len(chosen) for c in costs.values())),
-        ('|F_Z| found, mean, N', *(float(np.mean(c.contact)) for c in costs.values())),
-        ('goal above the least, mean', *(float(np.mean(c.excess)) for c in costs.values())),
+        *zip(MEASURES, *means, strict=True),
         ('engine, CPU time per sample, ms', *(_engine_time(inputs.masticator, motion, goal)
                                               for goal in GOALS.values())),
     )  # fmt: skip
@@ -118,9 +96,9 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 
 def _search(
-    inputs: Inputs, motion: ChewingMotion, k: int, name: str, guess: FloatArray, cost: Cost
-) -> FloatArray:
-    """Solve one sample by SQP; returns the unknowns (8,), torques and then F_Z."""
+    inputs: Inputs, motion: ChewingMotion, k: int, name: str, guess: FloatArray
+) -> tuple[FloatArray, tuple[float, ...]]:
+    """Solve one sample by SQP; returns the unknowns (8,), torques and then F_Z, and MEASURES."""
     from scipy.optimize import minimize  # only here: it takes long to import
 
     sample, count = Sample(inputs, motion, k), 0
@@ -142,23 +120,19 @@ def _search(
         goals[name], guess, method='SLSQP', options={'maxiter': 400, 'ftol': 1e-9},
         constraints={'type': 'eq', 'fun': lambda x: x[:6] - effort(*x[6:]).actuated},
     )  # fmt: skip
-    cost.seconds += clock.process_time() - start
+    milliseconds = 1e3 * (clock.process_time() - start)
     best = inputs.masticator.feedforward(
-        motion.y[k], motion.y_dot[k], motion.y_ddot[k], motion.wrench[k],
-        goal=GOALS[name], friction=True,
-    )  # fmt: skip
+        *(rows[k] for rows in motion.states), goal=GOALS[name], friction=True
+    )
     least = float(norms(inputs.masticator, best)[INDEX[name]])
-    cost.evaluations.append(count)
-    cost.iterations.append(int(answer.nit))
-    cost.contact.append(float(np.linalg.norm(answer.x[6:])))
-    cost.excess.append((float(answer.fun) - least) / (least if least > 1e-9 else 1.0))
-    return np.asarray(answer.x)
+    contact = float(np.linalg.norm(answer.x[6:]))
+    excess = (float(answer.fun) - least) / (least if least > 1e-9 else 1.0)
+    return np.asarray(answer.x), (count, int(answer.nit), milliseconds, contact, excess)
 
 
 def _engine_time(masticator: Mechanism, motion: ChewingMotion, goal: str) -> float:
     """CPU time of the engine per sample, ms, without the first call."""
-    states = (motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
-    masticator.feedforward_batch(*states, goal=goal, friction=True)
+    masticator.feedforward_batch(*motion.states, goal=goal, friction=True)
     start = clock.process_time()
-    masticator.feedforward_batch(*states, goal=goal, friction=True)
+    masticator.feedforward_batch(*motion.states, goal=goal, friction=True)
     return 1e3 * (clock.process_time() - start) / len(motion.time)

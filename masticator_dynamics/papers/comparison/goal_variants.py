@@ -48,8 +48,7 @@ def variants(inputs: Inputs, wanted: float) -> Iterator[tuple[str, FloatArray]]:
         fitted = fitted_bite(varied, wanted)
         if fitted is not None:
             scaled = fitted[1]
-            moved = scaled.motion
-            states = (moved.y, moved.y_dot, moved.y_ddot, moved.wrench)
+            states = scaled.motion.states
             yield name, mean_indices(scaled, scaled.masticator, states, GOALS['G1'])
 
 

@@ -112,8 +112,7 @@ def target_of(inputs: Inputs) -> Target:
         name, states = 'a built-in stroke', path.sample(time)
     else:
         motion = inputs.motion
-        name, time = motion.name, motion.time
-        states = (motion.y, motion.y_dot, motion.y_ddot)
+        name, time, states = motion.name, motion.time, motion.states[:3]
     return Target(name, time, *incisor_motion(inputs.masticator, *states))
 
 

@@ -22,6 +22,8 @@ from masticator_dynamics.mechanism import Mechanism
 SAMPLES = 250
 STROKES, PERIOD = 5, 1.0  # as in S0 Sec. 7 and S1 Fig. 9: five bursts in five seconds
 POSE = ('x', 'y', 'z', 'alpha', 'beta', 'gamma')
+CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
+CONDYLES = ('condyle_left', 'condyle_right')
 Case = TypeVar('Case', bound=Hashable)
 
 
@@ -51,6 +53,11 @@ class ChewingMotion:
     wrench: FloatArray
     built_in: bool = False
 
+    @property
+    def states(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Arguments of ``feedforward_batch``, the wrench included."""
+        return self.y, self.y_dot, self.y_ddot, self.wrench
+
 
 @dataclasses.dataclass(frozen=True)
 class PlatformMotion:
@@ -65,6 +72,11 @@ class PlatformMotion:
     y: FloatArray
     y_dot: FloatArray
     y_ddot: FloatArray
+
+    @property
+    def states(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Arguments of ``feedforward_batch`` without a wrench."""
+        return self.y, self.y_dot, self.y_ddot
 
 
 def _silent(steps: Iterable[Any], label: str, count: int) -> Iterable[Any]:
@@ -151,7 +163,7 @@ class Inputs:
     def platform_motion(self) -> PlatformMotion:
         """:attr:`motion` in six coordinates of the mandible, from the masticator's closed loops."""
         motion, masticator = self.motion, self.masticator
-        solved = masticator.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot)
+        solved = masticator.feedforward_batch(*motion.states[:3])
         columns = masticator.tree_indices(POSE)
         return PlatformMotion(solved.q[:, columns], solved.v[:, columns], solved.a[:, columns])
 

@@ -22,6 +22,11 @@ def rms(values: npt.ArrayLike) -> float:
     return float(np.sqrt(np.mean(np.asarray(values) ** 2)))
 
 
+def column_rms(rows: FloatArray) -> list[float]:
+    """Root mean square of each column."""
+    return [float(value) for value in np.sqrt(np.mean(rows**2, axis=0))]
+
+
 def rms_ratio(above: FloatArray, below: FloatArray) -> float | None:
     """Root mean square of the first over that of the second; None if the second is 0."""
     size = rms(below)

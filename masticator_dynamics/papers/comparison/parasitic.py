@@ -38,7 +38,7 @@ def _ranges(inputs: Inputs) -> ComparisonTable:
 def _cranks(inputs: Inputs) -> ComparisonTable:
     """Symmetry of cranks: theta_2 = theta_1, theta_4 = -theta_3 and theta_6 = -theta_5 if exact."""
     motion, masticator = inputs.motion, inputs.masticator
-    solved = masticator.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot)
+    solved = masticator.feedforward_batch(*motion.states[:3])
     columns = masticator.tree_indices(masticator.actuated)
     rows: list[tuple[Cell, ...]] = []
     for what, values in (('theta', solved.q), ('rate', solved.v), ('acceleration', solved.a)):

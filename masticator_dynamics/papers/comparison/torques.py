@@ -10,11 +10,10 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import wrenches_on_platform
-from masticator_dynamics.papers.comparison.inputs import Inputs
+from masticator_dynamics.papers.comparison.inputs import CRANKS, Inputs
 from masticator_dynamics.papers.comparison.measures import correlation
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
-CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
 SOURCE = 'S0 Secs. 7.1, 7.3, Figs. 5, 6'
 LEFT, STILL, RIGHT, FREE = (
     'masticator, left molar',
@@ -73,15 +72,14 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 def chewing_torques(inputs: Inputs) -> dict[str, FloatArray]:
     """Torques (N, 6) of least norm, N m, by case; the right molar only for built-in chewing."""
     motion, masticator = inputs.motion, inputs.masticator
-    states = (motion.y, motion.y_dot, motion.y_ddot)
+    states = motion.states[:3]
     left = masticator.feedforward_batch(*states, motion.wrench)
     found = {LEFT: left.actuated, STILL: masticator.feedforward_batch(*states).actuated}
     if motion.built_in:
         force = np.column_stack([motion.wrench[:, :3], np.zeros((len(motion.time), 3))])
         wrench = wrenches_on_platform(masticator, left.q, force, point='molar_right')
         found[RIGHT] = masticator.feedforward_batch(*states, wrench).actuated
-    platform = inputs.platform_motion
-    free = inputs.rss6.feedforward_batch(platform.y, platform.y_dot, platform.y_ddot, motion.wrench)
+    free = inputs.rss6.feedforward_batch(*inputs.platform_motion.states, motion.wrench)
     return found | {FREE: free.actuated}
 
 

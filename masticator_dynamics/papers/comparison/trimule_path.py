@@ -10,6 +10,7 @@ from masticator_dynamics.analysis.load_inertia import load_inertia
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.papers.comparison.inputs import Inputs
+from masticator_dynamics.papers.comparison.measures import column_rms
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.papers.published_estimators import published
 
@@ -39,15 +40,15 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     alone = estimate * turning - (torque - _without_acceleration(trimule, y, y_dot))
     rows: list[tuple[Cell, ...]] = [
         ('torque by the model, largest', *np.abs(torque).max(axis=0).tolist()),
-        ('torque by the model, rms', *_rms(torque)),
-        ('  of it for gravity, rms', *_rms(still)),
-        ('  of it for acceleration, rms', *_rms(inertia * turning)),
+        ('torque by the model, rms', *column_rms(torque)),
+        ('  of it for gravity, rms', *column_rms(still)),
+        ('  of it for acceleration, rms', *column_rms(inertia * turning)),
         ('model off measurement, rms, printed', *PRINTED_MODEL),
         ('estimate off measurement, rms, printed', *PRINTED_ESTIMATE),
         ('estimate off model, rms: at least, by the two above', *_bounds(-1.0)),
         ('estimate off model, rms: at most, by the two above', *_bounds(1.0)),
-        ('estimate off model, rms: load inertia estimated, ours', *_rms(diagonal)),
-        ('estimate off model, rms: and without couplings, ours', *_rms(alone)),
+        ('estimate off model, rms: load inertia estimated, ours', *column_rms(diagonal)),
+        ('estimate off model, rms: and without couplings, ours', *column_rms(alone)),
     ]
     notes = (
         'S4 publishes neither the measured torques, nor its dimensions, nor the speed along the '
@@ -103,7 +104,3 @@ def _without_acceleration(trimule: Mechanism, y: FloatArray, y_dot: FloatArray) 
 def _bounds(sign: float) -> list[float]:
     pairs = zip(PRINTED_ESTIMATE, PRINTED_MODEL, strict=True)
     return [abs(float(a) + sign * float(b)) for a, b in pairs]
-
-
-def _rms(rows: FloatArray) -> list[float]:
-    return [float(value) for value in np.sqrt(np.mean(rows**2, axis=0))]

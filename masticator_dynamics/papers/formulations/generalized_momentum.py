@@ -92,17 +92,7 @@ class GeneralizedMomentum(PusFormulation):
     def velocity_matrix(
         geometry: PusGeometry, parts_of: PartsOf, x_P: FloatArray, x_P_dot: FloatArray
     ) -> FloatArray:
-        """Sum of S^T d/dt(I_c S) over the parts.
-
-        Parameters
-        ----------
-        geometry : PusGeometry
-            The mechanism.
-        parts_of : callable
-            Returns the parts to include.
-        x_P, x_P_dot : (6,) array
-            Pose (x, y, z, psi, theta, phi) and its rates, m, rad and s.
-        """
+        """Sum of S^T d/dt(I_c S) over the parts; see :class:`PusFormulation`."""
         parts = parts_of(geometry, kinematics(geometry, x_P, x_P_dot))
         return _sum([part.velocity_matrix for part in parts])
 
@@ -117,17 +107,7 @@ class LagrangeKoditschek(PusFormulation):
     def velocity_matrix(
         geometry: PusGeometry, parts_of: PartsOf, x_P: FloatArray, x_P_dot: FloatArray
     ) -> FloatArray:
-        """The matrix of Christoffel symbols.
-
-        Parameters
-        ----------
-        geometry : PusGeometry
-            The mechanism.
-        parts_of : callable
-            Returns the parts to include.
-        x_P, x_P_dot : (6,) array
-            Pose (x, y, z, psi, theta, phi) and its rates, m, rad and s.
-        """
+        """The matrix of Christoffel symbols; see :class:`PusFormulation`."""
         along = (kinematics(geometry, x_P, e) for e in np.eye(6))
         slopes = [_sum([inertia_slope(p) for p in parts_of(geometry, at)]) for at in along]
         return koditschek(slopes, x_P_dot)

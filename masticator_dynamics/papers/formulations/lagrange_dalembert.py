@@ -12,18 +12,11 @@ import abc
 
 import numpy as np
 
-from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
 from masticator_dynamics.papers.formulations.coordinates import end_effector
-from masticator_dynamics.papers.formulations.formulation import RssFormulation, Solution
-from masticator_dynamics.papers.formulations.rotations import rotation
-from masticator_dynamics.papers.formulations.velocities import (
-    Velocities,
-    inertia_of_velocities,
-    velocities,
-    weights,
-)
+from masticator_dynamics.papers.formulations.formulation import Solution
+from masticator_dynamics.papers.formulations.velocities import EnergyMethod, Velocities
 
 _SINGULAR = 1e-9
 
@@ -35,19 +28,14 @@ def constraint_jacobians(at: Velocities) -> tuple[FloatArray, FloatArray]:
     return J_theta, 2.0 * np.einsum('ia,ian->in', at.SM, of_M)
 
 
-class LagrangeDAlembert(RssFormulation):
+class LagrangeDAlembert(EnergyMethod):
     """S0 Eqs. 8-54 except Eqs. 20-23 and 48-52, which a method supplies."""
-
-    def __init__(self, description: MechanismDescription):
-        super().__init__(description)
-        self.A = inertia_of_velocities(self.geometry)
-        self.w = weights(self.geometry)
 
     def _solve(
         self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray, wrench: FloatArray
     ) -> Solution:
         n = len(q_EE)
-        at = self._at(q_EE)
+        at = self.at(end_effector(self.geometry.sockets, q_EE))
         J_theta, J_qEE = constraint_jacobians(at)
         J_theta1 = -np.linalg.solve(J_theta, J_qEE)  # Eq. 14
         J_theta3 = np.vstack([J_theta1, np.eye(n)])  # Eq. 19
@@ -70,12 +58,6 @@ class LagrangeDAlembert(RssFormulation):
         if values[-1] < _SINGULAR * values[0]:
             raise SingularityError('the cranks do not control the end effector here')
         return Solution(np.linalg.pinv(J_theta1.T) @ load)  # Eq. 54
-
-    def _at(self, q_EE: FloatArray) -> Velocities:
-        """Kinematics at a pose; the crank angles follow from the end effector."""
-        pose = end_effector(self.geometry.sockets, q_EE)
-        theta = self.geometry.crank_angles(pose.X[:3] + self.geometry.M @ rotation(pose.X[3:]).T)
-        return velocities(self.geometry, theta, pose)
 
     @abc.abstractmethod
     def _rates(

@@ -13,41 +13,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import SingularityError
 from masticator_dynamics.papers.formulations.coordinates import INDEPENDENT, end_effector
-from masticator_dynamics.papers.formulations.formulation import RssFormulation, Solution
+from masticator_dynamics.papers.formulations.formulation import Solution
 from masticator_dynamics.papers.formulations.geometry import SocketPlanes
 from masticator_dynamics.papers.formulations.hessian_matrix import constraint_hessians
-from masticator_dynamics.papers.formulations.rotations import rotation, rotation_derivatives
-from masticator_dynamics.papers.formulations.velocities import (
-    Velocities,
-    inertia_of_velocities,
-    velocities,
-    weights,
-)
+from masticator_dynamics.papers.formulations.rotations import rotation_derivatives
+from masticator_dynamics.papers.formulations.velocities import EnergyMethod, Velocities
 
 _SINGULAR = 1e-9
 
 
-class LagrangeMultipliers(RssFormulation):
+class LagrangeMultipliers(EnergyMethod):
     """Coordinates q = (theta, X_EE); the six couplers and the contacts are constraints."""
 
     title = 'Lagrange, first type'
     source = 'S0 Sec. 5.2'
-
-    def __init__(self, description: MechanismDescription):
-        super().__init__(description)
-        self.A = inertia_of_velocities(self.geometry)
-        self.w = weights(self.geometry)
 
     def _solve(
         self, q_EE: FloatArray, q_EE_dot: FloatArray, q_EE_ddot: FloatArray, wrench: FloatArray
     ) -> Solution:
         geometry = self.geometry
         X = end_effector(geometry.sockets, q_EE).X
-        at = self._at(X)
+        at = self.at(end_effector(None, X))  # all six coordinates of the end effector are free
         J, H = constraints(geometry.sockets, at, X)
         q_dot, q_ddot = _rates(J, H, q_EE_dot, q_EE_ddot)
         # d/dt dL/dq_dot - dL/dq, for theta and for X_EE; lambda acts through J^T.
@@ -60,11 +49,6 @@ class LagrangeMultipliers(RssFormulation):
         if geometry.sockets is not None:
             contact = contact / geometry.sockets.normal[:, 2]
         return Solution(tau, contact)
-
-    def _at(self, X: FloatArray) -> Velocities:
-        """Kinematics in q = (theta, X_EE), with all six coordinates of the end effector free."""
-        theta = self.geometry.crank_angles(X[:3] + self.geometry.M @ rotation(X[3:]).T)
-        return velocities(self.geometry, theta, end_effector(None, X))
 
     def _lagrangian(self, at: Velocities, q_dot: FloatArray, q_ddot: FloatArray) -> FloatArray:
         """d/dt (dL/dq_dot) - dL/dq (12,), L = T - V, from momenta and their rates.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Velocities of all points and of the end effector as functions of q = (theta, q_EE).
 
-S0's three energy methods share these Jacobians and their derivatives by q.
+S0's three energy methods share these Jacobians and their derivatives by q, and begin with them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import dataclasses
 
 import numpy as np
 
+from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.papers.formulations.coordinates import EndEffector
+from masticator_dynamics.papers.formulations.formulation import RssFormulation
 from masticator_dynamics.papers.formulations.geometry import Geometry
-from masticator_dynamics.papers.formulations.rotations import axial, rotation_derivatives
+from masticator_dynamics.papers.formulations.rotations import axial, rotation, rotation_derivatives
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,6 +102,20 @@ def velocities(geometry: Geometry, theta: FloatArray, pose: EndEffector) -> Velo
     M_0b = np.vstack([pose.M_J[:3], R @ W @ angles_q])
     SM = pose.X[:3] + geometry.M @ R.T - geometry.G - GS
     return Velocities(SM, GS, lever, J, Jq, M_0b)
+
+
+class EnergyMethod(RssFormulation):
+    """Formulations from the kinetic energy v^T A v / 2 and the weights w."""
+
+    def __init__(self, description: MechanismDescription):
+        super().__init__(description)
+        self.A = inertia_of_velocities(self.geometry)
+        self.w = weights(self.geometry)
+
+    def at(self, pose: EndEffector) -> Velocities:
+        """Kinematics at a pose; the crank angles follow from the end effector."""
+        theta = self.geometry.crank_angles(pose.X[:3] + self.geometry.M @ rotation(pose.X[3:]).T)
+        return velocities(self.geometry, theta, pose)
 
 
 def inertia_of_velocities(geometry: Geometry) -> FloatArray:

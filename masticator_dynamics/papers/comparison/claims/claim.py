@@ -66,25 +66,28 @@ class Claim:
         Where it is printed, e.g. 'S0 Fig. 6a'.
     printed : str
         What is printed; words in double quotes are the paper's own.
-    cells : tuple of At
-        Cells that answer the claim; none if nothing can be computed.
+    cells : tuple of At or float
+        What answers the claim: cells, or values derived from printed figures by arithmetic; none
+        if nothing can be computed.
     rule : Rule, optional
         When the claim counts as reproduced.
     otherwise : Verdict
         Verdict if the rule does not hold, or if nothing can be computed.
     reason : str
         Reason for that verdict: the proof, or why it cannot be known.
-    computed : tuple of float
-        Values derived from printed figures by arithmetic, which answer the claim instead of cells.
     """
 
     place: str
     printed: str
-    cells: tuple[At, ...]
+    cells: tuple[At | float, ...]
     rule: Rule | None
     otherwise: Verdict
     reason: str
-    computed: tuple[float, ...] = ()
+
+    @property
+    def places(self) -> list[At]:
+        """Those of the cells that are in tables."""
+        return [cell for cell in self.cells if isinstance(cell, At)]
 
 
 def at(section: str, table: str, row: str, *columns: str) -> At:
@@ -100,7 +103,7 @@ def at(section: str, table: str, row: str, *columns: str) -> At:
     return At(section, table, row, columns)
 
 
-def refutable(place: str, printed: str, rule: Rule, *cells: At, proof: str = '') -> Claim:
+def refutable(place: str, printed: str, rule: Rule, *cells: At | float, proof: str = '') -> Claim:
     """A claim that is refuted if its rule does not hold: it depends on nothing unpublished.
 
     Parameters
@@ -109,8 +112,8 @@ def refutable(place: str, printed: str, rule: Rule, *cells: At, proof: str = '')
         Where the claim is printed, and what is printed.
     rule : Rule
         When the claim counts as reproduced.
-    cells : At
-        Cells that answer it.
+    cells : At or float
+        Cells that answer it, or values derived from printed figures.
     proof : str
         Why the claim is wrong if the rule does not hold.
     """
@@ -132,23 +135,6 @@ def depends(place: str, printed: str, rule: Rule, *cells: At, on: str) -> Claim:
         What is not published.
     """
     return Claim(place, printed, cells, rule, Verdict.UNKNOWN, on)
-
-
-def arithmetic(place: str, printed: str, rule: Rule, *computed: float, proof: str = '') -> Claim:
-    """A claim that printed figures alone confirm or refute.
-
-    Parameters
-    ----------
-    place, printed : str
-        Where the claim is printed, and what is printed.
-    rule : Rule
-        When the claim counts as reproduced.
-    computed : float
-        Values derived from printed figures.
-    proof : str
-        Why the claim is wrong if the rule does not hold.
-    """
-    return Claim(place, printed, (), rule, Verdict.REFUTED, proof, computed)
 
 
 def unknown(place: str, printed: str, reason: str) -> Claim:

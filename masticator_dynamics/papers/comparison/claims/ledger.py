@@ -45,9 +45,10 @@ class JudgedClaim:
     @property
     def sections(self) -> str:
         """Names of the sections that answer the claim."""
-        if self.claim.computed:
+        places = self.claim.places
+        if self.claim.cells and not places:
             return 'arithmetic'
-        return ', '.join(dict.fromkeys(cell.section for cell in self.claim.cells))
+        return ', '.join(dict.fromkeys(place.section for place in places))
 
     def row(self) -> tuple[str | None, ...]:
         """Row of a table with ``COLUMNS``."""
@@ -73,7 +74,7 @@ def judge(report: Report) -> dict[str, list[JudgedClaim]]:
         paper: [
             _judged(claim, report)
             for claim in claims
-            if _answered(claim, report) or (complete and not claim.cells)
+            if _answered(claim, report) or (complete and not claim.places)
         ]
         for paper, claims in CLAIMS.items()
     }
@@ -81,7 +82,8 @@ def judge(report: Report) -> dict[str, list[JudgedClaim]]:
 
 
 def _answered(claim: Claim, report: Report) -> bool:
-    return bool(claim.cells) and all(_table(cell, report) is not None for cell in claim.cells)
+    places = claim.places
+    return bool(places) and all(_table(place, report) is not None for place in places)
 
 
 def as_section(report: Report) -> dict[str, list[ComparisonTable]]:
@@ -104,14 +106,18 @@ def _counts(rows: list[JudgedClaim]) -> str:
 def _judged(claim: Claim, report: Report) -> JudgedClaim:
     if claim.rule is None:
         return JudgedClaim(claim, '', claim.otherwise)
-    cells: list[Cell] = [*claim.computed]
-    shown = [f'{value:.4g}' for value in claim.computed]
+    cells: list[Cell] = []
+    shown = []
     for place in claim.cells:
+        if not isinstance(place, At):
+            cells.append(place)
+            shown.append(f'{place:.4g}')
+            continue
         table = _table(place, report)
         assert table is not None  # checked by the caller
-        for cell in _cells(table, place):
-            cells.append(cell)
-            shown.append(table.shown(cell))
+        found = _cells(table, place)
+        cells += found
+        shown += map(table.shown, found)
     verdict = Verdict.REPRODUCED if claim.rule.holds(cells) else claim.otherwise
     return JudgedClaim(claim, '; '.join(shown), verdict)
 

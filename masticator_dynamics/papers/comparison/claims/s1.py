@@ -159,25 +159,19 @@ CLAIMS = (
         at('friction', _SHARES, 'G1, largest |P|, 10 times the samples', 'crank_3', 'crank_4'),
         proof=_POLE,
     ),
-    depends(
-        'S1 Fig. 11a', 'G1: actuator 4 "over 100%"', above(100.0),
-        at('friction', _SHARES, 'G1, largest |P|', 'crank_4'), on=_MOTION + '; ' + _POLE,
-    ),
-    depends(
-        'S1 Fig. 11a', 'G1: actuator 5 "approximately 60%"', within(20, 60.0),
-        at('friction', _SHARES, 'G1, largest |P|', 'crank_5'), on=_MOTION + '; ' + _POLE,
-    ),
-    depends(
-        'S1 Fig. 11b', 'G2: actuator 4 "over 350%"', above(350.0),
-        at('friction', _SHARES, 'G2, largest |P|', 'crank_4'), on=_MOTION + '; ' + _POLE,
-    ),
-    depends(
-        'S1 Fig. 11b', 'G2: actuator 5 "between 50% and 100%"', between(50.0, 100.0),
-        at('friction', _SHARES, 'G2, largest |P|', 'crank_5'), on=_MOTION + '; ' + _POLE,
-    ),
-    depends(
-        'S1 Fig. 11c', 'G3: actuator 4 "over 100%"', above(100.0),
-        at('friction', _SHARES, 'G3, largest |P|', 'crank_4'), on=_MOTION + '; ' + _POLE,
+    *(
+        depends(
+            place, f'{goal}: actuator {motor} {printed}', rule,
+            at('friction', _SHARES, f'{goal}, largest |P|', f'crank_{motor}'),
+            on=_MOTION + '; ' + _POLE,
+        )
+        for place, goal, motor, printed, rule in (
+            ('S1 Fig. 11a', 'G1', 4, '"over 100%"', above(100.0)),
+            ('S1 Fig. 11a', 'G1', 5, '"approximately 60%"', within(20, 60.0)),
+            ('S1 Fig. 11b', 'G2', 4, '"over 350%"', above(350.0)),
+            ('S1 Fig. 11b', 'G2', 5, '"between 50% and 100%"', between(50.0, 100.0)),
+            ('S1 Fig. 11c', 'G3', 4, '"over 100%"', above(100.0)),
+        )
     ),
     depends(
         'S1 Fig. 11c', 'G3: actuators 1 and 2 "limited between" 5 % up and down', below(5.0),
