@@ -58,7 +58,11 @@ class Nasty:
             return self.several(sequence[1] or sequence[2], count)
         if '/' in kind:
             package, name = kind.split('/')[0], kind.split('/')[-1]
-            return self.message(getattr(importlib.import_module(f'{package}.msg'), name))
+            kinds = importlib.import_module(f'{package}.msg')
+            if not hasattr(kinds, name):  # a part of an action
+                action, _, name = name.partition('_')
+                kinds = getattr(importlib.import_module(f'{package}.action'), action)
+            return self.message(getattr(kinds, name))
         if kind in ('boolean', 'bool'):
             return bool(self.rng.integers(2))
         if kind in ('double', 'float', 'float32', 'float64', 'long double'):
