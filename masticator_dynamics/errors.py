@@ -114,3 +114,9 @@ class AbsentError(DriveError):
 
 class SimulationError(MasticatorError):
     """A simulated mechanism reached a state where its equations of motion cannot be evaluated."""
+
+
+def in_words(error: Exception) -> str:
+    """What an error says; with its class unless it is raised on purpose, or by the system."""
+    known = isinstance(error, MasticatorError | OSError)
+    return str(error) if known else f'{type(error).__name__}: {error}'

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_slice
 from masticator_dynamics.forward_kinematics import ActuatedFit
 from masticator_dynamics.mechanism import Mechanism
 
@@ -44,7 +44,7 @@ class CommandedClosure:
         self._mechanism, self._fit = mechanism, ActuatedFit(mechanism)
         # Also loads the machine code, which would hold up the cycle that needs it first for 5 ms.
         self._given, self._row = mechanism.solver.at_rest(mechanism.home.y)
-        self._position = mechanism.slices['position']
+        self._position = as_slice(mechanism.slices['q'].start + mechanism.actuated_rows)
         self.latest = np.zeros(len(mechanism.actuated))
 
     def begin(self, position: FloatArray) -> None:

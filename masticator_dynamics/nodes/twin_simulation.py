@@ -12,7 +12,7 @@ from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import MasticatorError, in_words
 from masticator_dynamics.twin import MechanismPlant, load_food
 from masticator_dynamics.twin.fixture import Fixture
 
@@ -150,8 +150,7 @@ class TwinSimulation:
         try:
             self.simulator.run(self._keep_on)
         except Exception as error:  # whatever it was, the node must report that time stands still
-            known = isinstance(error, MasticatorError)
-            self.error = str(error) if known else f'{type(error).__name__}: {error}'
+            self.error = in_words(error)
             self._log(f'the simulation ended: {self.error}')
         finally:
             self._on.clear()

@@ -17,7 +17,7 @@ from rclpy.logging import set_logger_level
 from rclpy.parameter import Parameter
 
 from masticator_dynamics import code_cache
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import MasticatorError, in_words
 from masticator_dynamics.nodes.common.diagnostics import shortened
 from masticator_dynamics.nodes.common.guard import Guard
 from masticator_dynamics.nodes.common.parameters import declare, read
@@ -118,8 +118,8 @@ class ManagedNode(LifecycleNode):
         self.get_logger().info(f'loading mechanism {self.get_parameter("mechanism").value}')
         try:
             self._runtime = self._create(self, self._read_settings())
-        except (MasticatorError, OSError) as error:
-            self.get_logger().error(f'cannot be configured: {error}')
+        except Exception as error:  # of others, rclpy would say nothing
+            self.get_logger().error(f'cannot be configured: {in_words(error)}')
             return TransitionCallbackReturn.FAILURE
         return super().on_configure(state)
 
@@ -133,8 +133,8 @@ class ManagedNode(LifecycleNode):
         gc.freeze()
         try:
             self.get_logger().info(self._runtime.activate())
-        except MasticatorError as error:
-            self.get_logger().error(f'cannot be activated: {error}')
+        except Exception as error:
+            self.get_logger().error(f'cannot be activated: {in_words(error)}')
             super().on_deactivate(state)
             return TransitionCallbackReturn.FAILURE
         return done

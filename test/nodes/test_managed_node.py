@@ -1,0 +1,57 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A node that cannot be configured or activated says why, whatever the reason; in a process."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+PROGRAM = """
+    import dataclasses
+    import sys
+
+    from masticator_dynamics.nodes.common import process
+    from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
+    from masticator_dynamics.nodes.common.parameters import Autostart, MechanismName
+
+    @dataclasses.dataclass(frozen=True)
+    class Settings:
+        mechanism: MechanismName = 'masticator'
+        autostart: Autostart = True
+
+    class Faulty(Runtime):
+        def __init__(self, node, settings):
+            if sys.argv[1] == 'configured':
+                raise KeyError('position')
+
+        def activate(self):
+            return f'{1 / 0}'
+
+        def deactivate(self):
+            pass
+
+        def destroy(self):
+            pass
+
+    process.leave(process.run(lambda: ManagedNode('faulty', Settings, Faulty), []))
+"""
+
+
+@pytest.mark.parametrize(
+    ('step', 'reason'),
+    [
+        ('configured', "KeyError: 'position'"),
+        ('activated', 'ZeroDivisionError: division by zero'),
+    ],
+)
+def test_an_error_of_ours_is_told_too(ros_domain, step, reason):
+    done = subprocess.run(
+        [sys.executable, '-c', textwrap.dedent(PROGRAM), step],
+        capture_output=True, text=True, timeout=120.0, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f'cannot be {step}: {reason}' in done.stderr
