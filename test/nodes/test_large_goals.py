@@ -73,9 +73,8 @@ def test_large_goals_are_refused_with_a_reason_and_their_memory_returns(node, at
         return ended.result().result
 
     try:
-        for _ in range(3):  # what the allocator keeps; it must not grow from then on
-            for goal in LARGE.values():
-                refused(goal)
+        for goal in LARGE.values():  # what the allocator keeps must not grow from then on
+            refused(goal)
         before = private(node.process.pid)
         count = int(at_home.status('trajectory')[2]['rejected'])
         for what in ('names', 'tolerances', 'text'):

@@ -4,18 +4,20 @@
 
 rclpy converts a message in one go and holds Python's lock meanwhile: 14 ms for 500 points, seven
 control cycles. Here other threads get their turn between points, and what cannot be right is
-refused before it is read.
+refused before it is read. Points do not become objects: to free many at once, or to look through
+them for garbage, holds the lock for as long.
 """
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import struct
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.errors import InputError
 
 MOST_POINTS = 60_000  # 600 s at 100 Hz
@@ -27,23 +29,35 @@ _HEADER = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class Point:
-    """One point: time (s) and rows of numbers, empty where not given."""
+class Rows:
+    """One quantity of all points: how many ``numbers`` each has (N,), and all of them in turn."""
 
-    time: float
-    positions: FloatArray
-    velocities: FloatArray
-    accelerations: FloatArray
-    effort: FloatArray
+    counts: IntArray
+    numbers: FloatArray
 
 
 @dataclasses.dataclass(frozen=True)
 class Trajectory:
-    """A trajectory message: ``stamp`` in ns, names in the order of the points' numbers."""
+    """A trajectory message.
+
+    Attributes
+    ----------
+    stamp : int
+        ns.
+    joint_names : tuple of str
+        In the order of the points' numbers.
+    times : (N,) array
+        Of the points, s from the stamp.
+    positions, velocities, accelerations, effort : Rows
+    """
 
     stamp: int
     joint_names: tuple[str, ...]
-    points: tuple[Point, ...]
+    times: FloatArray
+    positions: Rows
+    velocities: Rows
+    accelerations: Rows
+    effort: Rows
 
 
 def decode(data: bytes | memoryview, most_names: int) -> Trajectory:
@@ -70,12 +84,17 @@ def decode(data: bytes | memoryview, most_names: int) -> Trajectory:
     reader.text('frame_id')  # means nothing for joints
     count = reader.count('joint names', most_names)
     names = tuple(reader.text('joint name') for _ in range(count))
-    points = []
-    for _ in range(reader.count('points', MOST_POINTS)):
-        rows = [reader.doubles(most_names) for _ in range(4)]
+    times = np.empty(reader.count('points', MOST_POINTS))
+    parts = [(array.array('q'), bytearray()) for _ in range(4)]
+    for k in range(len(times)):
+        for counts, numbers in parts:
+            row = reader.doubles(most_names)
+            counts.append(len(row) // 8)
+            numbers += row
         sec, nanosec = reader.pair()
-        points.append(Point(sec + nanosec * 1e-9, *rows))
-    return Trajectory(seconds * 1_000_000_000 + nanoseconds, names, tuple(points))
+        times[k] = sec + nanosec * 1e-9
+    rows = [Rows(np.array(c, dtype=np.int64), reader.floats(n)) for c, n in parts]
+    return Trajectory(seconds * 1_000_000_000 + nanoseconds, names, times, *rows)
 
 
 def encode(
@@ -146,12 +165,13 @@ class _Reader:
         start = self._take(size, 1)
         return str(self._data[start : start + max(size - 1, 0)], 'utf-8', 'replace')
 
-    def doubles(self, most: int) -> FloatArray:
-        size = self.count('numbers in a row', most)
-        if size == 0:
-            return np.empty(0)
-        start = self._take(8 * size, 8)
-        return np.frombuffer(self._data, f'{self._order}f8', size, start).astype(float, copy=False)
+    def doubles(self, most: int) -> bytes | memoryview:
+        size = 8 * self.count('numbers in a row', most)
+        start = self._take(size, 8) if size else self._at
+        return self._data[start : start + size]
+
+    def floats(self, data: bytearray) -> FloatArray:
+        return np.frombuffer(data, f'{self._order}f8').astype(float, copy=False)
 
 
 def _align(out: bytearray, alignment: int) -> None:

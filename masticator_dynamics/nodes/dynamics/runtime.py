@@ -16,7 +16,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.nodes.common.node_clock import NodeClock
-from masticator_dynamics.nodes.common.trajectory_cdr import Point, Trajectory
+from masticator_dynamics.nodes.common.trajectory_cdr import encode
 from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWrenches
 from masticator_dynamics.nodes.dynamics.cycle import Answer, EffortClamp, FeedforwardCycle
 from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
@@ -252,11 +252,12 @@ class Runtime:
         cycle.external_effort(answer)
         cycle.contact_forces(answer.effort)
         cycle.joint_forces(answer.effort)
-        rest, none = np.zeros(len(self.mechanism.actuated)), np.empty(0)
-        points = tuple(Point(time, home.position, rest, rest, none) for time in (0.1, 0.2))
+        rows = np.zeros((4, 2, len(self.mechanism.actuated)))
+        rows[0] = home.position
+        message = encode(0, self.mechanism.actuated, (0.1, 0.2), list(rows))
         # A home beyond a limit is no reason not to start: trajectories will be refused.
         with contextlib.suppress(LimitError):
-            self.trajectory_input.warm_up(Trajectory(0, self.mechanism.actuated, points))
+            self.trajectory_input.warm_up(message)
 
     def _warm_watch(self) -> LoadWatch | None:
         """Limits so tight that the motion must give way, to run the search for the reason, too."""

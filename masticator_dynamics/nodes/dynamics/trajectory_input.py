@@ -19,7 +19,7 @@ from masticator_dynamics.nodes.common.askers import who_asks, who_publishes
 from masticator_dynamics.nodes.common.diagnostics import LogLimit, Rejections
 from masticator_dynamics.nodes.common.large_messages import LargeMessages
 from masticator_dynamics.nodes.common.messages import RELIABLE
-from masticator_dynamics.nodes.common.trajectory_cdr import Trajectory, decode
+from masticator_dynamics.nodes.common.trajectory_cdr import decode
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, Piece, piece_at
 from masticator_dynamics.nodes.dynamics.newest_first import NewestFirst, OvertakenError
 from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
@@ -133,8 +133,9 @@ class TrajectoryInput:
         self._messages.destroy()
         self._worker.close()
 
-    def warm_up(self, trajectory: Trajectory) -> None:
+    def warm_up(self, data: bytes) -> None:
         """Do once everything that a message causes, except following it."""
+        trajectory = decode(data, self._most_names)
         points = to_independent(read_points(trajectory, self._mechanism), self._mechanism, 1e-4)
         self._prepare(points, self._motion.schedule, 1, 1, 1.0)
 

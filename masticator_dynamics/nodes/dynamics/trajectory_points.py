@@ -12,7 +12,7 @@ import numpy as np
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ClosureError, InputError, MasticatorError
-from masticator_dynamics.nodes.common.trajectory_cdr import Trajectory
+from masticator_dynamics.nodes.common.trajectory_cdr import Rows, Trajectory
 
 # Fraction of the largest actuated rate by which given rates may miss what the loops allow, and the
 # least that counts as large (rad/s or m/s, and per s more). Planners differentiate numerically.
@@ -52,10 +52,9 @@ def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
         points, wrong lengths, and unusable numbers or times, naming joint and time.
     """
     joints = _joints(message.joint_names, mechanism)
-    given, points = message.joint_names, message.points
-    if not points:
+    given, times = message.joint_names, message.times
+    if not len(times):
         raise InputError('the trajectory has no points')
-    times = np.array([point.time for point in points])
     if times[0] < 0.0:
         raise InputError(f'point 1 is {-times[0]:.9g} s before the start')
     for k in np.flatnonzero(np.diff(times) <= 0.0):
@@ -64,7 +63,7 @@ def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
             f'at {times[k]:.9g} s'
         )
     positions, velocities, accelerations, _ = (
-        _rows(what, [getattr(point, what) for point in points], given, joints, times)
+        _rows(what, getattr(message, what), given, joints, times)
         for what in ('positions', 'velocities', 'accelerations', 'effort')
     )
     if positions is None:
@@ -144,28 +143,26 @@ def _joints(names: Sequence[str], mechanism: Mechanism) -> tuple[str, ...]:
 
 def _rows(
     what: str,
-    values: Sequence[FloatArray],
+    rows: Rows,
     names: tuple[str, ...],
     joints: tuple[str, ...],
     times: FloatArray,
 ) -> FloatArray | None:
     """Rows (N, n) of one quantity, reordered from names to joints; None if no point has it."""
-    if not any(len(row) for row in values):
+    if not len(rows.numbers):
         return None
-    for k, row in enumerate(values):
-        if len(row) != len(names):
-            raise InputError(
-                f'point {k + 1} at {times[k]:.9g} s has {len(row)} {what}, needed are {len(names)}'
-                + ('' if len(row) else ' (in all points or in none)')
-            )
-    rows = np.array(values, dtype=float)
-    bad = np.argwhere(~np.isfinite(rows))
-    if len(bad):
-        k, i = bad[0]
+    for k in np.flatnonzero(rows.counts != len(names)):
+        count = rows.counts[k]
         raise InputError(
-            f'{what} of {names[i]} at {times[k]:.9g} s is {rows[k, i]}, not a finite number'
+            f'point {k + 1} at {times[k]:.9g} s has {count} {what}, needed are {len(names)}'
+            + ('' if count else ' (in all points or in none)')
         )
-    return rows[:, [names.index(joint) for joint in joints]]
+    values = rows.numbers.reshape(-1, len(names))
+    for k, i in np.argwhere(~np.isfinite(values)):
+        raise InputError(
+            f'{what} of {names[i]} at {times[k]:.9g} s is {values[k, i]}, not a finite number'
+        )
+    return values[:, [names.index(joint) for joint in joints]]
 
 
 def _rates(
