@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 UNLIMITED = 1e9  # a limit of this size or more, in any unit, counts as none
+FARTHEST = 1e6  # m; at larger distances, rounding opens loops by more than they may be
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 
 
@@ -242,11 +243,12 @@ def _joint(
             raise DescriptionError(file, key, f'link {link!r} does not exist')
     axis = np.array(joint.axis if joint.axis is not None else (1.0, 0.0, 0.0), dtype=float)
     length = float(np.linalg.norm(axis))
-    if joint.type != 'fixed' and not length > 1e-9:
+    if joint.type != 'fixed' and not 1e-9 < length < np.inf:
         raise DescriptionError(file, key, f'axis {axis.tolist()} has no direction')
     position, rotation = _placement(joint.origin)
     if not (np.isfinite(position).all() and np.isfinite(rotation).all()):
         raise DescriptionError(file, key, 'origin is not finite')
+    _check_distance(position, file, key, 'origin')
     limit = joint.limit
     ranged = limit is not None and joint.type in ('revolute', 'prismatic')
     lower, upper = (limit.lower or 0.0, limit.upper or 0.0) if ranged else (-np.inf, np.inf)
@@ -276,6 +278,14 @@ def _joint(
     )  # fmt: skip
 
 
+def _check_distance(
+    position: npt.NDArray[np.float64], file: pathlib.Path, key: str, what: str
+) -> None:
+    away = float(np.abs(position).max())
+    if away > FARTHEST:
+        raise DescriptionError(file, key, f'{what} is {away:.6g} m away; at most {FARTHEST:g} m')
+
+
 def _unlimited(bound: float) -> float:
     """The bound, or infinity where it means none: other readers do not accept ``inf``."""
     return math.copysign(math.inf, bound) if abs(bound) >= UNLIMITED else bound
@@ -291,6 +301,7 @@ def _inertia(link: urdf_parser_py.urdf.Link, file: pathlib.Path) -> Inertia:
     key = f'link {link.name}'
     if not (np.isfinite(mass) and np.isfinite(tensor).all() and np.isfinite(position).all()):
         raise DescriptionError(file, key, 'inertial is not finite')
+    _check_distance(position, file, key, 'centre of mass')
     if mass < 0.0:
         raise DescriptionError(file, key, f'mass {mass} kg is negative')
     principal = np.linalg.eigvalsh(tensor)

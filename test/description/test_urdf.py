@@ -190,7 +190,7 @@ def test_unsupported_joint_types(kind: str) -> None:
     assert error.reason == f"type '{kind}' is not one of revolute, continuous, prismatic, fixed"
 
 
-@pytest.mark.parametrize('axis', ['0 0 0', 'nan 0 0'])
+@pytest.mark.parametrize('axis', ['0 0 0', 'nan 0 0', '1e308 1e308 0'])
 def test_an_axis_without_direction(axis: str) -> None:
     error = refused(SLIDE_AXIS, f'<axis xyz="{axis}"/>')
     assert error.key == 'joint slide' and 'has no direction' in error.reason
@@ -200,6 +200,15 @@ def test_an_axis_without_direction(axis: str) -> None:
 def test_an_origin_that_is_nowhere(origin: str) -> None:
     error = refused('<origin xyz="1 0 0"/>', f'<origin {origin}/>')
     assert (error.key, error.reason) == ('joint top', 'origin is not finite')
+
+
+def test_what_is_out_of_this_world() -> None:
+    error = refused('<origin xyz="1 0 0"/>', '<origin xyz="1 -1e308 0"/>')
+    reason = 'origin is 1e+308 m away; at most 1e+06 m'
+    assert (error.key, error.reason) == ('joint top', reason)
+    error = refused('xyz="0.45 0.02 0"', 'xyz="0.45 0.02 2e6"')
+    reason = 'centre of mass is 2e+06 m away; at most 1e+06 m'
+    assert (error.key, error.reason) == ('link rungs', reason)
 
 
 @pytest.mark.parametrize(
