@@ -55,6 +55,8 @@ class CyclicExchange:
         What ended the exchange.
     real_time : bool
         Whether the thread runs under the real-time scheduler.
+    awake : bool
+        Whether idle processors are kept awake.
     late : Longest
         s by which cycles came late.
     """
@@ -67,7 +69,8 @@ class CyclicExchange:
     ):
         drives = network.drives
         self.failure: Exception | None = None
-        self.real_time, self.held_back = False, real_time.HeldBack()
+        self.real_time = self.awake = False
+        self.held_back = real_time.HeldBack()
         self.late = Longest()
         self._network = network
         self._cycle, self._failed = cycle, failed
@@ -122,6 +125,7 @@ class CyclicExchange:
 
     def _run(self) -> None:
         self.real_time = real_time.request(real_time.EXCHANGE)
+        self.awake = real_time.stay_awake()
         if self.real_time:
             self.held_back.begin()
         with self._network.receiving_by_caller() as network:

@@ -71,6 +71,35 @@ def test_priority_that_is_not_permitted_is_told_and_all_goes_on():
     assert answer.stdout.split() == ['False', 'True', 'begun'], answer.stderr
 
 
+AWAKE = """
+from masticator_dynamics.drives import real_time
+print(real_time.stay_awake(), real_time.stay_awake())
+with open('/dev/cpu_dma_latency', 'rb') as file:
+    print(int.from_bytes(file.read(4), 'little', signed=True))
+"""
+
+
+@pytest.mark.skipif(
+    not os.access('/dev/cpu_dma_latency', os.R_OK | os.W_OK), reason='not permitted here'
+)
+def test_processors_stay_awake_where_that_is_permitted():
+    answer = subprocess.run([sys.executable, '-c', AWAKE], capture_output=True, text=True)
+    assert answer.stdout.split() == ['True', 'True', '0'], answer.stderr
+
+
+NOT_AWAKE = """
+import pathlib
+from masticator_dynamics.drives import real_time
+real_time._LONGEST_WAKE = pathlib.Path('/proc/nowhere')
+print(real_time.stay_awake())
+"""
+
+
+def test_processors_that_must_sleep_are_no_reason_to_fail():
+    answer = subprocess.run([sys.executable, '-c', NOT_AWAKE], capture_output=True, text=True)
+    assert answer.stdout.split() == ['False'], answer.stderr
+
+
 THROTTLED = """
 import os, threading, time
 from masticator_dynamics.drives import real_time

@@ -73,9 +73,9 @@ def test_large_goals_are_refused_with_a_reason_and_their_memory_returns(node, at
         return ended.result().result
 
     try:
-        for goal in LARGE.values():  # what the allocator keeps must not grow from then on
-            refused(goal)
         before = private(node.process.pid)
+        for goal in [*LARGE.values()] * 3:
+            refused(goal)
         count = int(at_home.status('trajectory')[2]['rejected'])
         for what in ('names', 'tolerances', 'text'):
             result = refused(LARGE[what])
@@ -86,6 +86,7 @@ def test_large_goals_are_refused_with_a_reason_and_their_memory_returns(node, at
         assert "unknown joint 'a'" in result.error_string
         at_home.wait_for_value('trajectory', 'rejected', lambda n: int(n) >= count + 4)
         time.sleep(1.0)
-        assert private(node.process.pid) < 1.2 * before
+        # Of the 150 MB, an allocator keeps pieces; as much again would come with a further round.
+        assert private(node.process.pid) < before + 45
     finally:
         action.destroy()

@@ -100,7 +100,8 @@ class CycleScheduler:
         self._jumped, self._stalled, self._steady = jumped, stalled, steady
         self.counts = CycleCounts()
         self.late = Longest()  # s by which cycles started late
-        self.real_time, self.held_back = False, real_time.HeldBack()
+        self.real_time = self.awake = False
+        self.held_back = real_time.HeldBack()
         self._durations = np.zeros(_WINDOW)
         self._lateness = np.zeros(_WINDOW)
         self._early = 0.0  # ns before a cycle is due
@@ -139,6 +140,7 @@ class CycleScheduler:
 
     def _run(self) -> None:
         self.real_time = real_time.request(real_time.DYNAMICS)
+        self.awake = real_time.stay_awake()
         if self.real_time:
             self.held_back.begin()
         steps = ClockSteps(self._now, self._steady)

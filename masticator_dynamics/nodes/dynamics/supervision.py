@@ -207,6 +207,7 @@ def _cycle_values(
     counts = scheduler.counts
     values: dict[str, object] = {
         'real-time scheduling': scheduler.real_time,
+        'processors stay awake': scheduler.awake,
         'cycles': counts.run,
         'late cycles': counts.late,
         'skipped cycles': counts.skipped,

@@ -178,6 +178,7 @@ class DriveDiagnostics:
             'processor per cycle (us)': round(statistics.processor * 1e6, 1),
             'real-time scheduling': self._exchange.real_time,
             'memory locked': self._memory_locked,
+            'processors stay awake': self._exchange.awake,
             'load estimate (%)': f'{100.0 * low:.0f} to {100.0 * high:.0f}',
             'lost frames': 0 if report.feedback is None else int(report.feedback.lost.sum()),
         }
