@@ -278,9 +278,7 @@ def _joint(
     )  # fmt: skip
 
 
-def _check_distance(
-    position: npt.NDArray[np.float64], file: pathlib.Path, key: str, what: str
-) -> None:
+def _check_distance(position: Array, file: pathlib.Path, key: str, what: str) -> None:
     away = float(np.abs(position).max())
     if away > FARTHEST:
         raise DescriptionError(file, key, f'{what} is {away:.6g} m away; at most {FARTHEST:g} m')

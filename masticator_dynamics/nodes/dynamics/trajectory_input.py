@@ -14,7 +14,7 @@ from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.nodes.common.askers import who_asks, who_publishes
 from masticator_dynamics.nodes.common.diagnostics import LogLimit, Rejections
 from masticator_dynamics.nodes.common.large_messages import LargeMessages
@@ -248,10 +248,7 @@ class TrajectoryInput:
 
     def reject(self, request: Request, error: Exception) -> None:
         """Count and report a request that is refused, and tell its sender."""
-        reason = str(error)
-        if not isinstance(error, MasticatorError):
-            reason = f'{type(error).__name__}: {error}'
-        line = self.rejections.reject(reason)
+        line = self.rejections.reject(in_words(error))
         request.told(error)
         if line:
             self._node.get_logger().error(f'{request.source} rejected: {line}')
