@@ -194,6 +194,15 @@ class Peer:
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)
 
+    def ask(self, send, *args):
+        """Send a request to an action in the executor's thread; returns the future.
+
+        From another thread, an answer that comes at once is lost: rclpy sends a request before it
+        notes that it waits for the answer.
+        """
+        task = self.executor.create_task(send, *args)
+        return wait_for(task.result, 'the executor')
+
     def now(self):
         return self.node.get_clock().now().nanoseconds
 

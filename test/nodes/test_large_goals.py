@@ -41,7 +41,7 @@ def test_other_threads_go_on_while_a_goal_is_received(ros_domain, what):
         assert client.wait_for_server(60.0)
         kind = FollowJointTrajectory.Impl.SendGoalService.Request
         for _ in range(4):
-            client.send_goal_async(LARGE[what])
+            peer.ask(client.send_goal_async, LARGE[what])
             time.sleep(0.5)  # until it has arrived
             with Ticking() as other:
                 time.sleep(0.02)
@@ -66,9 +66,9 @@ def test_large_goals_are_refused_with_a_reason_and_their_memory_returns(node, at
     assert action.wait_for_server(60.0)
 
     def refused(goal):
-        accepted = action.send_goal_async(goal)
+        accepted = at_home.ask(action.send_goal_async, goal)
         wait_for(accepted.done, 'answer to the goal')
-        ended = accepted.result().get_result_async()
+        ended = at_home.ask(accepted.result().get_result_async)
         wait_for(ended.done, 'end of the goal')
         return ended.result().result
 

@@ -159,10 +159,11 @@ def test_a_goal_with_efforts_ends_within_tolerance(robot, mechanism):
     )
     assert client.wait_for_server(60.0)
     message = trajectory(mechanism)
-    sent = client.send_goal_async(FollowJointTrajectory.Goal(trajectory=message))
+    goal = FollowJointTrajectory.Goal(trajectory=message)
+    sent = robot.ask(client.send_goal_async, goal)
     wait_for(sent.done, 'answer to the goal', 60.0)
     assert sent.result().accepted
-    ended = sent.result().get_result_async()
+    ended = robot.ask(sent.result().get_result_async)
     wait_for(ended.done, 'end of the goal', PERIOD + 60.0)
     result = ended.result().result
     assert result.error_code == FollowJointTrajectory.Result.SUCCESSFUL, result.error_string

@@ -30,16 +30,16 @@ Result = FollowJointTrajectory.Result
 class Sent:
     """A goal that was sent, its feedback and its result."""
 
-    def __init__(self, client, message, **given):
+    def __init__(self, planner, message, **given):
         goal = FollowJointTrajectory.Goal(trajectory=message, **given)
-        self.feedback, self.handle = [], None
-        accepted = client.send_goal_async(
-            goal, feedback_callback=lambda message: self.feedback.append(message.feedback)
+        self.feedback, self._ask = [], planner.client.ask
+        accepted = self._ask(
+            planner.action.send_goal_async, goal, lambda told: self.feedback.append(told.feedback)
         )
         wait_for(accepted.done, 'answer to the goal')
         self.handle = accepted.result()
         self.accepted = self.handle.accepted
-        self._ended = self.handle.get_result_async() if self.accepted else None
+        self._ended = self._ask(self.handle.get_result_async) if self.accepted else None
 
     def end(self):
         """Wait for the end; returns status, error code and text."""
@@ -48,7 +48,7 @@ class Sent:
         return answer.status, answer.result.error_code, answer.result.error_string
 
     def cancel(self):
-        wait_for(self.handle.cancel_goal_async().done, 'answer to cancel')
+        wait_for(self._ask(self.handle.cancel_goal_async).done, 'answer to cancel')
 
 
 class Planner:
@@ -60,7 +60,7 @@ class Planner:
         assert self.action.wait_for_server(60.0)
 
     def send(self, names, times, positions, start=0, **given):
-        return Sent(self.action, trajectory(names, times, positions, start), **given)
+        return Sent(self, trajectory(names, times, positions, start), **given)
 
     def stroke(self, mechanism, **given):
         return self.send(mechanism.independent, TIMES[1:], STROKE[0][1:], **given)
