@@ -16,7 +16,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 from nodes.harness import ROOT, START, NodeProcess, Peer  # noqa: E402
 
 LOAD = ROOT / 'test/nodes/joint_state_load.py'
-ANSWERED = 0.999
+ANSWERED = 0.998
 STRETCHES = 3  # of which the best counts: other programs may keep a node from running for a while
 ESTIMATORS = ('model', 'ellipse', 'circle', 'grid')
 LOAD_INERTIA = ('joint_states', 'inertia_estimator/load_inertia')
@@ -35,13 +35,13 @@ def running(*names):
 
 
 def check_answered(source, *targets):
-    """Check that nearly all states of three seconds are answered on every topic."""
+    """Check that nearly all states of a second are answered on every topic."""
     shares = []
     while len(shares) < STRETCHES and max(shares, default=0.0) < ANSWERED:
-        command = [sys.executable, LOAD, 'fast', '3', source, *targets]
+        command = [sys.executable, LOAD, 'fast', '1', source, *targets]
         load = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=START)
         sent, *answered = map(int, load.stdout.split())
-        assert sent == 1500 and max(answered) <= sent
+        assert sent == 500 and max(answered) <= sent
         shares.append(min(answered) / sent)
     print(source, *targets, shares)
     assert max(shares) >= ANSWERED, shares
