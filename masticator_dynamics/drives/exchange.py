@@ -56,7 +56,7 @@ class CyclicExchange:
     real_time : bool
         Whether the thread runs under the real-time scheduler.
     awake : bool
-        Whether idle processors are kept awake.
+        Whether idle processors do not sleep deeply.
     late : Longest
         s by which cycles came late.
     """
@@ -125,7 +125,7 @@ class CyclicExchange:
 
     def _run(self) -> None:
         self.real_time = real_time.request(real_time.EXCHANGE)
-        self.awake = real_time.stay_awake()
+        self.awake = real_time.stay_awake(self._period)
         if self.real_time:
             self.held_back.begin()
         with self._network.receiving_by_caller() as network:

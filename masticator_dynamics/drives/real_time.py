@@ -17,6 +17,8 @@ from collections.abc import Iterator
 # Python's lock while others wait for it, so the less urgent threads have a priority, too.
 EXCHANGE, DYNAMICS, SIMULATOR, SERVICE = 40, 35, 30, 10
 _LONGEST_WAKE = pathlib.Path('/dev/cpu_dma_latency')  # us, of any processor
+_NO_SLEEP = 0.001  # s; longest period for which processors do not sleep at all
+_LIGHT_SLEEP = 2  # us to wake from it
 _CURRENT, _FUTURE, _WHEN_TOUCHED = 1, 2, 4  # of mlockall(2)
 
 
@@ -91,18 +93,20 @@ def lock_memory() -> bool:
 
 
 @functools.cache
-def stay_awake() -> bool:
-    """Keep idle processors from sleeping until this process ends; return whether permitted.
+def stay_awake(period: float) -> bool:
+    """Keep idle processors from sleeping deeply until this process ends; return whether permitted.
 
-    A processor that sleeps wakes late: in a virtual machine, by up to 15 ms, since its host gives
-    it away meanwhile. The kernel takes the request back when the file is closed, as it is when the
-    process ends, however that comes about. Permission is to write to the file.
+    For a period (s) of 1 ms or less they do not sleep at all. Otherwise they may, as far as they
+    wake within 2 us: one that never sleeps heats, and in a virtual machine it uses up the time that
+    the host grants, so that all of them stand still for the rest of each 100 ms. The kernel takes
+    the request back when the file is closed, as it is when the process ends, however that comes
+    about. Permission is to write to the file.
     """
     try:
         request = os.open(_LONGEST_WAKE, os.O_WRONLY)
     except OSError:  # not permitted, or not Linux
         return False
-    os.write(request, struct.pack('=i', 0))
+    os.write(request, struct.pack('=i', 0 if period <= _NO_SLEEP else _LIGHT_SLEEP))
     return True
 
 

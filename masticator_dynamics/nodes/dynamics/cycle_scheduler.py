@@ -140,7 +140,7 @@ class CycleScheduler:
 
     def _run(self) -> None:
         self.real_time = real_time.request(real_time.DYNAMICS)
-        self.awake = real_time.stay_awake()
+        self.awake = real_time.stay_awake(self.period * 1e-9)
         if self.real_time:
             self.held_back.begin()
         steps = ClockSteps(self._now, self._steady)
