@@ -192,6 +192,12 @@ class SolvedMotion(Motion):
 class Attempts:
     """Poses of which some may have failed: which, why, and the motions of the others.
 
+    Parameters
+    ----------
+    mechanism : Evaluator
+    given, rows : array, shape (N, ...)
+        Input rows and the engine's answers.
+
     Attributes
     ----------
     y : array, shape (N, n_y)

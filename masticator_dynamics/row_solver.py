@@ -91,7 +91,13 @@ class RowSolver:
     # Efforts
 
     def rows(self, kind: RowKind, given: FloatArray, *, q: FloatArray | None = None) -> FloatArray:
-        """Rows (..., width) by machine code; :meth:`fallback` computes those it hands over."""
+        """Rows (..., width) by machine code; :meth:`fallback` computes those it hands over.
+
+        Parameters
+        ----------
+        kind, given, q
+            As for :meth:`fallback`.
+        """
         return self._by_code(
             kind.code, given, lambda left, numbers=None: self.fallback(kind, left, numbers, q=q)
         )
@@ -136,7 +142,13 @@ class RowSolver:
     def unchecked(
         self, kind: RowKind, given: FloatArray, q: FloatArray | None = None
     ) -> FloatArray:
-        """The same for rows (N, ...), whose first numbers report a failure instead of an error."""
+        """The same for rows (N, ...), whose first numbers report a failure instead of an error.
+
+        Parameters
+        ----------
+        kind, given, q
+            As for :meth:`fallback`; always many rows, and all are closed at ``q``, where given.
+        """
         if q is not None:
             return kind.reference.at(given, q[None])
         rows = np.empty((len(given), kind.width))

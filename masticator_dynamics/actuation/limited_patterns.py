@@ -108,7 +108,15 @@ def limit_efforts(problem: Any, work: Any, relaxed: float, amounts: FloatArray) 
 
 @entry_point
 def least_excess(problem: Any, work: Any, amounts: FloatArray) -> float:
-    """Least fraction by which all limits must be widened; infinite if that does not help."""
+    """Least fraction by which all limits must be widened; infinite if that does not help.
+
+    Parameters
+    ----------
+    problem, work
+        As for the search.
+    amounts : array, shape (n_f,)
+        Is set to the amounts found.
+    """
     best = math.inf
     for pattern in range(1 << problem.sizes[2]):
         if not _combine(problem, work, pattern):

@@ -36,7 +36,17 @@ def read_stalls(file: pathlib.Path, start: float) -> FloatArray:
 def overlapped(
     begin: FloatArray, end: FloatArray, stalls: FloatArray, after: float = 0.0
 ) -> npt.NDArray[np.bool_]:
-    """Which of K intervals were not over when the computer stood still, or ``after`` that, s."""
+    """Which of K intervals were not over when the computer stood still, or soon after.
+
+    Parameters
+    ----------
+    begin, end : array, shape (K,)
+        Of the intervals, s.
+    stalls : array, shape (M, 2)
+        When the computer began and ended to stand still, s.
+    after : float, optional
+        How long a stall still counts when it is over, s.
+    """
     found = np.zeros(len(begin), dtype=bool)
     for since, until in stalls:
         found |= (end >= since) & (begin <= until + after)

@@ -173,6 +173,19 @@ def ends(values: tuple[float, ...]) -> tuple[float, float]:
 
 
 def require_known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
-    """Refuse, at ``key``, a name of nothing; ``kind`` says in words what names are known."""
+    """Refuse a name of nothing.
+
+    Parameters
+    ----------
+    name : str
+    known : iterable of str
+        The names there are.
+    key : str
+        Where the name stands in the description.
+    kind : str
+        What the names are names of, in words.
+    refuse : callable
+        Raises the error.
+    """
     if name not in known:
         refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')

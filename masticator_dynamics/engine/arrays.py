@@ -49,7 +49,20 @@ def as_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:
 
 
 def as_finite_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:
-    """:func:`as_vector`; NaN and infinity are refused, too (`InputError`)."""
+    """A vector of finite numbers.
+
+    Parameters
+    ----------
+    values : array_like
+    name : str
+        For messages.
+    length : int
+
+    Raises
+    ------
+    InputError
+        For a wrong shape, NaN and infinity.
+    """
     numbers = as_vector(values, name, length)
     if not np.isfinite(numbers).all():
         raise InputError(f'{name} is not finite: {numbers}')

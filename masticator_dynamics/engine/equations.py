@@ -145,7 +145,16 @@ def _without_sideways(full: Constraint, nearby: list[TreePoses]) -> Constraint:
 
 
 def extent(tree: SpanningTree, constraints: list[Constraint], home: FloatArray) -> float:
-    """Size of a mechanism at home, m."""
+    """Size of a mechanism at home, m.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+    constraints : list of Constraint
+        Their points belong to the mechanism, too.
+    home : array, shape (n_q,)
+        Tree positions.
+    """
     poses = tree.poses(home)
     corners = [*poses.origins]
     for constraint in constraints:
@@ -233,7 +242,16 @@ def _remedy(description: MechanismDescription, tree: SpanningTree, constraint: C
 
 
 def opposed_axis(closure: Closure, tree: SpanningTree, poses: TreePoses) -> str:
-    """An axis that should be parallel in a closure but points the other way; empty if none."""
+    """An axis that should be parallel in a closure but points the other way; empty if none.
+
+    Parameters
+    ----------
+    closure : Closure
+    tree : SpanningTree
+        Has its frames.
+    poses : TreePoses
+        Where to look.
+    """
     for axis in _FACING.get(closure.type, ()):
         one, two = (
             poses.rotations[frame.body] @ frame.rotation[:, axis]

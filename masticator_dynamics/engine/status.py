@@ -12,10 +12,10 @@ WEAK_ACTUATION = 1e-6  # relative; below it a direction of motion has no actuato
 class RefusedError(Exception):
     """An evaluation on floats that has no answer.
 
-    Attributes
+    Parameters
     ----------
     status, block, amount
-        As at the start of a row of answers.
+        As at the start of a row of answers; also attributes.
     """
 
     def __init__(self, status: int, block: int = -1, amount: float = 0.0):

@@ -181,7 +181,20 @@ def numbers_in(text: str, count: int, file: pathlib.Path, place: str) -> list[fl
 
 
 def axis_in(text: str, file: pathlib.Path, place: str) -> Array:
-    """Unit vector (3,) along an axis; otherwise as :func:`numbers_in`."""
+    """Unit vector (3,) along an axis.
+
+    Parameters
+    ----------
+    text : str
+        Three numbers.
+    file, place
+        Where they stand, for messages.
+
+    Raises
+    ------
+    DescriptionError
+        If they are no numbers, or no direction.
+    """
     axis = np.array(numbers_in(text, 3, file, place))
     length = float(np.linalg.norm(axis))
     if not length > 1e-9:

@@ -56,6 +56,18 @@ Turn = tuple[Any, Any]  # sine and cosine
 class Closing:
     """A stage with its loops closed: its equations and Jacobian at the closed poses.
 
+    Parameters
+    ----------
+    stage : Stage
+    body : callable
+        From the number of a link to its `Body`.
+    y : vector
+        Independent positions.
+    extent : float
+        Size of the mechanism, m.
+    before : sequence of Closing, optional
+        The stages that this one builds on.
+
     Attributes
     ----------
     positions, turns : dict of Joint

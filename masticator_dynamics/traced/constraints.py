@@ -205,7 +205,14 @@ def _surface(ends: _Ends) -> list[Equation]:
 
 
 def height(surface: Surface, x: Any, y: Any) -> tuple[Any, ...]:
-    """As ``Surface.height``, with the cell found by selecting its coefficients."""
+    """As ``Surface.height``, with the cell found by selecting its coefficients.
+
+    Parameters
+    ----------
+    surface : Surface
+    x, y : number
+        Where on it, m.
+    """
     ends_x, ends_y, table = (part.tolist() for part in surface.pieces())
     cells = [_chosen(x, ends_x, [_flat(row[j]) for row in table]) for j in range(len(ends_y) - 1)]
     coefficients, powers = _chosen(y, ends_y, cells), len(table[0][0][0])

@@ -70,10 +70,17 @@ class Balance:
 class Forces:
     """Forces of one motion of a mechanism.
 
-    Attributes
+    Parameters
     ----------
+    plan : Plan
+    closings : list of Closing
+        Per stage.
+    motions : list of StageMotion
+        Likewise.
+    wrench : vector
+        On the platform (6), N and N m, base axes, about its origin.
     driving : collection of str
-        Actuated joints that are powered.
+        Actuated joints that are powered; also an attribute.
     orthogonal : bool
         Factor the motors' rates with an orthogonal basis; limbs must not share lanes.
     """

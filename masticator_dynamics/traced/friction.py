@@ -36,6 +36,17 @@ REST = 1e-12  # relative to the velocities that cancel, or to the fastest joint
 class Contact:
     """A contact of a motion and its friction.
 
+    Parameters
+    ----------
+    run : Evaluation
+        The motion.
+    data : Contact
+        Its description.
+    friction : bool
+        Without, it has none.
+    least_transition : float, optional
+        Least velocity over which Coulomb friction grows, m/s.
+
     Attributes
     ----------
     stage, lane, row : int

@@ -56,6 +56,13 @@ LARGEST_JUMP = 2.0  # in units of the largest Newton step, per step from home
 class FromHome:
     """The loops at independent positions.
 
+    Parameters
+    ----------
+    description : MechanismDescription
+    structure : Structure
+    y : vector
+        The positions.
+
     Attributes
     ----------
     status : number

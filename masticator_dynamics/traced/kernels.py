@@ -153,7 +153,17 @@ class Kernels:
     def distribution(
         self, goals: Mapping[str, float], friction: bool, exhaustive: bool = False
     ) -> Code:
-        """As :attr:`everything`, with the best efforts for a goal and what ``Effort`` adds."""
+        """As :attr:`everything`, with the best efforts for a goal and what ``Effort`` adds.
+
+        Parameters
+        ----------
+        goals : mapping of str to float
+            Weights of goals.
+        friction : bool
+            Of contacts and actuated joints.
+        exhaustive : bool, optional
+            Search every sign pattern to the end.
+        """
         kind = f'{sorted(goals.items())}, friction {friction}, exhaustive {exhaustive}'
         width = 1 + 4 * self.actuators + 3 * len(self._description.contacts) + self.freedoms
         return Code(

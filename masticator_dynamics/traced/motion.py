@@ -22,6 +22,14 @@ Slide = tuple[Joint, Vector]  # a joint, and the velocity at which it shifts its
 class StageMotion:
     """Rates of a stage's joints, and the motion of its bodies.
 
+    Parameters
+    ----------
+    stage : Stage
+    closing : Closing
+        Its closed loops.
+    y_dot, y_ddot : vector
+        Independent velocities and accelerations.
+
     Attributes
     ----------
     tangent : dict of Joint to list

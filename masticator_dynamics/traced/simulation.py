@@ -72,6 +72,13 @@ def step(rates: Rates, given: Vector, sizes: list[int], length: Any) -> list[Any
 class Simulation:
     """Forward dynamics of a mechanism with a setting, as machine code where there is any.
 
+    Parameters
+    ----------
+    description : MechanismDescription
+    structure : Structure
+    setting : Setting
+        Friction, stops and food.
+
     Attributes
     ----------
     sizes : list of int

@@ -26,6 +26,17 @@ class Tables:
     Column 0 is the load of the motion, then come the efforts that cancel in it, then the Coulomb
     friction of each contact, per unit of its multiplier.
 
+    Parameters
+    ----------
+    kernels : Kernels
+    description : MechanismDescription
+    goals : mapping of str to float
+        Weights of goals.
+    friction : bool
+        Of contacts and actuated joints.
+    free : int
+        Efforts that cancel in the motion.
+
     Attributes
     ----------
     shapes : dict

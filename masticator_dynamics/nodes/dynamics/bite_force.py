@@ -159,7 +159,15 @@ class BiteForce(MeasuredWrenches):
     def carried(
         self, measured: MeasuredWrench, motion: Effort, known: Transport | None
     ) -> FloatArray:
-        """As :meth:`on_platform` in a motion, by the known transport if it is for this frame."""
+        """Wrench (6,) in base axes about the platform's origin, in a motion.
+
+        Parameters
+        ----------
+        measured : MeasuredWrench
+        motion : Effort
+        known : Transport or None
+            For this motion; used if it is for the measurement's frame.
+        """
         frame, point = measured.frame, self.point_frame or measured.frame
         if known is None or known.frame != frame or known.point != point:
             return self.on_platform(measured, motion.q)

@@ -52,6 +52,14 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 class FormulationFigures:
     """All methods on one mechanism along a motion, sample by sample.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+    motion : ChewingMotion or PlatformMotion
+        The samples.
+    wrench : array, shape (N, 6)
+        On the platform, N and N m, base axes.
+
     Attributes
     ----------
     seconds : dict

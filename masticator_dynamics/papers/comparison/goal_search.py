@@ -31,6 +31,13 @@ class Sample:
 
     The contact and friction forces of the condyles act on the mandible of rss6, whose torques are
     then unique.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    motion : ChewingMotion
+    k : int
+        Its sample.
     """
 
     def __init__(self, inputs: Inputs, motion: ChewingMotion, k: int):

@@ -113,7 +113,16 @@ class Tracer:
 
 
 class Symbol:
-    """A node or its negative; numpy code can use it like a number, in arrays of objects."""
+    """A node or its negative; numpy code can use it like a number, in arrays of objects.
+
+    Parameters
+    ----------
+    tracer : Tracer
+        Has the nodes.
+    node : int
+        Number of one.
+    negative : bool, optional
+    """
 
     def __init__(self, tracer: Tracer, node: int, negative: bool = False):
         self.tracer, self.node, self.negative = tracer, node, negative
