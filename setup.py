@@ -81,7 +81,6 @@ EXTRAS = {
         'matplotlib>=3.6,<4',
         'mcap>=1.1,<2',
         'mcap-ros2-support>=0.5,<1',
-        'tqdm>=4.66,<5',
     ],
     'parquet': [
         'pyarrow>=15',

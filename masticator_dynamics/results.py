@@ -458,7 +458,7 @@ class QuickEffort(Effort):
         except AttributeError:
             given, found = self._parts()
             whole = self.mechanism.solver.rows(self._kind, given)
-        # The two codes round differently: values returned once stay as they are.
+        # The two codes round differently: keep the numbers that were already returned.
         whole[..., 3:5] = found[..., kernels.CLOSURE : kernels.EFFORT]
         forces = slice(self._slices['effort'].start, self._slices['multipliers'].stop)
         whole[..., forces] = found[..., kernels.EFFORT :]

@@ -21,7 +21,7 @@ UBUNTU = {
     'python3-can', 'python3-click', 'python3-hypothesis', 'python3-jsonschema',
     'python3-matplotlib', 'python3-msgpack', 'python3-numba', 'python3-numpy',
     'python3-platformdirs', 'python3-pydantic', 'python3-pytest', 'python3-pytest-timeout',
-    'python3-scipy', 'python3-tqdm', 'python3-yaml',
+    'python3-scipy', 'python3-yaml',
 }  # fmt: skip
 # Released into ROS 2 Jazzy.
 JAZZY = {

@@ -25,7 +25,8 @@ LINK = np.dtype(
         ('root', 'f8', (3, 3)),  # F with F^T F the inertia about the centre of mass
     ]
 )
-NOT, WITH_ALL, WITH_ITS_ACTUATOR = 0, 1, 2  # as a massless one; as its limb's first
+# Massless; moves with all actuators; first link of a limb, which moves with its own only.
+NOT, WITH_ALL, WITH_ITS_ACTUATOR = 0, 1, 2
 ROD = np.dtype(
     [  # of the actuator of the same index
         ('foot', 'i8'),  # body whose origin is the foot

@@ -114,8 +114,8 @@ def rights() -> Iterator[CheckResult]:
     if share == '0':
         yield CheckResult('real-time share', '0', 'sudo sysctl kernel.sched_rt_runtime_us=950000')
     elif share.isdecimal() and period.isdecimal():
-        rest = 'what real-time threads want beyond it makes all of them there wait until it is over'
-        every = f'of every {int(period) / 1e6:g} s of a processor'
+        rest = 'if they want more, all real-time threads there wait until the next period'
+        every = f'of every {int(period) / 1e6:g} s of a processor is for real-time threads'
         yield CheckResult(
             'real-time share', f'{100 * int(share) / int(period):g} % {every}; {rest}'
         )

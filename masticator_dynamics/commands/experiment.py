@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     required=True,
     help='New folder, or that of an interrupted run of the same protocol.',
 )
-@click.option('--processes', type=click.IntRange(min=1), help='That chew at once. Default: all.')
+@click.option(
+    '--processes',
+    type=click.IntRange(min=1),
+    help='Mouthfuls to simulate at once. Default: one for each processor.',
+)
 @click.option('--robot', is_flag=True, help='Chew with the robot, through its running nodes.')
 @click.option('--parquet', is_flag=True, help='Tables as Parquet, too (pip extra "parquet").')
 @click.option('--plan', 'only_plan', is_flag=True, help='List the mouthfuls and chew nothing.')

@@ -53,8 +53,8 @@ CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes ef
 @click.option(
     '--nearest',
     is_flag=True,
-    help='With --limits: a row that cannot is given the efforts of the nearest acceleration that '
-    'can, and is counted.',
+    help='With --limits: where a row cannot keep them, its acceleration is changed as little as '
+    'possible; such rows are counted.',
 )
 @click.option(
     '--wrench-axes',

@@ -23,7 +23,7 @@ output_option = click.option(
 )
 goal_option = click.option(
     '--goal', type=click.Choice(GOALS), default='torque', show_default=True,
-    help='What redundant actuators keep least.',
+    help='What redundant actuators minimise.',
 )  # fmt: skip
 friction_option = click.option(
     '--friction', is_flag=True, help='Include friction of joints and contacts.'

@@ -42,7 +42,7 @@ RESULTS = ('run.mcap', 'run.csv', 'run.png', 'summary.json', 'summary.txt', 'nod
 PAGE = 'run.html'  # if the packages for it are installed
 PACKAGES = {
     'ros': ('rclpy', 'diagnostic_msgs', 'geometry_msgs', 'sensor_msgs', 'trajectory_msgs'),
-    'demo': ('matplotlib', 'mcap', 'mcap_ros2', 'tqdm'),
+    'demo': ('matplotlib', 'mcap', 'mcap_ros2'),
 }
 FORWARD, ALONE = 'closed_loop', 'closed_loop_pd_alone'  # names of the passes
 CLOSED_LOOP_RESULTS = (

@@ -7,6 +7,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import click
+
 
 class Progress:
     """Shows stages in words, and seconds of the motion as a bar."""
@@ -24,19 +26,11 @@ class Progress:
         if not sys.stderr.isatty():
             return
         if self._bar is None:
-            import tqdm
-
-            self._bar = tqdm.tqdm(
-                total=round(duration, 1),
-                file=sys.stderr,
-                leave=False,
-                bar_format='  {bar:40} {n:.1f} of {total:.1f} s',
-            )
-        self._bar.n = round(time, 1)
-        self._bar.refresh()
+            self._bar = click.progressbar(length=round(10.0 * duration), file=sys.stderr)
+        self._bar.update(round(10.0 * time) - self._bar.pos)
 
     def close(self) -> None:
-        """Remove the bar."""
+        """End the bar."""
         if self._bar is not None:
-            self._bar.close()
+            self._bar.render_finish()
             self._bar = None

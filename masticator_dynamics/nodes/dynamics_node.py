@@ -7,11 +7,11 @@ from __future__ import annotations
 from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
-from masticator_dynamics.nodes.dynamics.runtime import Runtime
+from masticator_dynamics.nodes.dynamics.runtime import DynamicsRuntime
 from masticator_dynamics.nodes.dynamics.supervision import Supervision
 
 
-class SupervisedRuntime(Runtime):
+class SupervisedRuntime(DynamicsRuntime):
     """The control cycle with its diagnostics."""
 
     def __init__(self, node: ManagedNode, settings: DynamicsSettings):

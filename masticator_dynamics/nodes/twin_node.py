@@ -180,7 +180,7 @@ class Twin(Runtime):
         states = {joint: slave.device.state for joint, slave in slaves.items()}
         faults = [joint for joint, state in states.items() if state in _FAULTS]
         words: dict[str, object] = {joint: state.words for joint, state in states.items()}
-        level, text = OK, 'in use' if self._simulation.in_use else 'nobody works with them'
+        level, text = OK, 'in use' if self._simulation.in_use else 'not in use'
         if self._simulation.abandoned:
             level, text = ERROR, 'servo_drives has gone: nothing comes from it any more'
         if faults:

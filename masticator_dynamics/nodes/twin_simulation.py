@@ -14,7 +14,6 @@ from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.errors import MasticatorError, in_words
 from masticator_dynamics.twin import MechanismPlant, load_food
-from masticator_dynamics.twin.fixture import Fixture
 
 _PATIENCE = 5.0  # s for the thread to end
 
@@ -77,7 +76,9 @@ class TwinSimulation:
         simulation = load_simulation(simulation_file, drives)
         bolus = load_food(food) if food else None
         self.food_frame = bolus.frame if bolus else ''
-        self.plant = MechanismPlant(mechanism, step=simulation.step, friction=friction, food=bolus)
+        self.plant = MechanismPlant(
+            mechanism, step=simulation.step, friction=friction, food=bolus, in_fixture=fixture
+        )
         self._period, self._report, self._log = period, report, log
         self.title = f'{len(drives.drives)} drives on {bus_title(drives.bus)}'
         self.error = ''
@@ -87,7 +88,7 @@ class TwinSimulation:
                 drives,
                 simulation,
                 self._bus,
-                Fixture(self.plant) if fixture else self.plant,
+                self.plant,
                 drives_file,
                 answer=log,
                 report=log,

@@ -50,6 +50,9 @@ class MechanismPlant:
         Of a Runge-Kutta step, s.
     restitution : float
         Of contacts that only push, when landed on: fraction of the speed that is returned.
+    in_fixture : bool
+        Stay at the start until the first effort, like a robot in its homing fixture, where the jaw
+        would otherwise hang open.
 
     Attributes
     ----------
@@ -81,6 +84,7 @@ class MechanismPlant:
         start: npt.ArrayLike | None = None,
         longest_substep: float = LONGEST_SUBSTEP,
         restitution: float = 0.0,
+        in_fixture: bool = False,
     ):
         if not 0.0 <= restitution < 1.0:
             raise InputError(f'restitution is {restitution}, expected 0 or more and less than 1')
@@ -93,7 +97,7 @@ class MechanismPlant:
         self._steps_done = 0
         self.substeps = math.ceil(step / longest_substep - 1e-9)
         self.events: list[SocketEvent] = []
-        self._restitution = restitution
+        self._restitution, self._in_fixture = restitution, in_fixture
         chosen = (Stops() if stops else None) if isinstance(stops, bool) else stops
         mass = ForwardDynamics(mechanism).mass_matrix(mechanism.home.y) if chosen else np.zeros(0)
         packed = pack_stops(chosen, mechanism, mass)
@@ -130,6 +134,9 @@ class MechanismPlant:
             )
         if not math.isfinite(rows.sum()) and not np.isfinite(rows).all():
             raise InputError(f'efforts are {rows}, not finite numbers')
+        self._in_fixture = self._in_fixture and not rows.any()
+        if self._in_fixture:
+            return
         if self._sockets.pushing:
             for k in range(self.substeps):
                 part = rows if len(rows) == 1 else rows[2 * k : 2 * k + 3]

@@ -18,7 +18,7 @@ from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from masticator_dynamics.nodes.common.parameters import declare  # noqa: E402
 from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings  # noqa: E402
 from masticator_dynamics.nodes.dynamics.publishers import Publishers  # noqa: E402
-from masticator_dynamics.nodes.dynamics.runtime import Runtime  # noqa: E402
+from masticator_dynamics.nodes.dynamics.runtime import DynamicsRuntime  # noqa: E402
 from nodes.harness import Client, NodeProcess, nanoseconds, wait_for  # noqa: E402
 
 
@@ -151,7 +151,7 @@ def test_what_limits_need_has_run_before_the_node_works(ros_node, monkeypatch, l
     record(within_limits._OneRow, 'approach')
     record(within_limits._OneRow, 'obstacle')
     declare(ros_node, DynamicsSettings)
-    runtime = Runtime(ros_node, DynamicsSettings(limits=limits))
+    runtime = DynamicsRuntime(ros_node, DynamicsSettings(limits=limits))
     try:
         done = set(called)
         assert done == (

@@ -120,6 +120,19 @@ def test_torque_free_jaw_comes_to_rest_at_the_stops(friction: bool) -> None:
     assert sum(plant.energy) < start - 0.02
 
 
+def test_a_fixture_holds_the_jaw_until_the_first_effort() -> None:
+    plant = MechanismPlant(samples.mechanism('masticator'), in_fixture=True)
+    start = plant.position
+    for _ in range(50):
+        plant.advance(np.zeros(6))
+    assert plant.time == 0.0 and np.array_equal(plant.position, start)
+    plant.advance(np.full(6, 1e-3))
+    for _ in range(50):
+        plant.advance(np.zeros(6))
+    assert plant.time == pytest.approx(0.051)
+    assert np.abs(plant.position - start).max() > 1e-4  # it hangs
+
+
 def test_a_state_that_cannot_be_is_refused_and_left() -> None:
     plant = MechanismPlant(samples.mechanism('masticator'), step=2e-3, stops=False)
     before = None

@@ -88,7 +88,7 @@ class ManagedNode(LifecycleNode):
         create: Callable[[ManagedNode, Any], Runtime],
     ):
         super().__init__(name)
-        # It would log every transition that there is not; the guard tells them, and not each.
+        # It logs every request for a transition that does not exist; the guard logs a few of them.
         set_logger_level('rcl_lifecycle', LoggingSeverity.ERROR)
         self._runtime: Runtime | None = None
         self.guard = Guard(self, self._callback_failed)

@@ -43,7 +43,7 @@ Work = TypeVar('Work', bound=Item)
 class NewestFirst(Generic[Came, Work]):
     """Reads what arrives and works on it, the newest first.
 
-    An accepted item replaces all that arrived before it and do not begin earlier: they are
+    An accepted item replaces every earlier arrival, except those that begin before it: they are
     dropped, even one that is being worked on. A refused one changes nothing: those before it get
     their turn. What begins earlier than a newer item is done before it.
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from masticator_dynamics.nodes.dynamics.trajectory_action import TrajectoryAction
 
 
-class Runtime:
+class DynamicsRuntime:
     """Mechanism, motion, topics and the control cycle.
 
     The scheduler's thread computes and publishes; each topic that comes in has a thread that reads

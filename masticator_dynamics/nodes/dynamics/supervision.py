@@ -15,7 +15,7 @@ from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 from masticator_dynamics.nodes.dynamics.bite_force import MeasuredWrenches
 from masticator_dynamics.nodes.dynamics.cycle import Answer
 from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
-from masticator_dynamics.nodes.dynamics.runtime import Runtime
+from masticator_dynamics.nodes.dynamics.runtime import DynamicsRuntime
 from masticator_dynamics.nodes.dynamics.trajectory_input import ACTION
 from masticator_dynamics.nodes.dynamics.wrench_input import WrenchInput
 
@@ -30,10 +30,10 @@ class Supervision:
     Parameters
     ----------
     node : LifecycleNode
-    runtime : Runtime
+    runtime : DynamicsRuntime
     """
 
-    def __init__(self, node: LifecycleNode, runtime: Runtime):
+    def __init__(self, node: LifecycleNode, runtime: DynamicsRuntime):
         self._node, self._runtime = node, runtime
         self._efforts_logged = -10.0
         self._timing: dict[str, object] = {}

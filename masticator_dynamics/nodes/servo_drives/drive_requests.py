@@ -226,7 +226,7 @@ class DriveRequests:
         return answer
 
     def _at_once(self, name: str) -> int | None:
-        """What does not wait; the request's argument for `run`."""
+        """Disable at once where asked; return how often that was, None for this request itself."""
         if name != 'disable':
             return self._disabled
         self._disabled += 1
