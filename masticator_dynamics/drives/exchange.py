@@ -184,7 +184,8 @@ class CyclicExchange:
     def _feedback(self, begin: float, lateness: float) -> Feedback:
         waiting = self._network.emergencies
         emergencies = tuple(waiting.popleft() for _ in range(len(waiting)))
-        age = begin - self._network.heard
+        # A heartbeat that came after SYNC has no age yet.
+        age = (begin - self._network.heard).clip(min=0.0)
         others = self._network.others.found()
         feedback = self._frames.feedback(age, emergencies, self._error, lateness, others)
         if feedback.fresh.any():  # reported at least once, and the bus works again
