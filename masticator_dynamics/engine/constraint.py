@@ -90,9 +90,8 @@ def moving_joints(tree: SpanningTree, constraint: Constraint) -> dict[int, float
 
 def supporting_joints(tree: SpanningTree, constraint: Constraint) -> set[int]:
     """Joints that carry either side of a constraint; they come before it, or with it."""
-    if constraint.kind == 'coupling':
-        return {joint for joint, _ in constraint.terms}
-    return tree.supports(constraint.body_a) | tree.supports(constraint.body_b)
+    bodies = [joint for joint, _ in constraint.terms] or [constraint.body_a, constraint.body_b]
+    return set().union(*(tree.supports(body) for body in bodies))
 
 
 def points(poses: TreePoses, constraint: Constraint) -> tuple[FloatArray, FloatArray]:

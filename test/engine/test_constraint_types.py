@@ -225,6 +225,33 @@ def test_a_coupling_of_joints(tmp_path: pathlib.Path) -> None:
         )
 
 
+def test_a_coupling_to_a_joint_on_a_body_that_the_loop_moves(tmp_path: pathlib.Path) -> None:
+    """A telescopic crank drives a carriage by a cable; the carriage places the crank."""
+    parts = [
+        Part('crank', 'ground', mass=0.8, center=(0.1, 0.02, 0.0)),
+        Part('tube', 'crank', (0.2, 0.0, 0.0), (1.0, 0.0, 0.0), 'prismatic', mass=0.5),
+        Part('carriage', 'ground', (0.5, 0.0, 0.0), (1.0, 0.0, 0.0), 'prismatic', mass=0.7),
+        Part('rod', 'carriage', mass=0.6, center=(-0.1, 0.1, 0.0)),
+        frame('tip', 'rod', (-0.3, 0.2, 0.0)),
+        frame('end', 'tube', (0.0, 0.2, 0.0)),
+    ]
+    path = linkages.write(
+        tmp_path, parts, independent=['tube_joint'], actuated=['tube_joint'], platform='rod',
+        closures=[
+            {'name': 'cable', 'type': 'coupling', 'joint': 'carriage_joint',
+             'of': {'tube_joint': [0.4, 0.5]}},
+            {'name': 'pin', 'frames': ['tip', 'end']},
+        ],
+    )  # fmt: skip
+    machine = Mechanism.load(path)
+    for state in linkages.states(machine, 3, 0.03, seed=10):
+        linkages.check_rates(machine, state)
+        linkages.check_efforts(machine, state)
+        linkages.check_wrenches(machine, state)
+        linkages.check_power(machine, state)
+        linkages.check_forward_dynamics(machine, state)
+
+
 def slot_parts() -> list[Part]:
     """A pin on a crank in a rocker's slot."""
     return [
