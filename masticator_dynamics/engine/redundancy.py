@@ -20,6 +20,7 @@ from masticator_dynamics.engine.structure import Redundancy
 from masticator_dynamics.engine.tree import TreePoses
 
 ROUNDING = 3e-4  # of the closure's own rates: 1e-5 rad and 1e-5 m in 0.1 m, with levers
+NOISE = 1e-6  # rates of a closure of points or lengths below this, per size, are not compared
 NEGLIGIBLE_GAP = 1e-4  # rad, or of the size: neighbours with larger gaps are rejected
 _CANCELS = 1e-2  # part of a closure in forces that cancel, above which it is not rounding
 _NEIGHBOURS, _AWAY = 6, 0.15  # rad, or of the size
@@ -83,7 +84,8 @@ def _searched(loops: Loops, home: FloatArray) -> Independent:
         kept.append(left)
         alone = dataclasses.replace(loops, constraints=(left,))
         bases = [
-            _extended(basis, alone.jacobian(q)) for basis, q in zip(bases, nearby, strict=True)
+            _extended(basis, left, alone.jacobian(q))
+            for basis, q in zip(bases, nearby, strict=True)
         ]
     redundant = tuple(
         Redundancy(name, total, left, _largest_gap(loops, nearby, name))
@@ -119,7 +121,11 @@ def _regular(loops: Loops, home: FloatArray) -> bool:
     if len(rates) > rates.shape[1]:
         return False
     scale = np.repeat(
-        [_strength(part) for part in _parts(loops, rates)], [c.size for c in loops.constraints]
+        [
+            _strength(c, part)
+            for c, part in zip(loops.constraints, _parts(loops, rates), strict=True)
+        ],
+        [c.size for c in loops.constraints],
     )
     strength = np.linalg.svd(rates / scale[:, None], compute_uv=False)
     return not len(strength) or bool(strength[-1] > 10.0 * ROUNDING)
@@ -130,9 +136,14 @@ def _parts(loops: Loops, rates: FloatArray) -> list[FloatArray]:
     return np.split(rates, ends[:-1]) if len(ends) else []
 
 
-def _strength(rates: FloatArray) -> float:
-    """Largest rate of a closure's gaps, to which others are compared."""
-    return float(np.linalg.norm(rates, axis=1).max(initial=0.0)) or 1.0
+def _strength(constraint: Constraint, rates: FloatArray) -> float:
+    """Largest rate of a closure's gaps, to which others are compared.
+
+    Of a closure that cannot open at all, such as the turn of a hinge in a planar loop, all rates
+    are rounding: those of turns are compared to 1 rad/rad, whatever their own size.
+    """
+    least = 1.0 if constraint.kind == 'turn' else NOISE
+    return max(float(np.linalg.norm(rates, axis=1).max(initial=0.0)), least)
 
 
 def _independent_rows(
@@ -147,7 +158,7 @@ def _independent_rows(
     and in those of body b: for a planar loop and for a parallelogram they are constant in one of
     them. If they are in none, single rows are picked.
     """
-    scale = max(_strength(rate) for rate in rates)
+    scale = max(_strength(constraint, rate) for rate in rates)
     beyond = [
         (rate - rate @ basis.T @ basis) / scale for rate, basis in zip(rates, bases, strict=True)
     ]
@@ -221,9 +232,9 @@ def _shared(loops: Loops, rates: FloatArray) -> set[str]:
     return {c.name for c, part in parts if np.abs(part).max(initial=0.0) > _CANCELS}
 
 
-def _extended(basis: FloatArray, rates: FloatArray) -> FloatArray:
-    """An orthonormal basis with more rows, as far as they lie outside it."""
-    scale = _strength(rates)
+def _extended(basis: FloatArray, constraint: Constraint, rates: FloatArray) -> FloatArray:
+    """An orthonormal basis with a constraint's rows, as far as they lie outside it."""
+    scale = _strength(constraint, rates)
     beyond = (rates - rates @ basis.T @ basis) / scale
     _, strength, right = np.linalg.svd(beyond, full_matrices=False)
     return np.vstack([basis, right[strength > ROUNDING]])

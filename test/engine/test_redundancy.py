@@ -105,6 +105,27 @@ def test_a_planar_loop_on_a_moving_carrier(tmp_path: pathlib.Path) -> None:
         assert abs(effort.loop_force[0] @ sideways) < 1e-9 * np.abs(effort.loop_force).max()
 
 
+@pytest.mark.parametrize('tilt', [0.0, 1e-5])
+def test_a_hinge_closes_a_planar_loop_in_any_plane(tmp_path: pathlib.Path, tilt: float) -> None:
+    """That its axes stay parallel is known but for rounding; so are its equations sideways."""
+    wall = Part('wall', 'ground', kind='fixed', turn=(0.4, -0.7, 1.1))
+    loop = five_bar('wall', tilt)
+    keys = {'independent': MOTORS, 'actuated': MOTORS}
+    loops = [[{**PIN, 'type': kind}] for kind in ('hinge', 'point')]
+    if tilt:
+        with pytest.warns(DescriptionWarning, match=r'pin: 3 of 5 equations follow .* rounding'):
+            hinged = load(tmp_path, [wall, *loop], closures=loops[0], **keys)
+        for state in linkages.states(hinged, 3, 0.2, seed=4):
+            assert hinged.feedforward(*state).closure_residual < 1e-9
+        return
+    hinged, pinned = (load(tmp_path, [wall, *loop], closures=c, **keys) for c in loops)
+    assert [(r.equations, r.independent) for r in hinged.structure.redundant] == [(5, 2)]
+    for state in linkages.states(hinged, 3, 0.2, seed=4):
+        linkages.check_efforts(hinged, state)
+        expected = pinned.feedforward(*state).actuated
+        assert samples.relative_error(hinged.feedforward(*state).actuated, expected) < 1e-11
+
+
 def parallelogram(third: bool, error: float = 0.0) -> tuple[list[Part], list[dict[str, object]]]:
     """A beam on two or three parallel cranks; the third is ``error`` m too long."""
     at = {'1': 0.0, '2': 0.4, **({'3': 0.15} if third else {})}
