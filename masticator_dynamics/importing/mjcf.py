@@ -86,13 +86,16 @@ class _MjcfReader:
 
     def __init__(self, mujoco: Any, compiled: Any, file: pathlib.Path, notes: list[str]):
         self.mujoco, self.compiled = mujoco, compiled
-        x, y, z = (float(value) for value in compiled.opt.gravity)
+        disabled = compiled.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        x, y, z = (0.0 if disabled else float(value) for value in compiled.opt.gravity)
         self.model = RobotModel(
             file, file.stem, 'world', {'world': NO_MASS}, [], notes=notes, gravity=(x, y, z)
         )
         self.bodies = [self._name('BODY', b, f'body_{b}') for b in range(compiled.nbody)]
         self.bodies[0] = 'world'
         self.joints = [self._joint_name(j) for j in range(compiled.njnt)]
+        self.model.reserved = frozenset(self.joints)
+        self.model.links |= dict.fromkeys(self.bodies, NO_MASS)
         for body in range(1, compiled.nbody):
             self._body(body)
         for equality in range(compiled.neq):
@@ -100,6 +103,7 @@ class _MjcfReader:
         for actuator in range(compiled.nu):
             self._actuator(actuator)
         self._undriven_rotors()
+        self._left_out()
         self._keyframe()
 
     def _name(self, kind: str, index: int, default: str) -> str:
@@ -127,9 +131,7 @@ class _MjcfReader:
                 continue
             anchor = m.jnt_pos[joint].copy()
             last = joint == first + count - 1 and not anchor.any()
-            link = name if last else f'{self.joints[joint]}_link'
-            if not last:
-                self.model.links[link] = NO_MASS
+            link = name if last else self.model.add_link(f'{self.joints[joint]}_link')
             place = position + rotation @ (anchor - offset)
             self._joint(joint, parent, link, place, rotation)
             parent, position, rotation, offset = link, np.zeros(3), np.eye(3), anchor
@@ -137,18 +139,23 @@ class _MjcfReader:
                 return
         self.model.joints.append(
             Joint(
-                f'{name}_fixed', 'fixed', parent, name, position - rotation @ offset, rotation,
-                np.zeros(3),
+                self.model.free_joint_name(f'{name}_fixed'), 'fixed', parent, name,
+                position - rotation @ offset, rotation, np.zeros(3),
             )
         )  # fmt: skip
 
     def _joint(self, joint: int, parent: str, child: str, position: Array, rotation: Array) -> None:
         m, name, kinds = self.compiled, self.joints[joint], self.mujoco.mjtJoint
         damping = float(np.max(m.dof_damping[m.jnt_dofadr[joint]]))
+        stiffness = float(np.max(m.jnt_stiffness[joint]))
+        loss = float(m.dof_frictionloss[m.jnt_dofadr[joint]])
         if int(m.jnt_type[joint]) == int(kinds.mjJNT_BALL):
             turning_joints(self.model, name, parent, child, position, rotation, np.eye(3))
-            if damping:
-                self.model.notes.append(f'ball {name}: its damping of {damping:.6g} is left out')
+            armature = float(m.dof_armature[m.jnt_dofadr[joint]])
+            self._note_left_out(
+                f'ball {name}', damping=damping, stiffness=stiffness, friction=loss,
+                armature=armature,
+            )  # fmt: skip
             return
         slides = int(m.jnt_type[joint]) == int(kinds.mjJNT_SLIDE)
         zero = float(m.qpos0[m.jnt_qposadr[joint]])
@@ -163,11 +170,9 @@ class _MjcfReader:
         )  # fmt: skip
         if damping:
             self.model.damping[name] = damping
-        stiffness = float(np.max(m.jnt_stiffness[joint]))
         if stiffness:
             rest = float(m.qpos_spring[m.jnt_qposadr[joint]]) - zero
             self.model.springs[name] = Spring(stiffness, rest)
-        loss = float(m.dof_frictionloss[m.jnt_dofadr[joint]])
         if loss:
             self.model.dry[name] = loss
 
@@ -228,7 +233,15 @@ class _MjcfReader:
             self._drive(index, name, self.joints[target], gear)
         elif kind == int(kinds.mjTRN_TENDON) and self._tendon_joints(target):
             joints = self._tendon_joints(target)
-            ratio = sum(coefficient * self._follows(j, joints[0][0]) for j, coefficient in joints)
+            follows = [self._follows(joint, joints[0][0]) for joint, _ in joints]
+            if not all(follows):
+                free = joints[follows.index(0.0)][0]
+                self.model.notes.append(
+                    f'actuator {name} is left out: no coupling ties {free} to {joints[0][0]}, both '
+                    'of which its tendon moves'
+                )
+                return
+            ratio = sum(c * follow for (_, c), follow in zip(joints, follows, strict=True))
             self._drive(index, name, joints[0][0], gear * ratio)
         else:
             self.model.notes.append(f'actuator {name} is left out: it moves no joint')
@@ -283,9 +296,31 @@ class _MjcfReader:
         """Motion of a joint per motion of a leader to which a linear coupling ties it; 0: none."""
         for coupling in self.model.couplings:
             if {coupling.joint, coupling.other} == {joint, leader}:
-                ratio = coupling.coefficients[1]
-                return ratio if coupling.joint == joint else 1.0 / ratio
+                ratio = coupling.coefficients[1] if len(coupling.coefficients) == 2 else 0.0
+                return ratio if coupling.joint == joint or not ratio else 1.0 / ratio
         return 1.0 if joint == leader else 0.0
+
+    def _left_out(self) -> None:
+        """Note what acts on joints or bodies in MuJoCo and has no counterpart here."""
+        m = self.compiled
+        for tendon in range(m.ntendon):
+            self._note_left_out(
+                f'tendon {self._name("TENDON", tendon, f"tendon_{tendon + 1}")}',
+                stiffness=float(np.max(m.tendon_stiffness[tendon])),
+                damping=float(np.max(m.tendon_damping[tendon])),
+                friction=float(m.tendon_frictionloss[tendon]),
+            )
+        for body, share in zip(self.bodies, m.body_gravcomp.tolist(), strict=True):
+            if share:
+                self.model.notes.append(
+                    f'body {body}: its gravity compensation (gravcomp {share:.6g}) is left out; '
+                    'motors carry its weight'
+                )
+
+    def _note_left_out(self, owner: str, **values: float) -> None:
+        """Note which properties of something are left out, if it has any."""
+        if there := [f'{key} {value:.6g}' for key, value in values.items() if value]:
+            self.model.notes.append(f'{owner}: left out: {", ".join(there)}')
 
     def _keyframe(self) -> None:
         """Start the search for a closed pose at the first keyframe."""

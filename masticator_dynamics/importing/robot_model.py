@@ -81,6 +81,8 @@ class Spring:
 class RobotModel:
     """A robot as read; ``notes`` say what was left out or decided, one sentence each.
 
+    ``reserved`` are names of joints that the file has, whether they were added yet or not.
+
     By joint: ``damping``, N m s/rad or N s/m; ``dry`` friction, N m or N; ``guess``, rad or m,
     where the search for a closed pose starts. ``shapes`` are the elements of each link that only
     RViz reads.
@@ -101,6 +103,7 @@ class RobotModel:
     guess: dict[str, float] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
     shapes: dict[str, list[ElementTree.Element]] = dataclasses.field(default_factory=dict)
+    reserved: frozenset[str] = frozenset()
 
     def tree(self) -> Tree:
         """The open tree, parents before children."""
@@ -116,6 +119,19 @@ class RobotModel:
     def joint(self, name: str) -> Joint:
         """A joint by name."""
         return next(joint for joint in self.joints if joint.name == name)
+
+    def add_link(self, name: str) -> str:
+        """Add a link without mass that the file does not have; return its name, made unique."""
+        while name in self.links:
+            name += '_'
+        self.links[name] = NO_MASS
+        return name
+
+    def free_joint_name(self, name: str) -> str:
+        """A name for a joint that the file does not have, made unique."""
+        while name in self.reserved or any(joint.name == name for joint in self.joints):
+            name += '_'
+        return name
 
     def has_moving(self, name: str) -> bool:
         """Whether there is a moving joint with a name."""
@@ -231,10 +247,8 @@ def turning_joints(
     before = parent
     for index, axis in enumerate(axes):
         last = index == len(axes) - 1
-        link = child if last else f'{name}_{"xyz"[index]}_link'
-        if not last:
-            model.links[link] = NO_MASS
-        turning = f'{name}_{"xyz"[index]}'
+        link = child if last else model.add_link(f'{name}_{"xyz"[index]}_link')
+        turning = model.free_joint_name(f'{name}_{"xyz"[index]}')
         joint = Joint(turning, 'continuous', before, link, position, rotation, axis)
         model.joints.append(joint)
         position, rotation, before = np.zeros(3), np.eye(3), link

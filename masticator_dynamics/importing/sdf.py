@@ -44,7 +44,7 @@ _ROUNDED = 1e-5  # rad; 1.5708 is 3.7e-6 off a right angle
 
 @dataclasses.dataclass(frozen=True)
 class _Edge:
-    """A joint of the file: its frame and axes in the model, at zero positions."""
+    """A joint of the file: its frame and axes in the world, at zero positions."""
 
     name: str
     type: str
@@ -52,7 +52,7 @@ class _Edge:
     child: str
     position: Array
     rotation: Array
-    axes: Array  # (1 or 2, 3) in the model
+    axes: Array  # (1 or 2, 3) in the world
     element: ElementTree.Element
 
 
@@ -112,6 +112,7 @@ class _SdfReader:
             self._link(link)
         if not self.poses:
             raise DescriptionError(file, '', 'SDF: its model has no <link>')
+        self.model.reserved = frozenset(self._named)
         edges = [self._edge(joint) for joint in element.findall('joint')]
         self._other_elements()
         if self.straightened > 1e-12:
@@ -132,6 +133,11 @@ class _SdfReader:
         pose = element.find('pose')
         if pose is None or not (pose.text or '').strip():
             return np.zeros(3), np.eye(3)
+        if pose.get('rotation_format') == 'quat_xyzw':
+            numbers = np.array(numbers_in(str(pose.text), 7, self.file, f'{place} pose'))
+            if not np.linalg.norm(numbers[3:]) > 0.0:
+                raise DescriptionError(self.file, f'{place} pose', 'its quaternion is zero')
+            return numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix()
         numbers = np.array(numbers_in(str(pose.text), 6, self.file, f'{place} pose'))
         if pose.get('degrees') == 'true':
             numbers[3:] = np.radians(numbers[3:])
@@ -145,9 +151,11 @@ class _SdfReader:
         return numbers[:3], turned
 
     def _pose(self, name: str, seen: tuple[str, ...] = ()) -> tuple[Array, Array]:
-        """Pose of a link, joint or frame in the model."""
-        if name in ('__model__', 'world'):
+        """Pose of a link, joint or frame in the world."""
+        if name == 'world':
             return np.zeros(3), np.eye(3)
+        if name == '__model__':
+            return self._local(self.element, 'model')
         place = f'pose of {name}'
         if name in seen:
             raise DescriptionError(self.file, place, 'refers to itself')
@@ -173,6 +181,9 @@ class _SdfReader:
         if inertial is None:
             self.model.links[name] = NO_MASS
             return
+        if inertial.get('auto') in ('1', 'true'):
+            reason = 'its inertial is to be computed from shapes (auto), which are not read'
+            raise DescriptionError(self.file, place, f'{reason}: write mass and inertia')
         mass = self._number(inertial, 'mass', 1.0, place)
         position, rotation = self._local(inertial, f'{place} inertial')
         value = {
@@ -201,15 +212,28 @@ class _SdfReader:
         if kind not in _TYPES:
             allowed = ', '.join(_TYPES)
             raise DescriptionError(self.file, place, f'type {kind!r} is not one of {allowed}')
-        ends = [(joint.findtext(tag) or '').strip() for tag in ('parent', 'child')]
-        for end in ends:
-            if end not in (*self.poses, 'world'):
-                raise DescriptionError(self.file, place, f'link {end!r} does not exist')
+        ends = [
+            self._link_of((joint.findtext(tag) or '').strip(), place) for tag in ('parent', 'child')
+        ]
         position, rotation = self._pose(name)
         axes = [self._axis(axis, rotation, place) for axis in self._axes(joint, kind, place)]
         return _Edge(
             name, kind, ends[0], ends[1], position, rotation, np.array(axes).reshape(-1, 3), joint
         )
+
+    def _link_of(self, name: str, place: str) -> str:
+        """The link that a frame, joint or link of a name is part of."""
+        for _ in range(len(self._named) + 1):
+            if name in (*self.poses, 'world'):
+                return name
+            if name == '__model__':
+                return next(iter(self.poses))
+            if name not in self._named:
+                break
+            element = self._named[name]
+            child = (element.findtext('child') or '').strip()
+            name = child if element.tag == 'joint' else element.get('attached_to') or '__model__'
+        raise DescriptionError(self.file, place, f'link {name!r} does not exist')
 
     def _axes(self, joint: ElementTree.Element, kind: str, place: str) -> list[ElementTree.Element]:
         count = {'fixed': 0, 'ball': 0, 'universal': 2}.get(kind, 1)
@@ -220,7 +244,7 @@ class _SdfReader:
         return axes
 
     def _axis(self, axis: ElementTree.Element, rotation: Array, place: str) -> Array:
-        """Direction of an axis in the model."""
+        """Direction of an axis in the world."""
         xyz = axis.find('xyz')
         text = '0 0 1' if xyz is None else str(xyz.text)
         direction = axis_in(text, self.file, f'{place} axis')
@@ -228,7 +252,7 @@ class _SdfReader:
         if expressed:
             rotation = self._pose(expressed)[1]
         elif (axis.findtext('use_parent_model_frame') or '').strip() in ('1', 'true'):
-            rotation = np.eye(3)
+            rotation = self._pose('__model__')[1]
         turned: Array = rotation @ direction
         return turned
 
@@ -253,6 +277,9 @@ class _SdfReader:
             heads = [name for name in self.poses if name not in children]
             self.model.root = next(iter(heads or self.poses))
             self.model.notes.append(f'{self.model.root} floats: it is fixed and becomes the base')
+        # Whose axes those of the description are.
+        x, y, z = (self.poses[self.model.root][1].T @ self.model.gravity).tolist()
+        self.model.gravity = (x, y, z)
         order = list(_TYPES)
         kept = _spanning(sorted(edges, key=lambda edge: order.index(edge.type)))
         placed, waiting = {self.model.root}, list(kept)
@@ -281,8 +308,7 @@ class _SdfReader:
         inner = child
         offset = r_b.T @ (p_b - edge.position)
         if np.abs(offset).max() > 1e-12 and edge.type != 'fixed':
-            inner = f'{edge.name}_link'
-            self.model.links[inner] = NO_MASS
+            inner = self.model.add_link(f'{edge.name}_link')
         elif edge.type == 'fixed':
             at = r_a.T @ (p_b - p_a)
         turned = r_a.T @ r_b
@@ -297,8 +323,11 @@ class _SdfReader:
             self._moving(edge, Joint(edge.name, edge.type, parent, inner, at, turned, axis))
         if inner != child:
             self.model.joints.append(
-                Joint(f'{child}_fixed', 'fixed', inner, child, offset, np.eye(3), np.zeros(3))
-            )
+                Joint(
+                    self.model.free_joint_name(f'{child}_fixed'), 'fixed', inner, child, offset,
+                    np.eye(3), np.zeros(3),
+                )
+            )  # fmt: skip
 
     def _moving(self, edge: _Edge, joint: Joint) -> None:
         """A hinge or slide with its limits, spring and damping."""

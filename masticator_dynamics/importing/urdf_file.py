@@ -135,10 +135,10 @@ def _gazebo(joint: ElementTree.Element, root: ElementTree.Element, file: pathlib
     name = str(joint.get('name'))
     place = f'gazebo joint {name}'
     parent, child = ((joint.findtext(tag) or '').strip() for tag in ('parent', 'child'))
-    numbers = [float(word) for word in (joint.findtext('pose') or '0 0 0 0 0 0').split()]
-    axis = np.array([float(word) for word in (joint.findtext('axis/xyz') or '0 0 1').split()])
+    pose, axis = joint.findtext('pose') or '0 0 0 0 0 0', joint.findtext('axis/xyz') or '0 0 1'
+    numbers = numbers_in(pose, 6, file, f'{place} pose')
     rotation = Rotation.from_euler('xyz', numbers[3:]).as_matrix()
-    turned = rotation @ rotation_to(axis / np.linalg.norm(axis))
+    turned = rotation @ rotation_to(axis_in(axis, file, f'{place} axis'))
     second = Frame(child, np.array(numbers[:3]), turned)
     position, rotation = _relative(root, parent, child, file, place)
     first = Frame(parent, position + rotation @ second.position, rotation @ second.rotation)

@@ -14,7 +14,7 @@ import yaml
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import UNLIMITED, Array, Inertia, Joint
-from masticator_dynamics.importing.robot_model import NO_MASS, Frame, Loop, RobotModel
+from masticator_dynamics.importing.robot_model import Frame, Loop, RobotModel
 
 _WIDTH = 96
 
@@ -32,13 +32,11 @@ def _end(model: RobotModel, loop: Loop, letter: str) -> str:
     turned = loop.type != 'point' and not np.array_equal(frame.rotation, np.eye(3))
     if not frame.position.any() and not turned:
         return frame.link
-    name = f'{loop.name}_{letter}'
-    while name in model.links:
-        name += '_'
-    model.links[name] = NO_MASS
+    name = model.add_link(f'{loop.name}_{letter}')
+    joint = model.free_joint_name(f'{name}_frame')
     rotation = frame.rotation if turned else np.eye(3)
     model.joints.append(
-        Joint(f'{name}_frame', 'fixed', frame.link, name, frame.position, rotation, np.zeros(3))
+        Joint(joint, 'fixed', frame.link, name, frame.position, rotation, np.zeros(3))
     )
     return name
 

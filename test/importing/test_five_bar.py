@@ -14,7 +14,9 @@ import samples
 
 from importing import five_bars
 from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing import import_description
+from masticator_dynamics.importing.robot_import import import_robot
 
 MOTORS = ('motor_1', 'motor_2')
 ROTORS = 0.002  # kg m^2, of the description by hand; most formats cannot say it
@@ -84,6 +86,124 @@ def test_mjcf_with_gears_and_reference_angles(write: Write, gear: float) -> None
     path = write('a.xml', five_bars.mjcf(gear))
     assert_the_same(path, rotors=ROTORS, gear=gear)
     assert Mechanism.load(path).effort_limits == pytest.approx([3.0, 3.0])
+
+
+def renamed(text: str, **names: str) -> str:
+    """A robot whose links are called otherwise; ``{}`` in names is the number of the leg."""
+    for old, new in names.items():
+        for leg in five_bars.SIDES:
+            text = text.replace(f'{old}_{leg}', new.format(leg))
+    return text
+
+
+def test_links_may_be_named_after_joints(write: Write) -> None:
+    """A joint off its link's origin needs a link of its own, whose name must not be taken."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    text = renamed(five_bars.mjcf(), rod='elbow_{}_link', crank='motor_{}_link')
+    for leg in five_bars.SIDES:
+        for joint in (f'motor_{leg}', f'elbow_{leg}'):
+            text = text.replace(f'<joint name="{joint}"', f'<joint name="{joint}" pos="0 0 0.1"')
+    assert_the_same(write('a.xml', text), rotors=ROTORS)
+    text = renamed(five_bars.sdf(), crank='motor_{}_link')
+    for leg in five_bars.SIDES:
+        child = f'<child>motor_{leg}_link</child>'
+        moved = f'{child}<pose relative_to="motor_{leg}_link">0 0 0.1'
+        text = text.replace(
+            f'<parent>world</parent>{child}<pose>0 0 0', f'<parent>world</parent>{moved}'
+        )
+    assert_the_same(write('a.sdf', text))
+
+
+def effort_at_home(path: pathlib.Path) -> np.ndarray:
+    """Efforts that hold an imported robot at its closed pose, by the file's own gravity."""
+    mechanism = Mechanism(import_description(path))
+    rest = np.zeros(len(mechanism.independent))
+    return mechanism.feedforward(mechanism.home.y, rest, rest).actuated
+
+
+def test_sdf_models_and_bases_may_lie_on_their_side(write: Write) -> None:
+    """Gravity points down in the world, however the model or the link that becomes the base is."""
+    plain = five_bars.sdf().replace('<model', '<world name="w"><gravity>0 -9.81 0</gravity><model')
+    plain = plain.replace('</model>', '</model></world>')
+    upright = effort_at_home(write('plain.sdf', plain))
+    assert np.abs(upright).max() > 1.0
+    on_its_side = plain.replace('0 -9.81 0', '0 0 -9.81').replace(
+        '<model name="five_bar">', '<model name="five_bar"><pose degrees="true">0 0 2 90 0 0</pose>'
+    )
+    assert effort_at_home(write('pose.sdf', on_its_side)) == pytest.approx(upright, abs=1e-9)
+    quaternion = on_its_side.replace(
+        '<pose degrees="true">0 0 2 90 0 0', '<pose rotation_format="quat_xyzw">0 0 2 1 0 0 1'
+    )
+    assert effort_at_home(write('quaternion.sdf', quaternion)) == pytest.approx(upright, abs=1e-9)
+    # A floating base whose own axes are turned against the model's.
+    base = '<link name="base"><pose degrees="true">0 0 0 90 0 0</pose></link>'
+    floating = plain.replace('<link name="crank_1">', f'{base}<link name="crank_1">')
+    floating = floating.replace('<parent>world</parent>', '<parent>base</parent>')
+    assert effort_at_home(write('floating.sdf', floating)) == pytest.approx(upright, abs=1e-9)
+
+
+def test_sdf_joints_between_frames(write: Write) -> None:
+    """Since SDF 1.7 a joint may name frames: those of links, of other frames, of joints."""
+    frames = (
+        '<frame name="axle" attached_to="crank_1"/><frame name="mark" attached_to="axle"/>'
+        '<joint name="motor_1"'
+    )
+    text = five_bars.sdf().replace('<joint name="motor_1"', frames)
+    text = text.replace('<child>crank_1</child>', '<child>mark</child>')
+    assert_the_same(write('a.sdf', text))
+    with pytest.raises(DescriptionError, match="joint motor_1: link 'lost' does not exist"):
+        import_description(write('b.sdf', text.replace('to="axle"', 'to="lost"')))
+    ring = text.replace('<frame name="axle" attached_to="crank_1"/>', '<frame name="axle" '
+                        'attached_to="mark"/>')  # fmt: skip
+    with pytest.raises(DescriptionError, match="joint motor_1: link '(mark|axle)' does not exist"):
+        import_description(write('c.sdf', ring))
+
+
+def test_sdf_masses_that_follow_from_shapes_are_refused(write: Write) -> None:
+    text = five_bars.sdf().replace('<inertial>', '<inertial auto="true">', 1)
+    with pytest.raises(DescriptionError, match=r'link crank_1: .*auto.*: write mass and inertia'):
+        import_description(write('a.sdf', text))
+
+
+def test_mjcf_without_gravity(write: Write) -> None:
+    """The flag counts for more than the option."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    gravity = '<option gravity="0 -9.81 0"/>'
+    disabled = gravity.replace('/>', '><flag gravity="disable"/></option>')
+    path = write('a.xml', five_bars.mjcf().replace(gravity, disabled))
+    assert effort_at_home(path) == pytest.approx(0.0, abs=1e-12)
+
+
+TENDON = (
+    '<tendon><fixed name="belt" stiffness="20" damping="3" springlength="0"><joint joint="motor_1" '
+    'coef="1"/><joint joint="motor_2" coef="-1"/></fixed></tendon><equality>'
+)
+
+
+def test_what_mjcf_alone_has_is_named(write: Write) -> None:
+    """Springs of tendons, gravity compensation; tendons that move joints apart drive none."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    text = five_bars.mjcf().replace('<equality>', TENDON)
+    text = text.replace('<motor joint="motor_1"', '<motor name="pull" tendon="belt"')
+    text = text.replace('<body name="rod_1"', '<body name="rod_1" gravcomp="1"')
+    notes = ' '.join(import_robot(write('a.xml', text), 'a').notes)
+    assert 'tendon belt: left out: stiffness 20, damping 3' in notes
+    assert 'body rod_1: its gravity compensation (gravcomp 1) is left out' in notes
+    assert 'actuator pull is left out: no coupling ties motor_2 to motor_1' in notes
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'message'),
+    [
+        ('<axis><xyz>0 0 1', '<axis><xyz>0 0 0', r'gazebo joint loop axis: .* no direction'),
+        ('<axis><xyz>0 0 1', '<axis><xyz>0 1', r'gazebo joint loop axis: .* 3 finite numbers'),
+        (' 0 0 0</pose>', ' 0 0</pose>', r'gazebo joint loop pose: .* 6 finite numbers'),
+    ],
+)
+def test_numbers_of_a_gazebo_joint(write: Write, old: str, new: str, message: str) -> None:
+    loop = five_bars.DIALECTS['gazebo'].replace(old, new)
+    with pytest.raises(DescriptionError, match=message):
+        import_description(write('a.urdf', five_bars.urdf(loop)))
 
 
 def test_mimic_becomes_a_coupling(write: Write) -> None:
