@@ -126,6 +126,22 @@ def test_a_hinge_closes_a_planar_loop_in_any_plane(tmp_path: pathlib.Path, tilt:
         assert samples.relative_error(hinged.feedforward(*state).actuated, expected) < 1e-11
 
 
+@pytest.mark.filterwarnings('error')
+def test_a_hinge_said_twice(tmp_path: pathlib.Path) -> None:
+    """A closure that repeats a joint has no rates at all: it is left out without a word."""
+    parts = [
+        Part('crank', 'ground', mass=0.5), Part('arm', 'crank', (0.2, 0.0, 0.0), mass=0.4),
+        frame('pin', 'crank', (0.2, 0.0, 0.0)), frame('hole', 'arm', (0.0, 0.0, 0.0)),
+    ]  # fmt: skip
+    gear = {'type': 'coupling', 'joint': 'arm_joint', 'of': {'crank_joint': [1.0]}, 'name': 'gear'}
+    hinge = {'type': 'hinge', 'frames': ['pin', 'hole'], 'name': 'hinge'}
+    driven = ['crank_joint']
+    mechanism = load(tmp_path, parts, independent=driven, actuated=driven, closures=[gear, hinge])
+    assert [(r.name, r.independent) for r in mechanism.structure.redundant] == [('hinge', 0)]
+    for state in linkages.states(mechanism, 2, 0.3, seed=5):
+        linkages.check_efforts(mechanism, state)
+
+
 def parallelogram(third: bool, error: float = 0.0) -> tuple[list[Part], list[dict[str, object]]]:
     """A beam on two or three parallel cranks; the third is ``error`` m too long."""
     at = {'1': 0.0, '2': 0.4, **({'3': 0.15} if third else {})}
