@@ -51,7 +51,8 @@ def code_folder(name: str) -> pathlib.Path | None:
     """
     chosen = os.environ.get('NUMBA_CACHE_DIR')
     home = pathlib.Path(chosen) if chosen else platformdirs.user_cache_path('masticator_dynamics')
-    folder = home.absolute() / name
+    # Links are followed once: whoever owns one may let it lead elsewhere later.
+    folder = pathlib.Path(os.path.realpath(home), name)
     try:
         _make(folder)
         _check(folder)
@@ -217,10 +218,10 @@ def _fresh_folder(name: str) -> pathlib.Path | None:
     """A folder with an unpredictable name; removed at the end of the process."""
     try:
         home = pathlib.Path(tempfile.mkdtemp(prefix='masticator_dynamics-'))
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        folder = home / name
+        _make(folder)
     except OSError:
         return None
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
     os.environ['NUMBA_CACHE_DIR'] = str(home)  # for what follows, and for children
-    folder = home / name
-    _make(folder)
     return folder

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled code is cached in folders that nobody else can write, or not at all."""
 
+import errno
 import logging
 import os
 import pathlib
@@ -117,6 +118,29 @@ def test_without_any_place_code_is_compiled_and_not_kept(cache, tmp_path, monkey
     with pytest.warns(RuntimeWarning, match='compiled code is not kept'):
         assert code_folder('kernels') is None
     assert jit.kept_in(None, lambda x: x + 1)(2) == 3
+
+
+def test_a_folder_reached_by_a_link_stays_the_one_that_was_checked(
+    cache: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever owns the link can let it lead elsewhere between check and use."""
+    (tmp_path / 'mine').mkdir(mode=0o700)
+    link = tmp_path / 'link'
+    link.symlink_to(tmp_path / 'mine')
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(link))
+    folder = code_folder('kernels')
+    link.unlink()
+    link.symlink_to(tmp_path / 'planted')
+    assert folder.is_dir() and folder.samefile(tmp_path / 'mine/kernels')
+
+
+def test_a_full_disk_is_told(cache: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: pathlib.Path, *_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(pathlib.Path, 'mkdir', full)
+    with pytest.warns(RuntimeWarning, match='compiled code is not kept.*No space left'):
+        assert code_folder('kernels') is None
 
 
 class Planted:

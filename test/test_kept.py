@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import threading
 
@@ -47,6 +48,28 @@ def test_a_damaged_file_is_told_and_made_anew(folder: pathlib.Path, damage) -> N
     with pytest.warns(RuntimeWarning, match='a.o is not used and made anew: it is damaged'):
         assert kept.kept('machine_code', 'a.o', lambda: CODE) == CODE
     assert kept.kept('machine_code', 'a.o', make_none) == CODE
+
+
+def test_a_file_made_for_something_else_is_told_and_made_anew(folder: pathlib.Path) -> None:
+    kept.kept('machine_code', 'a.o', lambda: CODE)
+    (folder / 'a.o').rename(folder / 'b.o')
+    with pytest.warns(RuntimeWarning, match='b.o is not used and made anew: it is damaged'):
+        assert kept.kept('machine_code', 'b.o', lambda: CODE[1:]) == CODE[1:]
+
+
+def as_folder(file: pathlib.Path) -> None:
+    file.mkdir()
+
+
+def as_pipe(file: pathlib.Path) -> None:
+    os.mkfifo(file, 0o600)
+
+
+@pytest.mark.parametrize('put', [as_folder, as_pipe])
+def test_what_is_no_file_is_told_and_keeps_nobody_waiting(folder: pathlib.Path, put) -> None:
+    put(folder / 'a.o')
+    with pytest.warns(RuntimeWarning, match='a.o is not used and made anew: it is not a file'):
+        assert kept.kept('machine_code', 'a.o', lambda: CODE) == CODE
 
 
 def test_what_others_can_write_is_not_loaded(folder: pathlib.Path) -> None:

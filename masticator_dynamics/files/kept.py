@@ -3,7 +3,8 @@
 """A cache of files made once and kept between processes, in folders private to the user.
 
 A file is named by a hash of everything it depends on, so a stale one is never looked up. A file
-that is damaged or not this user's is never loaded, but made again, with a warning.
+that is damaged, made under another name or not this user's is never loaded, but made again, with a
+warning.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 from masticator_dynamics.code_cache import alone, code_folder, ordinary_priority
 
-_MAGIC = b'masticator kept 1\n'
+_MAGIC = b'masticator kept 2\n'
 _DIGEST = hashlib.sha256
 
 
@@ -64,26 +65,46 @@ def kept(
 
 def _read(file: pathlib.Path) -> bytes | None:
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        # A pipe would keep its reader waiting.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        descriptor = os.open(file, flags)
     except FileNotFoundError:
         return None
     except OSError as error:
         _tell(file, error.strerror or str(error))
         return None
-    with open(descriptor, 'rb') as opened:
-        status = os.fstat(descriptor)
-        contents = opened.read()
+    try:
+        contents, why = _checked(descriptor, file.name)
+    except OSError as error:
+        contents, why = None, error.strerror or str(error)
+    finally:
+        os.close(descriptor)
+    if contents is None:
+        _tell(file, why)
+    return contents
+
+
+def _checked(descriptor: int, name: str) -> tuple[bytes | None, str]:
+    """Contents of an open file, or why they are not used."""
+    status = os.fstat(descriptor)
     if status.st_uid != os.geteuid():
-        _tell(file, f'it belongs to user {status.st_uid}')
-    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or not stat.S_ISREG(status.st_mode):
-        _tell(file, 'others can write it')
-    else:
-        start = len(_MAGIC) + _DIGEST().digest_size
-        code = contents[start:]
-        if contents[:start] == _MAGIC + _DIGEST(code).digest():
-            return code
-        _tell(file, 'it is damaged')
-    return None
+        return None, f'it belongs to user {status.st_uid}'
+    if not stat.S_ISREG(status.st_mode):
+        return None, 'it is not a file'
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return None, 'others can write it'
+    with open(descriptor, 'rb', closefd=False) as opened:
+        contents = opened.read()
+    start = len(_heading(name, b''))
+    code = contents[start:]
+    if contents[:start] != _heading(name, code):
+        return None, 'it is damaged'
+    return code, ''
+
+
+def _heading(name: str, code: bytes) -> bytes:
+    """What a file of this name begins with: a digest by which damaged and foreign ones are told."""
+    return _MAGIC + _DIGEST(name.encode() + b'\n' + code).digest()
 
 
 def _tell(file: pathlib.Path, why: str) -> None:
@@ -95,7 +116,7 @@ def _write(file: pathlib.Path, code: bytes) -> None:
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=file.name, dir=file.parent)
         with open(descriptor, 'wb') as opened:
-            opened.write(_MAGIC + _DIGEST(code).digest() + code)
+            opened.write(_heading(file.name, code) + code)
         os.replace(temporary, file)
     except OSError as error:
         if temporary is not None:
@@ -115,7 +136,7 @@ def sources(*folders: str) -> bytes:
 
 def key_of(*parts: Any) -> str:
     """A key for anything made of dataclasses, containers, arrays, numbers and texts."""
-    digest = _DIGEST()
+    digest = _DIGEST(_MAGIC)  # files of another format have other names
     _feed(digest, parts)
     return digest.hexdigest()[:32]
 
