@@ -10,8 +10,7 @@ import numpy as np
 import yaml
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.estimation.circle import CircleMap
-from masticator_dynamics.estimation.ellipse import EllipseMap
+from masticator_dynamics.estimation.maps import CircleMap, EllipseMap
 from masticator_dynamics.files.share import share_directory
 
 FILE = 'config/estimators/trimule_published.yaml'

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.estimation.circle import CircleMap
+from masticator_dynamics.estimation.maps import CircleMap
 
 # In units of the radius (S4 Fig. 7a).
 POINTS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])

@@ -34,7 +34,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     ratios = [trimule.description.actuators[name].ratio for name in trimule.actuated]
     turning = effort.a[:, columns] * ratios  # of the motors, rad/s²
     inertia = np.array(load_inertia(trimule, y))
-    estimate = published().ellipse.values(np.ascontiguousarray(y[:, :2]), slice(None))
+    estimate = published().ellipse.values(np.ascontiguousarray(y[:, :2]))
     diagonal = (estimate - inertia) * turning
     still = trimule.feedforward_batch(y).actuated
     alone = estimate * turning - (torque - _without_acceleration(trimule, y, y_dot))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import trimule_oracle
 
-from masticator_dynamics.estimation.inertia_grid import GridMap
+from masticator_dynamics.estimation.maps import GridMap
 from masticator_dynamics.papers.comparison.estimators import compare, errors, fit
 from masticator_dynamics.papers.comparison.inputs import Inputs
 from masticator_dynamics.papers.published_estimators import published

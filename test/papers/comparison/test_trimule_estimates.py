@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import samples
 
-from masticator_dynamics.estimation.circle import CircleMap
+from masticator_dynamics.estimation.maps import CircleMap
 from masticator_dynamics.papers.comparison import inertia_shape, trimule_path
 from masticator_dynamics.papers.comparison.printed_memberships import (
     POINTS,
