@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ReachError
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.papers.formulations.quaternions import rotation_by_parameters
+from masticator_dynamics.papers.formulations.rotations import rotation_by_parameters
 
 # S1 prints q = 0, for which Eq. 7 divides by zero; this is the home pose.
 HOME = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
