@@ -19,14 +19,15 @@ from masticator_dynamics.estimation.sampling import inertia_at
 from masticator_dynamics.estimation.storage import read_estimator, shipped_file
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.printed_memberships import (
+from masticator_dynamics.papers.comparison.published_estimators import (
     POINTS,
+    Published,
     circle_estimate,
     five_point_estimate,
     five_point_weights,
+    published,
 )
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
-from masticator_dynamics.papers.published_estimators import Published, published
 
 RADII, ANGLES = 41, 72  # polar grid over which errors are averaged
 FITTED, SEED = 400, 0

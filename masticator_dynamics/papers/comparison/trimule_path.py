@@ -11,8 +11,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.papers.comparison.inputs import Inputs
 from masticator_dynamics.papers.comparison.measures import column_rms
+from masticator_dynamics.papers.comparison.published_estimators import published
 from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
-from masticator_dynamics.papers.published_estimators import published
 
 # S4, Experiments: R, H, h; 30 m/min, 5 m/s².
 RADIUS, HEIGHT, OFFSET = 0.3, 1.2, -0.19
