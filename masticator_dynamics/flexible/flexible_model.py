@@ -169,7 +169,7 @@ class FlexibleModel:
         return np.asarray(null.T @ (self.arrays.stiffness[:, None] * null))
 
     def energies(self, state: FlexibleState) -> tuple[float, float, float]:
-        """Kinetic energy, rotors included, elastic, and that of weight, 0 at the base's origin; J."""
+        """Kinetic (rotors included), elastic and potential energy (0 at the base's origin), J."""
         q, v, arrays = state.q, state.v, self.arrays
         pose = kernels.poses(arrays, q)
         mass, _ = kernels.dynamics(arrays, pose, kernels.bias(arrays, pose, v), q, v)

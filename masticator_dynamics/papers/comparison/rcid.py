@@ -94,11 +94,11 @@ def with_spin_inertia(
 
 def _forces(mechanism: Mechanism, motion: PlatformMotion) -> FloatArray:
     """Forces (N, 6) by the engine."""
-    return mechanism.feedforward_batch(*motion.states).actuated
+    return mechanism.feedforward_batch(*motion).actuated
 
 
 def _method_forces(method: PusFormulation, motion: PlatformMotion) -> FloatArray:
-    rows = zip(*motion.states, strict=True)
+    rows = zip(*motion, strict=True)
     return np.array([method.inverse_dynamics(*row).actuated for row in rows])
 
 

@@ -79,7 +79,7 @@ def chewing_torques(inputs: Inputs) -> dict[str, FloatArray]:
         force = np.column_stack([motion.wrench[:, :3], np.zeros((len(motion.time), 3))])
         wrench = wrenches_on_platform(masticator, left.q, force, point='molar_right')
         found[RIGHT] = masticator.feedforward_batch(*states, wrench).actuated
-    free = inputs.rss6.feedforward_batch(*inputs.platform_motion.states, motion.wrench)
+    free = inputs.rss6.feedforward_batch(*inputs.platform_motion, motion.wrench)
     return found | {FREE: free.actuated}
 
 
