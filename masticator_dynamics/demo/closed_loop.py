@@ -144,7 +144,7 @@ def running_nodes(
         for node, child in nodes.items():
             child.wait_until_logged(_READY[node])
             child.go_first()
-        watch = ['-m', 'masticator_dynamics.demo.stalls']
+        watch = ['-m', 'masticator_dynamics.demo.stall_watch']
         children.append(Child('watch', watch, environment, stalls_file(work, name)))
         yield children
 

@@ -275,7 +275,7 @@ def test_a_process_sees_when_the_computer_stands_still(tmp_path):
     with real_time.requested(1) as permitted:
         pass
     file, found, stopped = stalls_file(tmp_path, 'pass'), np.empty((0, 2)), 0.0
-    watch = Child('watch', ['-m', 'masticator_dynamics.demo.stalls'], dict(os.environ), file)
+    watch = Child('watch', ['-m', 'masticator_dynamics.demo.stall_watch'], dict(os.environ), file)
     until = time.monotonic() + (60.0 if permitted else 3.0)
     try:
         while not len(found) and time.monotonic() < until:
