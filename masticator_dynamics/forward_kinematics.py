@@ -218,8 +218,8 @@ class ActuatedFit:
 
     def _fit(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
         """Step (n_y,), and how far it moves the actuators; negative where it is undetermined."""
-        told = self._fitted(np.concatenate([row[self._places], error, self._units]))
-        return told[1:], told.item(0)
+        fitted = self._fitted(np.concatenate([row[self._places], error, self._units]))
+        return fitted[1:], fitted.item(0)
 
     def _reachable(
         self, given: FloatArray, row: FloatArray, step: FloatArray

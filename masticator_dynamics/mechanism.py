@@ -17,7 +17,7 @@ from masticator_dynamics.actuation.goals import Goal, goal_weights
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
 from masticator_dynamics.errors import InputError, LimitError
-from masticator_dynamics.inputs import pack_row, pack_rows
+from masticator_dynamics.packing import pack_row, pack_rows
 from masticator_dynamics.results import (
     Attempts,
     Effort,

@@ -143,8 +143,8 @@ def _fit_circle(
         starts.append(np.concatenate([center, np.log([radii[0], radii[1] - radii[0]])]))
     low = np.concatenate([np.full(count, -_FAR), np.full(2, np.log(0.05))])
     high = np.concatenate([np.full(count, _FAR), np.full(2, np.log(2.0 * _FAR))])
-    looks = [_search(basis, start, (low, high), normal, _THOROUGH) for start in starts]
-    found = min(looks, key=lambda look: look[0])[1]
+    trials = [_search(basis, start, (low, high), normal, _THOROUGH) for start in starts]
+    found = min(trials, key=lambda trial: trial[0])[1]
     levels = mean + spread * _project(basis(found), normal)
     return found[:count], np.cumsum(np.exp(found[count:])), levels
 
@@ -245,12 +245,12 @@ def _fit_families(
 
     found, along, left = np.empty(0), np.empty((0, *[points.shape[1]] * 2)), normal
     for _ in range(families):
-        looks = []
+        trials = []
         for start, directions in _starts(shape, points, left):
             longer = np.concatenate([along, directions[None]])
-            cost, look = search(np.concatenate([found, start]), longer, few, _QUICK)
-            looks.append((cost, look, longer))
-        _, best, along = min(looks, key=lambda look: look[0])
+            cost, vector = search(np.concatenate([found, start]), longer, few, _QUICK)
+            trials.append((cost, vector, longer))
+        _, best, along = min(trials, key=lambda trial: trial[0])
         _, found = search(best, along, slice(None), _THOROUGH)
         columns = basis(found, along, slice(None))
         factors = _project(columns, normal)

@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import CRANKS, POSE, Inputs
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 # Approximate pose of the printed averages: x, y (m), alpha, beta (rad).
 FORWARD = np.array([0.0068, -0.0019, 0.009, 0.078])

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.coupling import COLUMNS, FORWARD, indices
 from masticator_dynamics.papers.comparison.inputs import POSE, Inputs
 from masticator_dynamics.papers.comparison.measures import correlation
-from masticator_dynamics.papers.comparison.table import ComparisonTable, rows_of
 
 _NOTES = (
     'Amplitude: largest minus least value. Path: sum of all changes per second; the smoother of '
@@ -44,7 +44,8 @@ def _courses(inputs: Inputs, name: str, poses: FloatArray) -> ComparisonTable:
     for mechanism, course in (('masticator', constrained), ('rss6', free)):
         path = np.abs(np.diff(course, axis=0)).sum(axis=0) / max(time[-1] - time[0], 1e-9)
         likeness = [
-            max(abs(correlation(index, way)) for way in displacement.T) for index in course.T
+            max(abs(correlation(index, coordinate)) for coordinate in displacement.T)
+            for index in course.T
         ]
         rows[f'{mechanism}, least'] = course.min(axis=0)
         rows[f'{mechanism}, amplitude'] = np.ptp(course, axis=0)

@@ -18,6 +18,7 @@ from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import inertia_at
 from masticator_dynamics.estimation.storage import read_estimator, shipped_file
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import Inputs
 from masticator_dynamics.papers.comparison.published_estimators import (
     POINTS,
@@ -27,7 +28,6 @@ from masticator_dynamics.papers.comparison.published_estimators import (
     five_point_weights,
     published,
 )
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 RADII, ANGLES = 41, 72  # polar grid over which errors are averaged
 FITTED, SEED = 400, 0

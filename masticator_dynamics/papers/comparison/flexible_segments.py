@@ -15,7 +15,7 @@ from masticator_dynamics.flexible import FlexibleModel, FlexibleTrajectory, segm
 from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
 from masticator_dynamics.flexible.flexible_run import straight
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 
 PIECES, DRIVEN = 9, 4  # of a rod; rods 1 to 4
 RTOL = 3e-4

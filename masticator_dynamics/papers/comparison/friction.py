@@ -8,6 +8,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import wrenches_on_platform
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.goal_indices import GOALS, ConstraintForces
 from masticator_dynamics.papers.comparison.inputs import (
     CONDYLES,
@@ -16,7 +17,6 @@ from masticator_dynamics.papers.comparison.inputs import (
     Inputs,
     built_in_motion,
 )
-from masticator_dynamics.papers.comparison.table import ComparisonTable, rows_of
 from masticator_dynamics.results import Effort
 
 FINER = 10  # times the samples, to check whether a largest value converges

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.goal_indices import (
     F_G,
     F_T,
@@ -19,7 +20,6 @@ from masticator_dynamics.papers.comparison.goal_indices import (
 )
 from masticator_dynamics.papers.comparison.goal_variants import variants
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 SOURCE = 'S1 Table 3, Eqs. 73, 74'
 HEADINGS = ('|tau| Nm', '|F_S| N', '|F_Z| N', '|M^C| Nm', '|tau_f| Nm', '|F_G| N', '|f_T| N')

@@ -11,9 +11,9 @@ import numpy as np
 from masticator_dynamics.analysis.load_inertia import load_inertia
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.measures import rms
 from masticator_dynamics.papers.comparison.published_estimators import published
-from masticator_dynamics.papers.comparison.table import ComparisonTable, rows_of
 
 LEVELS = (0.1, 0.3, 0.5)  # of isolines: 0 is the smallest inertia, 1 the largest
 STEP = 1e-4  # m
@@ -94,10 +94,12 @@ def _slopes(trimule: Mechanism, limb: int) -> list[float]:
     long, short = tables.ellipse.rotations[limb, 0].T
     found = []
     for direction in (short, long):
-        ways = [_to_rim(start - tables.center, s * direction, tables.radius) for s in (1.0, -1.0)]
-        outwards = direction if ways[0] > ways[1] else -direction
+        lengths = [
+            _to_rim(start - tables.center, s * direction, tables.radius) for s in (1.0, -1.0)
+        ]
+        outwards = direction if lengths[0] > lengths[1] else -direction
         for part in (0.5, 1.0):
-            points = [start + (part * max(ways) - d) * outwards for d in (2.0 * STEP, 0.0)]
+            points = [start + (part * max(lengths) - d) * outwards for d in (2.0 * STEP, 0.0)]
             poses = np.column_stack([points, np.full(2, tables.plane_z)])
             inner, outer = load_inertia(trimule, poses)[:, limb]
             found.append(1e3 * float(outer - inner) / (2.0 * STEP))

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.papers.formulations.geometry import Geometry
 from masticator_dynamics.papers.formulations.reading import read_geometry
 

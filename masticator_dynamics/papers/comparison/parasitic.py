@@ -7,9 +7,9 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.inputs import POSE, Inputs
 from masticator_dynamics.papers.comparison.measures import rms_ratio
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable, rows_of
 
 P1 = 1.1  # S0 Eq. 1, S1 Eq. 2
 

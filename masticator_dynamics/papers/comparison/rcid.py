@@ -11,9 +11,9 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import Inputs, PlatformMotion
 from masticator_dynamics.papers.comparison.momentum_operations import operations
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.papers.formulations import (
     PUS_FORMULATIONS,
     GeneralizedMomentum,

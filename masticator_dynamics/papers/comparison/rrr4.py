@@ -12,8 +12,8 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.spiral import Spiral
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable, rows_of
 
 SAMPLES = 401
 THREE = ('motor_1', 'motor_2', 'motor_3')

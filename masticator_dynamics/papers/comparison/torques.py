@@ -10,9 +10,9 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import wrenches_on_platform
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import CRANKS, Inputs
 from masticator_dynamics.papers.comparison.measures import correlation
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 SOURCE = 'S0 Secs. 7.1, 7.3, Figs. 5, 6'
 LEFT, STILL, RIGHT, FREE = (

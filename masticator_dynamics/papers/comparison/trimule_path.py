@@ -9,10 +9,10 @@ import numpy as np
 from masticator_dynamics.analysis.load_inertia import load_inertia
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.inputs import Inputs
 from masticator_dynamics.papers.comparison.measures import column_rms
 from masticator_dynamics.papers.comparison.published_estimators import published
-from masticator_dynamics.papers.comparison.table import ComparisonTable, rows_of
 
 # S4, Experiments: R, H, h; 30 m/min, 5 m/s².
 RADIUS, HEIGHT, OFFSET = 0.3, 1.2, -0.19
@@ -75,7 +75,7 @@ def circle() -> tuple[FloatArray, FloatArray, FloatArray]:
     t = np.linspace(0.0, end, SAMPLES)
     rising, falling = t < ramp, t > end - ramp
     speed = np.where(rising, ACCELERATION * t, np.where(falling, ACCELERATION * (end - t), SPEED))
-    way = np.where(
+    travelled = np.where(
         rising,
         0.5 * ACCELERATION * t**2,
         np.where(
@@ -85,7 +85,7 @@ def circle() -> tuple[FloatArray, FloatArray, FloatArray]:
         ),
     )
     gain = np.where(rising, ACCELERATION, np.where(falling, -ACCELERATION, 0.0))
-    angle = way / RADIUS
+    angle = travelled / RADIUS
     out = np.column_stack([np.cos(angle), np.sin(angle), np.zeros_like(t)])
     along = np.column_stack([-np.sin(angle), np.cos(angle), np.zeros_like(t)])
     position = np.array([0.0, OFFSET, HEIGHT]) + RADIUS * out

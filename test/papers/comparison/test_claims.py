@@ -24,9 +24,9 @@ from masticator_dynamics.papers.comparison.claims.rules import (
     within,
 )
 from masticator_dynamics.papers.comparison.claims.s0 import most_coupled
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.render import as_text
 from masticator_dynamics.papers.comparison.sections import SECTIONS, section
-from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 DOCUMENT = samples.ROOT / 'docs' / 'comparison.md'
 # How many figures and tables each paper has.

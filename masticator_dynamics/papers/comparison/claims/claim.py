@@ -8,7 +8,7 @@ import dataclasses
 import enum
 from collections.abc import Callable, Sequence
 
-from masticator_dynamics.papers.comparison.table import Cell
+from masticator_dynamics.papers.comparison.comparison_table import Cell
 
 
 class Verdict(enum.Enum):

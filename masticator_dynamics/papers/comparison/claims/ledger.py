@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from masticator_dynamics.papers.comparison.claims import s0, s1, s2, s3, s4
 from masticator_dynamics.papers.comparison.claims.claim import Cells, Claim, SectionTable, Verdict
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.sections import SECTIONS
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 # By paper, in page order.
 CLAIMS: dict[str, tuple[Claim, ...]] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from masticator_dynamics.papers.comparison.claims.claim import Rule
-from masticator_dynamics.papers.comparison.table import Cell
+from masticator_dynamics.papers.comparison.comparison_table import Cell
 
 
 def number(cell: Cell) -> float:
