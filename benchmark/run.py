@@ -37,7 +37,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import Gains
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.papers.formulations.reading import read_geometry
+from masticator_dynamics.papers.formulations.geometry import read_geometry
 from masticator_dynamics.twin.study import StudySetting, study_feedforward
 
 OURS, PINOCCHIO, NUMPY, FLOOR = 'engine', 'Pinocchio', 'numpy', 'C++ floor'

@@ -13,7 +13,11 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible import FlexibleRun
 from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
-from masticator_dynamics.papers.comparison.flexible_segments import DRIVEN, JointMotion
+from masticator_dynamics.papers.comparison.flexible_segments import (
+    DRIVEN,
+    JointMotion,
+    joint_motion,
+)
 from masticator_dynamics.papers.comparison.measures import rms
 
 PLATFORM = ('x', 'y', 'phi')
@@ -58,7 +62,7 @@ class Course:
         return cls(
             run.time, run.tip_deflection, run.angle_error, run.rate_error,
             np.column_stack([run.error(name) for name in PLATFORM]),
-            JointMotion.of(model, run),
+            joint_motion(model, run),
             float(model.frequencies(model.home, PLATFORM)[2 * DRIVEN - 1]),
         )  # fmt: skip
 

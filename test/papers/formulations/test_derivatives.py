@@ -19,6 +19,7 @@ from masticator_dynamics.papers.formulations.euler_parameters import (
     motion_by_parameters,
     parameters_from_angles,
 )
+from masticator_dynamics.papers.formulations.geometry import read_geometry
 from masticator_dynamics.papers.formulations.lagrange_dalembert import (
     constraint_hessians,
     constraint_jacobians,
@@ -28,7 +29,6 @@ from masticator_dynamics.papers.formulations.lagrange_dalembert import (
     side_by_side,
 )
 from masticator_dynamics.papers.formulations.lagrange_multipliers import constraints
-from masticator_dynamics.papers.formulations.reading import read_geometry
 from masticator_dynamics.papers.formulations.rotations import (
     axial,
     quadratic_form,
