@@ -12,7 +12,7 @@ import dataclasses
 
 import numpy as np
 
-from benchmark.numpy_method import Loads, NumpyMethod, cross
+from benchmark.numpy_method import LimbLoads, NumpyMethod, cross
 from benchmark.states import Array
 from masticator_dynamics import Mechanism
 
@@ -96,7 +96,7 @@ class FrictionModel:
         friction_arm = self.coulomb_arm * np.sign(loads.theta_dot)
         return FrictionTerms(torque, across.reshape(12, 5), friction_arm)
 
-    def _contact_wrenches(self, loads: Loads, wrenches: Array) -> None:
+    def _contact_wrenches(self, loads: LimbLoads, wrenches: Array) -> None:
         """Wrenches (6, 5) that the couplers must supply to balance the sockets' forces."""
         twist = loads.platform.twist
         arms = self.condyles @ loads.platform.rotation.T

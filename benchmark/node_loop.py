@@ -40,10 +40,10 @@ from masticator_dynamics.nodes.common.direct_subscription import DirectSubscript
 from masticator_dynamics.nodes.common.trajectory_cdr import encode
 
 RATE, SECONDS = 1000, 10.0
-WAYS = ('FIFO', 'FIFO, biting', 'ordinary')
+SCHEDULING = ('FIFO', 'FIFO, biting', 'ordinary')
 _NODE = """
 import os
-{way}
+{scheduling}
 from masticator_dynamics.nodes import dynamics_node
 from masticator_dynamics.nodes.common import process
 process.leave(dynamics_node.main())
@@ -52,9 +52,9 @@ _DENIED = 'os.sched_setscheduler = None; del os.sched_setscheduler'
 
 
 @contextlib.contextmanager
-def node(way: str) -> Iterator[subprocess.Popen[bytes]]:
+def node(scheduling: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run the node, with or without permission for real-time priority."""
-    program = _NODE.format(way=_DENIED if way == 'ordinary' else '')
+    program = _NODE.format(scheduling=_DENIED if scheduling == 'ordinary' else '')
     arguments = ['--ros-args', '-p', f'rate:={float(RATE)}']
     process = subprocess.Popen(
         [sys.executable, '-c', program, *arguments], stderr=subprocess.DEVNULL
@@ -129,10 +129,10 @@ def stolen() -> float:
     return int(first.split()[8]) / os.sysconf('SC_CLK_TCK')
 
 
-def turn(mechanism: Mechanism, way: str) -> dict[str, float]:
+def turn(mechanism: Mechanism, scheduling: str) -> dict[str, float]:
     """Run the node once: percentiles of lateness, us, memory, MB, and stolen time, ms."""
-    with node(way) as process:
-        listener = Listener(mechanism, way == 'FIFO, biting')
+    with node(scheduling) as process:
+        listener = Listener(mechanism, scheduling == 'FIFO, biting')
         try:
             while not listener.values:
                 listener.listen(0.2)
@@ -145,7 +145,9 @@ def turn(mechanism: Mechanism, way: str) -> dict[str, float]:
             found = {p: float(values[f'cycle lateness {p} (us)']) for p in ('p50', 'p99', 'max')}
             found['computing p50'] = float(values['cycle time p50 (us)'])
             granted = values['real-time scheduling']
-            assert granted == str(way != 'ordinary'), 'real-time priority is not permitted here'
+            assert granted == str(scheduling != 'ordinary'), (
+                'real-time priority is not permitted here'
+            )
             return {**found, 'stolen': 1e3 * (stolen() - before), 'RSS': resident, 'PSS': share}
         finally:
             listener.close()
@@ -186,8 +188,8 @@ def main() -> None:
     print(f'Node dynamics at {RATE} Hz, done after due in us, beside one busy process')
     with busy_processes(1), floor() as late:
         for _ in range(rounds):
-            for way in WAYS:
-                show(way, turn(mechanism, way))
+            for scheduling in SCHEDULING:
+                show(scheduling, turn(mechanism, scheduling))
             if late is not None:
                 before, seconds = stolen(), late()
                 p50, p99 = np.percentile(seconds, (50.0, 99.0)) * 1e6

@@ -29,7 +29,7 @@ def dot(a: Array, b: Array) -> Array:
 
 
 @dataclasses.dataclass(frozen=True)
-class PlatformMotion:
+class MandibleMotion:
     """Pose and motion of the mandible; twists are linear over angular, base axes."""
 
     position: Array  # (..., 3)
@@ -40,10 +40,10 @@ class PlatformMotion:
 
 
 @dataclasses.dataclass(frozen=True)
-class Loads:
-    """Loads required by limbs and mandible without the couplers' axial forces; base axes."""
+class LimbLoads:
+    """LimbLoads required by limbs and mandible without the couplers' axial forces; base axes."""
 
-    platform: PlatformMotion
+    platform: MandibleMotion
     arm: Array  # (..., 6, 3) platform origin to M
     coupler: Array  # (..., 6, 3) S to M
     gain: Array  # (..., 6) coupler . derivative of the crank pin by its angle
@@ -72,7 +72,7 @@ class NumpyMethod:
         )
         return (jacobian @ np.linalg.solve(transposed @ jacobian, load))[..., 0]
 
-    def loads(self, y: Array, y_dot: Array, y_ddot: Array, wrench: Array) -> Loads:
+    def loads(self, y: Array, y_dot: Array, y_ddot: Array, wrench: Array) -> LimbLoads:
         """Motion and loads of the limbs and the mandible; arguments as in :meth:`torques`."""
         g = self.geometry
         platform = self._platform(y, y_dot, y_ddot)
@@ -101,9 +101,9 @@ class NumpyMethod:
         wrench_needed[..., :3] += on_tip.sum(axis=-2)
         wrench_needed[..., 3:] += cross(arm, on_tip).sum(axis=-2)
         on_crank = g.I_G * theta_ddot + dot(lever, on_pin)
-        return Loads(platform, arm, coupler, gain, theta_dot, on_pin, on_crank, wrench_needed)
+        return LimbLoads(platform, arm, coupler, gain, theta_dot, on_pin, on_crank, wrench_needed)
 
-    def _platform(self, y: Array, y_dot: Array, y_ddot: Array) -> PlatformMotion:
+    def _platform(self, y: Array, y_dot: Array, y_ddot: Array) -> MandibleMotion:
         """Pose and motion with closed contacts: gamma and z follow from the other four."""
         sockets, n = self.sockets, self.sockets.M_H
         sines, cosines = np.sin(y[..., 2:]), np.cos(y[..., 2:])
@@ -148,7 +148,7 @@ class NumpyMethod:
         twist_rate[..., 3:] += bias
         centripetal = cross(bias, arm) + cross(omega, cross(omega, arm))
         twist_rate[..., 2] -= centripetal @ n / n[2]
-        return PlatformMotion(position, rotation, twist_map, twist, twist_rate)
+        return MandibleMotion(position, rotation, twist_map, twist, twist_rate)
 
     def _cranks(self, reach: Array) -> tuple[Array, Array]:
         """Vectors (..., 6, 3) from shaft to pin, and their derivatives by the crank angles."""
@@ -164,7 +164,7 @@ class NumpyMethod:
         crank = length * (cosine * g.X_C + sine * g.Y_C)
         return crank, length * (cosine * g.Y_C - sine * g.X_C)
 
-    def _platform_load(self, platform: PlatformMotion) -> Array:
+    def _platform_load(self, platform: MandibleMotion) -> Array:
         """Wrench (..., 6) about its origin that the mandible's motion and weight require."""
         g = self.geometry
         transposed = np.swapaxes(platform.rotation, -1, -2)

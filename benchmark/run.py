@@ -20,7 +20,6 @@ import tempfile
 
 from benchmark.control_loop import busy_processes, time_loop
 from benchmark.drive_cycle import time_drive_cycle
-from benchmark.feedforward import tracking
 from benchmark.first_torque import METHODS as FRESH_METHODS
 from benchmark.first_torque import time_first_torque
 from benchmark.floor import CompilerMissingError, floor_method
@@ -35,13 +34,18 @@ from benchmark.states import MECHANISMS, random_states
 from benchmark.table import Row, as_data, as_text
 from benchmark.timing import Method, disagreement, percentiles, time_batches, time_calls
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.configuration import Gains
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.papers.formulations.reading import read_geometry
+from masticator_dynamics.motion import chewing_stroke
+from masticator_dynamics.papers.formulations.geometry import read_geometry
+from masticator_dynamics.twin.study import StudySetting, study_feedforward
 
 OURS, PINOCCHIO, NUMPY, FLOOR = 'engine', 'Pinocchio', 'numpy', 'C++ floor'
 TOLERANCES = {PINOCCHIO: 1e-8, NUMPY: 1e-8, FLOOR: 1e-9}  # of the largest torque
 PACKAGES = ('numpy', 'scipy', 'numba', 'pin', 'daqp')
 POOL, CHECKED, BATCH, LOOPED = 256, 2000, 5000, 250
+# Best gains of PD alone with margins of 6 dB and 30 degrees: `masticator study-feedforward --tune`.
+GAINS = Gains(position=16.0, velocity=0.08)
 NOTES = """\
 Numbers in brackets are multiples of the engine's. One call: from Python, with warm caches and
 scattered poses; the mean over a turn of about 1 ms, its median (p50) and tenth percentile (p10)
@@ -72,7 +76,8 @@ def main() -> int:
     rows += _per_mechanism(options.rounds // 2, agreement)
     rows += _drive_cycle()
     _tell('Tracking')
-    tracked = tracking()
+    setting = StudySetting.shipped(chewing_stroke(strokes=1), 'soft', 500.0)
+    tracked = study_feedforward(setting, GAINS)
     try:
         in_multiples = multiples_as_text(multiples(options.rounds // 4))
     except CompilerMissingError:

@@ -13,27 +13,21 @@ _COLUMN = 18
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One line: figures per method, in ``unit``.
-
-    ``remark`` takes the place of our figure if that is missing.
-    """
+    """One line: figures per method, in ``unit``; a heading without figures."""
 
     label: str
     unit: str
     figures: dict[str, float]
     budget: float | None = None
-    remark: str = ''
 
     def ratios(self, ours: str) -> dict[str, float]:
         """Figures of the other methods over ours, by method."""
-        mine = self.figures.get(ours)
-        if mine is None:
-            return {}
-        return {name: value / mine for name, value in self.figures.items() if name != ours}
+        figures = self.figures.items()
+        return {name: value / self.figures[ours] for name, value in figures if name != ours}
 
     def verdict(self, ours: str) -> str:
         """Whether our figure is within the budget; empty if there is no budget."""
-        if self.budget is None or ours not in self.figures:
+        if self.budget is None:
             return ''
         return 'within' if self.figures[ours] <= self.budget else 'over'
 
@@ -44,17 +38,15 @@ def as_text(rows: list[Row], methods: list[str]) -> str:
     lines = [_line('', 'budget', ours, '', methods[1:])]
     lines.append('-' * len(lines[0]))
     for row in rows:
-        if not row.figures and not row.remark:
+        if not row.figures:
             lines += ['', row.label]
             continue
         ratios = row.ratios(ours)
         others = [
-            f'{_number(row.figures[name])} ({_number(ratios[name])} x)'
-            if name in ratios
-            else (_number(row.figures[name]) if name in row.figures else '-')
+            f'{_number(row.figures[name])} ({_number(ratios[name])} x)' if name in ratios else '-'
             for name in methods[1:]
         ]
-        mine = _number(row.figures[ours]) if ours in row.figures else row.remark
+        mine = _number(row.figures[ours])
         budget = '' if row.budget is None else _number(row.budget)
         lines.append(_line(f'  {row.label}, {row.unit}', budget, mine, row.verdict(ours), others))
     return '\n'.join(line.rstrip() for line in lines)
@@ -65,7 +57,7 @@ def as_data(rows: list[Row], ours: str) -> list[dict[str, Any]]:
     return [
         dataclasses.asdict(row) | {'ratios': row.ratios(ours), 'verdict': row.verdict(ours)}
         for row in rows
-        if row.figures or row.remark
+        if row.figures
     ]
 
 

@@ -85,12 +85,12 @@ def _calls(method: Method, states: States) -> Callable[[int], float]:
 
 def _calls_per_turn(call: Callable[..., Array], arguments: Sequence[tuple[Any, ...]]) -> int:
     """Number of calls that fill a turn, from a first measurement that also warms up."""
-    looks = []
+    seconds = []
     for argument in arguments[:32]:
         start = perf_counter()
         call(*argument)
-        looks.append(perf_counter() - start)
-    return int(np.clip(TURN / np.median(looks), 4, 64))
+        seconds.append(perf_counter() - start)
+    return int(np.clip(TURN / np.median(seconds), 4, 64))
 
 
 def time_batches(

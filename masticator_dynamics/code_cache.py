@@ -72,7 +72,7 @@ def tell_of_compiling() -> None:
     """Report, once, that numba compiles something."""
     from numba.core import event
 
-    class Told(event.Listener):  # type: ignore[misc]
+    class FirstCompilation(event.Listener):  # type: ignore[misc]
         def on_start(self, _: event.Event) -> None:
             event.unregister('numba:compile', self)
             _tell('compiling, once for this version: a minute or more ...')
@@ -80,7 +80,7 @@ def tell_of_compiling() -> None:
         def on_end(self, _: event.Event) -> None:
             """Do nothing."""
 
-    event.register('numba:compile', Told())
+    event.register('numba:compile', FirstCompilation())
 
 
 @contextlib.contextmanager

@@ -29,28 +29,10 @@ CONVERGED = 1e-12  # change of an actuated position, rad or m
 
 @dataclasses.dataclass(frozen=True)
 class ForwardKinematics:
-    """Independent positions ``y`` (..., n_y) and the largest gaps, ``closure_residual`` (m)."""
+    """Independent positions ``y`` (N, n_y) and the largest gaps, ``closure_residual`` (N,), m."""
 
     y: FloatArray
     closure_residual: FloatArray
-
-
-def forward_kinematics(
-    mechanism: Evaluator, u: npt.ArrayLike, tolerance: float
-) -> ForwardKinematics:
-    """Independent positions from actuated ones; see :func:`closest_motion`.
-
-    Parameters
-    ----------
-    mechanism : Evaluator
-        The mechanism to close.
-    u : (n_u,) array_like
-        Actuated positions, m and rad.
-    tolerance : float
-        Largest gap that is accepted, m.
-    """
-    motion, residual = closest_motion(mechanism, u, tolerance)
-    return ForwardKinematics(motion.y.copy(), np.array(residual))
 
 
 def closest_motion(
@@ -96,7 +78,7 @@ def closest_motion(
 def forward_kinematics_batch(
     mechanism: Evaluator, U: npt.ArrayLike, tolerance: float
 ) -> ForwardKinematics:
-    """:func:`forward_kinematics` of rows (N, n_u); errors name the row.
+    """Independent positions of rows (N, n_u), see :func:`closest_motion`; errors name the row.
 
     Parameters
     ----------
@@ -113,10 +95,10 @@ def forward_kinematics_batch(
     y, residual = np.empty((len(rows), len(mechanism.independent))), np.empty(len(rows))
     for row, u in enumerate(rows):
         try:
-            answer = forward_kinematics(mechanism, u, tolerance)
+            motion, residual[row] = closest_motion(mechanism, u, tolerance)
         except MasticatorError as error:
             raise in_row(error, row, many=True) from None
-        y[row], residual[row] = answer.y, answer.closure_residual
+        y[row] = motion.y
     return ForwardKinematics(y, residual)
 
 
@@ -236,8 +218,8 @@ class ActuatedFit:
 
     def _fit(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
         """Step (n_y,), and how far it moves the actuators; negative where it is undetermined."""
-        told = self._fitted(np.concatenate([row[self._places], error, self._units]))
-        return told[1:], told.item(0)
+        fitted = self._fitted(np.concatenate([row[self._places], error, self._units]))
+        return fitted[1:], fitted.item(0)
 
     def _reachable(
         self, given: FloatArray, row: FloatArray, step: FloatArray

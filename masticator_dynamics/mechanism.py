@@ -17,7 +17,7 @@ from masticator_dynamics.actuation.goals import Goal, goal_weights
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
 from masticator_dynamics.errors import InputError, LimitError
-from masticator_dynamics.inputs import pack_row, pack_rows
+from masticator_dynamics.packing import pack_row, pack_rows
 from masticator_dynamics.results import (
     Attempts,
     Effort,
@@ -364,17 +364,18 @@ class Mechanism(Evaluator):
         ReachError
             When no closed configuration is found.
         """
-        from masticator_dynamics import forward_kinematics as forward
+        from masticator_dynamics.forward_kinematics import closest_motion
 
-        return forward.forward_kinematics(self, u, tolerance).y
+        motion, _ = closest_motion(self, u, tolerance)
+        return motion.y.copy()
 
     def forward_kinematics_batch(
         self, U: npt.ArrayLike, tolerance: float = 1e-4
     ) -> ForwardKinematics:
         """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
-        from masticator_dynamics import forward_kinematics as forward
+        from masticator_dynamics.forward_kinematics import forward_kinematics_batch
 
-        return forward.forward_kinematics_batch(self, U, tolerance)
+        return forward_kinematics_batch(self, U, tolerance)
 
     def load_code(self, goal: Goal = 'torque', friction: bool = False) -> None:
         """Load all code that efforts for a goal may need, compiling what is not in the cache.

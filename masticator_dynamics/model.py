@@ -38,22 +38,7 @@ class JointLimits:
 
 
 class Model:
-    """A description, analysed; `Mechanism` is one that can be evaluated.
-
-    Parameters
-    ----------
-    description : MechanismDescription
-        Contents of the description files.
-    actuators : sequence of str, optional
-        The powered subset of the actuated joints; the others idle with zero effort.
-
-    Raises
-    ------
-    DescriptionError
-        When loops do not close at home or do not determine the dependent joints.
-    ActuationError
-        For an unknown actuator.
-    """
+    """A description, analysed; `Mechanism` is one that can be evaluated, and documents both."""
 
     def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
         self.description = description

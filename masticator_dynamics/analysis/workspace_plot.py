@@ -11,7 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.analysis.grid import Grid
-from masticator_dynamics.analysis.pictures import ShownCoordinates, picture
+from masticator_dynamics.analysis.pictures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    MAP_STYLE,
+    ORANGE,
+    PURPLE,
+    RED,
+    ShownCoordinates,
+    png_figure,
+)
 from masticator_dynamics.analysis.workspace import PoseClass, Workspace
 from masticator_dynamics.engine.arrays import FloatArray
 
@@ -21,15 +31,15 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 _COLOURS = {
-    PoseClass.USABLE: '#009E73',
+    PoseClass.USABLE: GREEN,
     PoseClass.OUT_OF_REACH: '#dddddd',
     PoseClass.OTHER_BRANCH: '#999999',
-    PoseClass.SINGULAR: '#000000',
-    PoseClass.OUT_OF_RANGE: '#E69F00',
-    PoseClass.NEAR_TYPE_2: '#D55E00',
-    PoseClass.ACROSS_TYPE_2: '#CC79A7',
-    PoseClass.NEAR_TYPE_1: '#0072B2',
-}  # Okabe and Ito's, which colour-blind readers tell apart
+    PoseClass.SINGULAR: BLACK,
+    PoseClass.OUT_OF_RANGE: ORANGE,
+    PoseClass.NEAR_TYPE_2: RED,
+    PoseClass.ACROSS_TYPE_2: PURPLE,
+    PoseClass.NEAR_TYPE_1: BLUE,
+}
 TITLES = (
     'Class',
     'Room in the ranges (part of half width)',
@@ -55,7 +65,7 @@ class WorkspacePlot:
 
     def write(self, stream: IO[Any]) -> None:
         """Write it as PNG."""
-        with picture(stream) as figure:
+        with png_figure(stream, style=MAP_STYLE, resolution=110) as figure:
             grid, survey = self._slices[0]
             if len(grid.columns) == 1:
                 self._lines(figure, grid, survey)

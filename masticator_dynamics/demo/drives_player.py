@@ -42,7 +42,7 @@ class DrivesPlayer(Player):
         self._enabling: Any = None
         self._reset = self.create_client(Trigger, topics.RESET)
         self._resetting: Any = None
-        self._asked: float | None = None  # when a reset was requested, s
+        self._reset_sent: float | None = None  # when a reset was requested, s
         self._before = self._health.counts
         self._stopped: int | None = None  # when the drives were seen to have stopped, ns since 1970
 
@@ -71,18 +71,18 @@ class DrivesPlayer(Player):
             return
         if not self._health.stopped:
             self._enabling = self._enable.call_async(Trigger.Request())
-        elif self._asked is None:
-            self._ask_for_reset()
-        elif time.monotonic() - self._asked > _RESET:
+        elif self._reset_sent is None:
+            self._request_reset()
+        elif time.monotonic() - self._reset_sent > _RESET:
             self._give_up()
 
-    def _ask_for_reset(self) -> None:
+    def _request_reset(self) -> None:
         """Request a reset once: drives may have stopped because this process started.
 
         Now and then the middleware blocks publishers for a third of a second when a new
         subscriber appears.
         """
-        self._asked = time.monotonic()
+        self._reset_sent = time.monotonic()
         self._resetting = self._reset.call_async(Trigger.Request())
 
     def _start_when_enabled(self) -> None:
@@ -90,9 +90,9 @@ class DrivesPlayer(Player):
             self.report({'phase': 'waiting', 'lacking': [f'no answer from {topics.ENABLE}']})
             return
         answer = self._enabling.result()
-        if not answer.success and self._asked is None:
+        if not answer.success and self._reset_sent is None:
             self._enabling = None
-            self._ask_for_reset()
+            self._request_reset()
         elif not answer.success:
             self._fail(f'the drives cannot be enabled: {answer.message}')
         elif self._health.phase != Phase.FOLLOWING.value:

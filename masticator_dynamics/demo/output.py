@@ -84,7 +84,7 @@ def leave_results(
     names : sequence of str
         Files that are left.
     produce : callable
-        Writes the files to the folder it is given; returns what is told of the run.
+        Writes the files to the folder it is given; returns the summary of the run.
     progress : Progress
         Is closed before anything is printed.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from masticator_dynamics.analysis.plot_style import (
+from masticator_dynamics.analysis.pictures import (
     BLACK,
     BLUE,
     GREEN,

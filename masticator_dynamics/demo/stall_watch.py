@@ -4,7 +4,8 @@
 
 The host of a virtual machine takes its processors away for milliseconds, often without counting
 them as stolen. Run as a module, this prints a line for each time that one of its threads, one for
-each processor, woke too late: when it last ran and when it woke, s since 1970.
+each processor, woke too late: when it last ran and when it woke, s since 1970. Nothing
+imports it: Python warns of modules that are imported and run.
 """
 
 from __future__ import annotations

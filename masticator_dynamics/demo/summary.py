@@ -24,7 +24,7 @@ LATENCY = 'from the stamp of a cycle to its reception by the middleware of the p
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What is told of a run that has been judged.
+    """A run that has been judged, in numbers and as text.
 
     Attributes
     ----------

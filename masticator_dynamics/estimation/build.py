@@ -16,7 +16,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.estimation.estimator import FITTED, FittedEstimator, MeasuredError
 from masticator_dynamics.estimation.fingerprint import fingerprint
 from masticator_dynamics.estimation.fit import fit_circles, fit_ellipses
-from masticator_dynamics.estimation.inertia_grid import GridMap
+from masticator_dynamics.estimation.maps import GridMap
 from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import (
     element_indices,
@@ -146,7 +146,7 @@ def measure(estimator: FittedEstimator, y: FloatArray, inertia: FloatArray) -> M
         Elements of the matrix as in `element_indices`, kg m^2 or kg.
     """
     points = estimator.region.scaled(y)
-    error = np.abs(estimator.elements.values(points, slice(None)) - inertia)
+    error = np.abs(estimator.elements.values(points) - inertia)
     answered = np.isfinite(error).all(axis=1)
     if not answered.any():
         raise InputError('the estimator answers at none of the poses that it is measured at')

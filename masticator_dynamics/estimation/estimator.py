@@ -13,9 +13,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.errors import InputError, LimitError, MasticatorError
-from masticator_dynamics.estimation.circle import CircleMap
-from masticator_dynamics.estimation.ellipse import EllipseMap
-from masticator_dynamics.estimation.inertia_grid import GridMap
+from masticator_dynamics.estimation.maps import CircleMap, EllipseMap, GridMap, Map
 from masticator_dynamics.estimation.region import SLACK, Region
 from masticator_dynamics.estimation.sampling import element_indices, inertia_at
 from masticator_dynamics.mechanism import Mechanism
@@ -126,7 +124,7 @@ class FittedEstimator:
     independent: tuple[str, ...]
     actuated: tuple[str, ...]
     region: Region
-    elements: EllipseMap | CircleMap | GridMap
+    elements: Map
     error: MeasuredError
     built: dict[str, int]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.estimation import circle, ellipse
+from masticator_dynamics.estimation.maps import CircleMap, EllipseMap
 
 Basis = Callable[[FloatArray], FloatArray]
 _FAR = 4.0  # half widths; a centre may be outside the region
@@ -24,7 +24,7 @@ _FEW = 300  # points for quick trials
 
 def fit_circles(
     points: FloatArray, values: FloatArray, progress: Callable[[int], object] = lambda _: None
-) -> circle.CircleMap:
+) -> CircleMap:
     """One map for columns (N, E) of values at scaled points (N, n).
 
     Parameters
@@ -41,7 +41,7 @@ def fit_circles(
         fits.append(_fit_circle(points, column))
         progress(1)
     centers, radii, levels = zip(*fits, strict=True)
-    return circle.CircleMap(np.array(centers), np.array(radii), np.array(levels))
+    return CircleMap(np.array(centers), np.array(radii), np.array(levels))
 
 
 def fit_ellipses(
@@ -50,7 +50,7 @@ def fit_ellipses(
     levels: int,
     families: int,
     progress: Callable[[int], object] = lambda _: None,
-) -> ellipse.EllipseMap:
+) -> EllipseMap:
     """One map for columns (N, E) of values at scaled points (N, n).
 
     Parameters
@@ -71,9 +71,7 @@ def fit_ellipses(
         fits.append(_fit_families(points, column, levels, families))
         progress(1)
     centers, rotations, axes, heights = zip(*fits, strict=True)
-    return ellipse.EllipseMap(
-        np.array(centers), np.array(rotations), np.array(axes), np.array(heights)
-    )
+    return EllipseMap(np.array(centers), np.array(rotations), np.array(axes), np.array(heights))
 
 
 def quadratic(points: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -135,8 +133,8 @@ def _fit_circle(
     downhill = -gradient / max(float(np.linalg.norm(gradient)), 1e-12)
 
     def basis(parameters: FloatArray) -> FloatArray:
-        distance = np.linalg.norm(points - parameters[:count], axis=1)
-        return circle.weights(distance, np.cumsum(np.exp(parameters[count:])))
+        center, radii = parameters[:count], np.cumsum(np.exp(parameters[count:]))
+        return CircleMap(np.tile(center, (3, 1)), np.tile(radii, (3, 1)), np.eye(3)).values(points)
 
     starts = []
     for center in (_center(gradient, hessian), np.zeros(count), downhill, -downhill):
@@ -145,8 +143,8 @@ def _fit_circle(
         starts.append(np.concatenate([center, np.log([radii[0], radii[1] - radii[0]])]))
     low = np.concatenate([np.full(count, -_FAR), np.full(2, np.log(0.05))])
     high = np.concatenate([np.full(count, _FAR), np.full(2, np.log(2.0 * _FAR))])
-    looks = [_search(basis, start, (low, high), normal, _THOROUGH) for start in starts]
-    found = min(looks, key=lambda look: look[0])[1]
+    trials = [_search(basis, start, (low, high), normal, _THOROUGH) for start in starts]
+    found = min(trials, key=lambda trial: trial[0])[1]
     levels = mean + spread * _project(basis(found), normal)
     return found[:count], np.cumsum(np.exp(found[count:])), levels
 
@@ -213,6 +211,15 @@ def _starts(
     return starts
 
 
+def _steps(center: FloatArray, rotation: FloatArray, axes: FloatArray) -> EllipseMap:
+    """For each ellipsoid but the first: 0 inside the one before it, 1 outside it."""
+    count = len(axes) - 1
+    center, rotation, axes = (
+        np.repeat(part[None, None], count, axis=0) for part in (center, rotation, axes)
+    )
+    return EllipseMap(center, rotation, axes, np.triu(np.ones((count, count + 1)), 1)[:, None])
+
+
 def _fit_families(
     points: FloatArray, values: FloatArray, levels: int, families: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -224,8 +231,7 @@ def _fit_families(
     def basis(vector: FloatArray, directions: FloatArray, part: slice) -> FloatArray:
         columns = [np.ones((len(points[part]), 1))]
         for own, along in zip(vector.reshape(-1, shape.size), directions, strict=True):
-            center, rotation, axes = shape.unpack(own, along)
-            columns.append(ellipse.crossed((points[part] - center) @ rotation, axes))
+            columns.append(_steps(*shape.unpack(own, along)).values(points[part]))
         return np.hstack(columns)
 
     def search(
@@ -239,12 +245,12 @@ def _fit_families(
 
     found, along, left = np.empty(0), np.empty((0, *[points.shape[1]] * 2)), normal
     for _ in range(families):
-        looks = []
+        trials = []
         for start, directions in _starts(shape, points, left):
             longer = np.concatenate([along, directions[None]])
-            cost, look = search(np.concatenate([found, start]), longer, few, _QUICK)
-            looks.append((cost, look, longer))
-        _, best, along = min(looks, key=lambda look: look[0])
+            cost, vector = search(np.concatenate([found, start]), longer, few, _QUICK)
+            trials.append((cost, vector, longer))
+        _, best, along = min(trials, key=lambda trial: trial[0])
         _, found = search(best, along, slice(None), _THOROUGH)
         columns = basis(found, along, slice(None))
         factors = _project(columns, normal)

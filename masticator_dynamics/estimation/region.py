@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.estimation import membership_kernels as kernels
+from masticator_dynamics.engine.jit import entry_point
 
 _PROBES, _FACES = 20000, 2000
 SLACK = 1e-9  # in half widths: a pose on the boundary must not be rejected for its last digit
@@ -82,7 +83,7 @@ class Region:
     def excess_scaled(self, scaled: FloatArray) -> FloatArray:
         """The same from scaled coordinates (N, n)."""
         beyond = np.empty(len(scaled))
-        kernels.excess(np.ascontiguousarray(scaled), self.normals, self.offsets, beyond)
+        _excess(np.ascontiguousarray(scaled), self.normals, self.offsets, beyond)
         return beyond
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
@@ -93,3 +94,20 @@ class Region:
             points = self.center + self.half_width * scaled
             found = np.concatenate([found, points[self.contains(points)]])
         return found[:count]
+
+
+@entry_point
+def _excess(points, normals, offsets, beyond):  # type: ignore[no-untyped-def]
+    """Fill ``beyond`` (N,) for scaled points (N, n); infinite for NaN."""
+    for row in range(len(points)):
+        largest = -1.0
+        for i in range(points.shape[1]):
+            largest = max(largest, abs(points[row, i]) - 1.0)
+            if math.isnan(points[row, i]):
+                largest = math.inf
+        for plane in range(len(offsets)):
+            height = -offsets[plane]
+            for i in range(points.shape[1]):
+                height += normals[plane, i] * points[row, i]
+            largest = max(largest, height)
+        beyond[row] = largest

@@ -132,7 +132,7 @@ def _check(found: FittedEstimator) -> None:
         for name, array in vars(part).items():
             if not np.isfinite(array).all() and found.elements is not part:
                 raise ValueError(f'{name} has numbers that are not finite')
-    probe = found.elements.values(np.zeros((1, count)), slice(None))
+    probe = found.elements.values(np.zeros((1, count)))
     if probe.shape != (1, elements):
         raise ValueError(f'there are {probe.shape[1]} elements, needed are {elements}')
     if found.kind != 'grid' and not np.isfinite(probe).all():

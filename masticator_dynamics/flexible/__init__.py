@@ -3,7 +3,7 @@
 """Mechanisms with flexible links: assumed modes in floating frames, loops by null space (S3)."""
 
 from masticator_dynamics.flexible.drive import MODES
-from masticator_dynamics.flexible.flexible_model import Energies, FlexibleModel, FlexibleState
+from masticator_dynamics.flexible.flexible_model import FlexibleModel, FlexibleState
 from masticator_dynamics.flexible.flexible_run import FlexibleRun, run_flexible
 from masticator_dynamics.flexible.flexible_simulation import METHODS, FlexibleTrajectory, simulate
 from masticator_dynamics.flexible.segments import Segments, segmented
@@ -11,7 +11,6 @@ from masticator_dynamics.flexible.segments import Segments, segmented
 __all__ = [
     'METHODS',
     'MODES',
-    'Energies',
     'FlexibleModel',
     'FlexibleRun',
     'FlexibleState',

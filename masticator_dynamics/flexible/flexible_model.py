@@ -38,15 +38,6 @@ class FlexibleState:
     v: FloatArray
 
 
-@dataclasses.dataclass(frozen=True)
-class Energies:
-    """Energies of one state, J; potential energy is due to weight, zero at the base's origin."""
-
-    kinetic: float
-    elastic: float
-    potential: float
-
-
 class FlexibleModel:
     """Equations of motion of a mechanism with flexible links.
 
@@ -177,8 +168,8 @@ class FlexibleModel:
         """Stiffness (f, f) of the elastic members in the free coordinates, by the null space."""
         return np.asarray(null.T @ (self.arrays.stiffness[:, None] * null))
 
-    def energies(self, state: FlexibleState) -> Energies:
-        """Kinetic energy (including rotors), elastic energy, and that of weight."""
+    def energies(self, state: FlexibleState) -> tuple[float, float, float]:
+        """Kinetic (rotors included), elastic and potential energy (0 at the base's origin), J."""
         q, v, arrays = state.q, state.v, self.arrays
         pose = kernels.poses(arrays, q)
         mass, _ = kernels.dynamics(arrays, pose, kernels.bias(arrays, pose, v), q, v)
@@ -192,7 +183,7 @@ class FlexibleModel:
             parts[0] = pose[0][node]
             potential -= float(arrays.gram[b, 0, : len(parts)] @ parts @ arrays.gravity)
         elastic = 0.5 * float(q @ (arrays.stiffness * q))
-        return Energies(0.5 * float(v @ mass @ v), elastic, float(potential))
+        return 0.5 * float(v @ mass @ v), elastic, float(potential)
 
     def frame_pose(self, q: FloatArray, link: str) -> tuple[FloatArray, FloatArray]:
         """Origin (3,), m, and rotation (3, 3) of a URDF link's frame in the base.

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from masticator_dynamics.analysis.plot_style import BLACK, BLUE, GREEN, ORANGE, STYLE, png_figure
+from masticator_dynamics.analysis.pictures import BLACK, BLUE, GREEN, ORANGE, STYLE, png_figure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible.flexible_run import FlexibleRun
 from masticator_dynamics.frames import frame_poses

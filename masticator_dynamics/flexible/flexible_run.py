@@ -22,7 +22,6 @@ from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.results import Effort
 
 SAMPLES = 2001
-ENERGIES = ('kinetic', 'elastic', 'potential')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +90,7 @@ class FlexibleRun(FlexibleTrajectory):
         for label in ('tip_deflection', 'middle_deflection', 'angle_error', 'angular_rate'):
             names += [f'{label}_{beam}' for beam in self.deflections]
             columns += list(getattr(self, label).T)
-        names += [f'{name}_energy' for name in ENERGIES]
+        names += [f'{name}_energy' for name in ('kinetic', 'elastic', 'potential')]
         columns += [*self.energy.T, self.work, self.closure_residual]
         partial = np.full(len(self.time), float(bool(self.stopped)))
         return [*names, 'work', 'closure_residual', 'partial'], np.column_stack([*columns, partial])
@@ -145,12 +144,11 @@ def run_flexible(
     if count < samples:
         desired = _rigid(mechanism, goal, path, times[:count])
     states = [FlexibleState(q, v) for q, v in zip(trajectory.q, trajectory.v, strict=True)]
-    energies = [model.energies(state) for state in states]
     return FlexibleRun(
         **vars(trajectory),
         model=model,
         desired=desired,
-        energy=np.array([[getattr(energy, name) for name in ENERGIES] for energy in energies]),
+        energy=np.array([model.energies(state) for state in states]),
         closure_residual=np.array([model.closure_residual(state.q) for state in states]),
         **_deviations(model, mechanism, desired, states),
     )

@@ -30,15 +30,11 @@ class Segments:
         Every flexible link is a chain of links; its cuts are independent joints, 0 when straight.
         The first piece keeps the link's name.
     springs : dict
-        Stiffness by joint, N m/rad.
-    cuts : dict
-        Joints ``<link>_cut_<direction><k>`` of each flexible link, starting at its near end,
-        (n, d).
+        Stiffness by joint, N m/rad: ``<link>_cut_<direction><k>``, from the link's near end on.
     """
 
     description: MechanismDescription
     springs: dict[str, float]
-    cuts: dict[str, list[list[str]]]
 
 
 def segmented(
@@ -63,7 +59,7 @@ def segmented(
     """
     if springs_per_link < 1:
         raise InputError(f'{springs_per_link} cuts per link: one or more are needed')
-    out = Segments(dataclasses.replace(description, flexible={}), {}, {})
+    out = Segments(dataclasses.replace(description, flexible={}), {})
     for beam in beams(description).values():
         out = _cut(out, beam, springs_per_link, half_ends)
     return out
@@ -113,6 +109,4 @@ def _cut(segments: Segments, beam: Beam, cuts: int, half_ends: bool) -> Segments
         tree=Tree(tree.root, tuple(joints), links),
         independent=(*description.independent, *springs),
     )
-    return Segments(
-        changed, {**segments.springs, **springs}, {**segments.cuts, beam.link: cut_names}
-    )
+    return Segments(changed, {**segments.springs, **springs})

@@ -169,12 +169,12 @@ def _interval(row: Sequence[Any] | None, scale: float) -> str:
 
 def _effects(results: Sequence[Result]) -> str:
     columns, rows = result_tables.effects_table(results)
-    told = [row for row in rows if row[1] in SHOWN and math.isfinite(row[5])]
-    if not told:
+    known = [row for row in rows if row[1] in SHOWN and math.isfinite(row[5])]
+    if not known:
         return '<p>None can be told: no factor, or no repetitions that differ.</p>'
     shown = [
         [row[0], row[1].replace('_', ' '), row[2], row[3], *(f'{v:.3g}' for v in row[4:])]
-        for row in told
+        for row in known
     ]
     return _html_table((columns, shown))
 

@@ -63,9 +63,9 @@ _POINT_STEP = 0.01  # s, between points of a trajectory
 _TO_HOME = 1.5  # s, from wherever the motion is
 _PATIENCE = 30.0  # s, for nodes to appear and for services to answer
 _ATTEMPTS = 3  # to get the drives to follow, after a fault
-_NEWS = 1.2  # s, until diagnostics report a change
+_DIAGNOSTICS = 1.2  # s, until diagnostics report a change
 _TAIL = 0.3  # s, recorded after the motion, which the drives follow with a delay
-_TURN = 0.02  # s
+_SPIN = 0.02  # s
 
 
 class Robot(Recorder):
@@ -139,7 +139,7 @@ class Robot(Recorder):
     ) -> None:
         """Slow all drives down until they give no torque."""
         try:
-            success, message = self._ask(DISABLE)
+            success, message = self._call(DISABLE)
             if not success:
                 self._tell(f'the drives may still give torque: {message}')
         except InputError as failure:
@@ -170,7 +170,7 @@ class Robot(Recorder):
         self._send(times, path.sample(times), sent + round(1e9 * lead))
         end, last = 'done', sent + 1e9 * (lead + path.end + _TAIL)
         while end == 'done' and time.time_ns() < last:
-            self._spinner.spin_once(timeout_sec=_TURN)
+            self._spinner.spin_once(timeout_sec=_SPIN)
             if self._health.stopped:
                 end = f'the drives stopped: {self._health.stopped}'
             elif self._health.refused[0] != refused:
@@ -189,15 +189,15 @@ class Robot(Recorder):
         reason = ''
         for _ in range(_ATTEMPTS):
             if self._health.stopped:
-                _, reason = self._ask(topics.RESET)
-                self._spin(_NEWS)
+                _, reason = self._call(topics.RESET)
+                self._spin(_DIAGNOSTICS)
             self._go_home()
             if self._health.phase == Phase.OFF.value:
-                _, reason = self._ask(topics.ENABLE)
-                self._spin(_NEWS)
+                _, reason = self._call(topics.ENABLE)
+                self._spin(_DIAGNOSTICS)
             if self._health.phase == Phase.HOLDING.value:  # too far from home to be followed
-                _, reason = self._ask(APPROACH)
-                self._spin(_NEWS)
+                _, reason = self._call(APPROACH)
+                self._spin(_DIAGNOSTICS)
             if self._health.phase == Phase.FOLLOWING.value:
                 return
         phase = self._health.stopped or self._health.phase
@@ -240,8 +240,8 @@ class Robot(Recorder):
         force, contact = np.zeros((len(times), 1)), np.zeros((len(times), 0))
         bites, loads = self._events(topics.BITE_FORCE), self._events(topics.CONTACTS)
         if bites:
-            told = force_series(bites, since)
-            force = _at(times, told.stamps, np.linalg.norm(told.force, axis=1)[:, None])
+            recorded = force_series(bites, since)
+            force = _at(times, recorded.stamps, np.linalg.norm(recorded.force, axis=1)[:, None])
         if loads:
             carried = joint_series(loads, since)
             chosen = carried.columns(self._mechanism.contacts)
@@ -257,7 +257,7 @@ class Robot(Recorder):
         read = [(event, _read(topic, event.content)) for event in mine]
         return [dataclasses.replace(event, content=message) for event, message in read if message]
 
-    def _ask(self, service: str) -> tuple[bool, str]:
+    def _call(self, service: str) -> tuple[bool, str]:
         future = self._requests[service].call_async(Trigger.Request())
         self._until(future.done, lambda: f'no answer from {service}')
         answer = future.result()
@@ -276,7 +276,7 @@ class Robot(Recorder):
         """Let time pass; messages are handled meanwhile, and recorded only if ``keep``."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self._spinner.spin_once(timeout_sec=_TURN)
+            self._spinner.spin_once(timeout_sec=_SPIN)
             if not keep:
                 self.events.clear()
 
@@ -285,7 +285,7 @@ class Robot(Recorder):
         while not condition():
             if time.monotonic() > end:
                 raise InputError(f'the robot, after {_PATIENCE:.0f} s: {failure()}')
-            self._spinner.spin_once(timeout_sec=_TURN)
+            self._spinner.spin_once(timeout_sec=_SPIN)
 
     def _close(self) -> None:
         self._spinner.shutdown()

@@ -232,7 +232,7 @@ def _judged(
     if worst:
         time, violation = max(worst, key=lambda found: found[1].excess)
         raise LimitError(f'at t = {time:.6g} s: {violation}, the worst of {len(worst)} samples')
-    q, _ = follower.tree_motion(path.sample(times)[0], times)
-    distance, margin = follower.judge(q, follower.home_position + recorded)
+    motion = follower.at(path.sample(times)[0], times)
+    distance, margin = follower.judge(motion.q, follower.home_position + recorded)
     rms = float(np.sqrt(np.mean(distance**2)))
     return IncisorTrack(path, times, float(distance.max()), rms, margin, allowed, deviation)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import ClosureError, InputError, ReachError, SingularityError
+from masticator_dynamics.errors import InputError, ReachError, SingularityError
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.motion.path import MotionPath
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
+    from masticator_dynamics.results import Motion
 
 _MARGIN = 0.1  # fraction of a contact's range, at either end, entered only if necessary
 _STIFFNESS = 4.0
@@ -109,8 +110,8 @@ class LeastContactMotion:
         poses = np.tile(self.home, (len(targets), 1))
         open_rows = np.arange(len(targets))
         for _ in range(_ITERATIONS):
-            q, tangent = self.tree_motion(poses[open_rows], times[open_rows])
-            step, missing = self._step(q, tangent, poses[open_rows], targets[open_rows])
+            motion = self.at(poses[open_rows], times[open_rows])
+            step, missing = self._step(motion, targets[open_rows])
             size = np.linalg.norm(step, axis=1)
             limited = step * np.minimum(1.0, _LARGEST_STEP / np.maximum(size, 1e-300))[:, None]
             poses[open_rows] += limited / self.scale
@@ -124,41 +125,34 @@ class LeastContactMotion:
             f'{amount * 1e3:.3g} mm are missing'
         )
 
-    def tree_motion(self, poses: FloatArray, times: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Tree positions (N, n_q) and their tangents (N, n_q, n_y) at independent positions."""
-        motions = []
-        for time, y in zip(times, poses, strict=True):
-            try:
-                motions.append(self.mechanism.solve(y))
-            except (ReachError, ClosureError, SingularityError) as error:
-                raise type(error)(f'at t = {time:.6g} s: {error}') from error
-        return np.array([m.q for m in motions]), np.array([m.tangent for m in motions])
+    def at(self, poses: FloatArray, times: FloatArray) -> 'Motion':
+        """The mechanism at rest at independent positions (N, n); errors name the time."""
+        try:
+            return self.mechanism.attempt(poses).all()
+        except (ReachError, SingularityError) as error:
+            raise type(error)(f'at t = {times[error.row]:.6g} s: {error.without_row}') from error
 
-    def _step(
-        self, q: FloatArray, tangent: FloatArray, poses: FloatArray, targets: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _step(self, motion: 'Motion', targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gauss-Newton steps (N, n) in metres, and errors (N,) that no coordinate acts on, m."""
-        position, jacobian = self._chain.jacobians(q, tangent)
+        position, jacobian = self._chain.jacobians(motion.q, motion.tangent)
         jacobian = jacobian / self.scale
         inverse = _inverse(jacobian)
         error = targets - position
         step = _times(inverse, error)
         missing = np.linalg.norm(error - _times(jacobian, step), axis=1)
         free: FloatArray = np.eye(len(self.home)) - inverse @ jacobian
-        residual, slope = self._criterion(q, tangent, poses)
+        residual, slope = self._criterion(motion)
         change = _inverse(slope @ free)
         step = step - _times(free, _times(change, residual + _times(slope, step)))
         return step, missing
 
-    def _criterion(
-        self, q: FloatArray, tangent: FloatArray, poses: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _criterion(self, motion: 'Motion') -> tuple[FloatArray, FloatArray]:
         """Residuals of the criterion (N, r), m, and their derivatives by the scaled coordinates."""
-        residuals = [self._weight * self.scale * (poses - self.home)]
-        slopes = [np.tile(self._weight * np.eye(len(self.home)), (len(q), 1, 1))]
+        residuals = [self._weight * self.scale * (motion.y - self.home)]
+        slopes = [np.tile(self._weight * np.eye(len(self.home)), (len(motion.y), 1, 1))]
         contacts = zip(self._contacts, self._contact_homes, self._ranges, strict=True)
         for chain, home_position, (lower, upper) in contacts:
-            position, jacobian = chain.jacobians(q, tangent)
+            position, jacobian = chain.jacobians(motion.q, motion.tangent)
             jacobian = jacobian / self.scale
             margin = _MARGIN * (upper - lower)  # infinite where there is no range
             with np.errstate(invalid='ignore'):  # fmax and fmin take 0 where there is no range
@@ -207,7 +201,7 @@ class LeastContactMotion:
     def joint_velocities(self, path: MotionPath, times: FloatArray) -> FloatArray:
         """Velocities (N, n_q) of the tree joints along a path, rad/s or m/s."""
         poses, rates, _ = path.sample(times)
-        return _times(self.tree_motion(poses, times)[1], rates)
+        return _times(self.at(poses, times).tangent, rates)
 
     def judge(self, q: FloatArray, targets: FloatArray) -> tuple[FloatArray, float]:
         """Distances (N,) of the frame from targets and the smallest margin of a contact, m.

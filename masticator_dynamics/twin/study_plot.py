@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from masticator_dynamics.analysis.plot_style import (
+from masticator_dynamics.analysis.pictures import (
     BLACK,
     BLUE,
     GREEN,

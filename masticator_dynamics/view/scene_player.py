@@ -109,7 +109,7 @@ def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
     """Sliders over the independent coordinates; all loops stay closed."""
     scene = Scene(server.scene, mechanism)
     look_at(server, mechanism)
-    told = server.gui.add_markdown('')
+    readout = server.gui.add_markdown('')
     found = []
     for name, home in zip(mechanism.independent, mechanism.home.y.tolist(), strict=True):
         j = mechanism.tree_joints.index(name)
@@ -124,13 +124,13 @@ def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
         try:
             effort = mechanism.feedforward([slider.value for slider in found])
         except MasticatorError as error:
-            told.content = f'**{error}**'
+            readout.content = f'**{error}**'
             return
         scene.pose(effort.q)
         names = zip(
             mechanism.actuated, effort.actuated.tolist(), mechanism.effort_units, strict=True
         )
-        told.content = '\n'.join(f'- {name}: {value:.4g} {unit}' for name, value, unit in names)
+        readout.content = '\n'.join(f'- {name}: {value:.4g} {unit}' for name, value, unit in names)
 
     for slider in found:
         slider.on_update(move)

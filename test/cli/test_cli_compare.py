@@ -18,8 +18,8 @@ import pytest
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.papers.comparison import coupling
 from masticator_dynamics.papers.comparison import run_sections as sections_run
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.sections import SECTIONS
-from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 
 @pytest.fixture

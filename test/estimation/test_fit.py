@@ -5,9 +5,8 @@
 import numpy as np
 import pytest
 
-from masticator_dynamics.estimation.circle import CircleMap
-from masticator_dynamics.estimation.ellipse import EllipseMap
 from masticator_dynamics.estimation.fit import fit_circles, fit_ellipses, quadratic
+from masticator_dynamics.estimation.maps import CircleMap, EllipseMap
 
 ALL = slice(None)
 

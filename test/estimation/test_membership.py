@@ -5,9 +5,7 @@
 import numpy as np
 import pytest
 
-from masticator_dynamics.estimation.circle import CircleMap, weights
-from masticator_dynamics.estimation.ellipse import EllipseMap, crossed
-from masticator_dynamics.estimation.inertia_grid import GridMap
+from masticator_dynamics.estimation.maps import NEAR, CircleMap, EllipseMap, GridMap
 
 ALL = slice(None)
 
@@ -61,9 +59,34 @@ def test_between_ellipses_inertia_is_linear_along_the_ray_as_in_s4() -> None:
     assert np.abs(found.values(points, ALL)[:, 0] - expected).max() < 1e-9
 
 
+def crossed(local: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Position (..., K - 1) of points (..., n) between one of K ellipsoids (0) and the next (1)."""
+    near = np.abs(local).max(axis=-1, keepdims=True) < NEAR
+    scaled = np.where(near, NEAR, local)[..., None, :] / axes
+    radii = 1.0 / np.sqrt((scaled * scaled).sum(axis=-1))
+    inner, outer = radii[..., :-1], radii[..., 1:]
+    return np.clip((1.0 - inner) / (outer - inner), 0.0, 1.0)
+
+
+def weights(distance: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    """Weights (..., 3) of centre and circles at distances (...), for radii (..., 2)."""
+    first, second = radii[..., 0], radii[..., 1]
+    distance, gap = np.minimum(distance, second), second - first
+    raw = np.stack(
+        [
+            1.0 - distance / first,
+            1.0 - np.abs(first - distance) / gap,
+            1.0 - (second - distance) / gap,
+        ],
+        axis=-1,
+    )
+    raw = np.maximum(raw, 0.0)
+    return raw / raw.sum(axis=-1, keepdims=True)
+
+
 @pytest.mark.parametrize('elements', [ALL, slice(0, 2), slice(1, 3)])
 def test_kernels_agree_with_the_formulas_in_arrays(elements: slice) -> None:
-    """Fits use the formulas in arrays, for all quantities and families at once."""
+    """Written once more, for all quantities and families at once."""
     rng = np.random.default_rng(1)
     points = rng.uniform(-1.0, 1.0, (200, 4))
     rotations = np.linalg.qr(rng.normal(size=(3, 2, 4, 4)))[0]
@@ -97,12 +120,12 @@ def test_families_are_added_up() -> None:
 
 
 def test_weights_of_circles_sum_to_one_and_peak_on_their_circle() -> None:
-    radii = np.array([0.4, 1.0])
-    distance = np.linspace(0.0, 3.0, 301)
-    share = weights(distance, np.broadcast_to(radii, (301, 2)))
+    """Levels of which one is 1 and the others 0 give the weights."""
+    found = CircleMap(np.zeros((3, 1)), np.tile([0.4, 1.0], (3, 1)), np.eye(3))
+    share = found.values(np.linspace(0.0, 3.0, 301)[:, None])
     assert np.abs(share.sum(axis=1) - 1.0).max() < 1e-12
     assert (share >= 0.0).all()
-    at = weights(np.array([0.4, 1.0, 2.5]), np.broadcast_to(radii, (3, 2)))
+    at = found.values(np.array([[0.4], [1.0], [2.5]]))
     assert np.abs(at - [[0, 1, 0], [0, 0, 1], [0, 0, 1]]).max() < 1e-12
 
 

@@ -81,7 +81,11 @@ def pushed_segments(cuts: int = 9) -> np.ndarray:
     )
     arms = beams.LENGTH * (1.0 - (np.arange(cuts) + 0.5) / cuts)
     turns = [
-        [solved.y[chain.names.index(name)] for (name,) in segments.cuts[f'rod_{i}']]
+        [
+            solved.y[chain.names.index(name)]
+            for name in segments.springs
+            if name.startswith(f'rod_{i}_')
+        ]
         for i in range(1, 9)
     ]
     return np.einsum('k,rkt->rt', arms, np.array(turns))

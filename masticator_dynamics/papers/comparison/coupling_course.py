@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.coupling import COLUMNS, FORWARD, indices
 from masticator_dynamics.papers.comparison.inputs import POSE, Inputs
 from masticator_dynamics.papers.comparison.measures import correlation
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 _NOTES = (
     'Amplitude: largest minus least value. Path: sum of all changes per second; the smoother of '
@@ -38,23 +40,22 @@ def _courses(inputs: Inputs, name: str, poses: FloatArray) -> ComparisonTable:
     constrained, free = indices(inputs, poses)
     loaded = masticator.feedforward_batch(poses, W=inputs.motion.wrench)
     bite = np.abs(masticator.inertia_coupling(loaded) - constrained).max(axis=0)
-    rows: list[tuple[Cell, ...]] = [('masticator, change by the bite', *bite.tolist())]
+    rows: dict[str, Any] = {'masticator, change by the bite': bite}
     for mechanism, course in (('masticator', constrained), ('rss6', free)):
         path = np.abs(np.diff(course, axis=0)).sum(axis=0) / max(time[-1] - time[0], 1e-9)
         likeness = [
-            max(abs(correlation(index, way)) for way in displacement.T) for index in course.T
+            max(abs(correlation(index, coordinate)) for coordinate in displacement.T)
+            for index in course.T
         ]
-        rows += [
-            (f'{mechanism}, least', *course.min(axis=0).tolist()),
-            (f'{mechanism}, amplitude', *np.ptp(course, axis=0).tolist()),
-            (f'{mechanism}, path, 1/s', *path.tolist()),
-            (f'{mechanism}, likeness to displacement', *likeness),
-        ]
+        rows[f'{mechanism}, least'] = course.min(axis=0)
+        rows[f'{mechanism}, amplitude'] = np.ptp(course, axis=0)
+        rows[f'{mechanism}, path, 1/s'] = path
+        rows[f'{mechanism}, likeness to displacement'] = likeness
     profile = [correlation(constrained[:, i], free[:, i]) for i in range(6)]
-    rows.append(('correlation of the two mechanisms', *profile))
+    rows['correlation of the two mechanisms'] = profile
     pairs = [correlation(free[:, i], free[:, i ^ 1]) for i in range(6)]
-    rows.append(('rss6, correlation with the crank of the other side', *pairs))
+    rows['rss6, correlation with the crank of the other side'] = pairs
     return ComparisonTable(
         f'Course of the index MCI along {name}', 'S0 Secs. 7.2, 7.3, Fig. 7',
-        COLUMNS, tuple(rows), _NOTES, digits=3,
+        COLUMNS, rows_of(rows), _NOTES, digits=3,
     )  # fmt: skip

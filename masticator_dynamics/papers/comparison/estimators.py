@@ -10,25 +10,24 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.estimation.circle import CircleMap
-from masticator_dynamics.estimation.ellipse import EllipseMap
 from masticator_dynamics.estimation.estimator import FITTED as FITTED_KINDS
 from masticator_dynamics.estimation.estimator import MODEL, Estimator, ModelEstimator
 from masticator_dynamics.estimation.fit import fit_circles, fit_ellipses
-from masticator_dynamics.estimation.inertia_grid import GridMap
+from masticator_dynamics.estimation.maps import CircleMap, EllipseMap, GridMap, Map
 from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import inertia_at
 from masticator_dynamics.estimation.storage import read_estimator, shipped_file
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.printed_memberships import (
+from masticator_dynamics.papers.comparison.published_estimators import (
     POINTS,
+    Published,
     circle_estimate,
     five_point_estimate,
     five_point_weights,
+    published,
 )
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
-from masticator_dynamics.papers.published_estimators import Published, published
 
 RADII, ANGLES = 41, 72  # polar grid over which errors are averaged
 FITTED, SEED = 400, 0
@@ -106,7 +105,7 @@ def errors(
     """
     points = tables.polar_grid(RADII, ANGLES)
     scaled = (points - tables.center) / tables.radius
-    truth, everything = model(points), slice(None)
+    truth = model(points)
     levels = model(tables.center + tables.radius * POINTS)
 
     def row(label: str, values: FloatArray) -> tuple[Cell, ...]:
@@ -122,13 +121,13 @@ def errors(
         row('five points, normalised', five(True)),
         ('CMF, printed', *PRINTED_CMF),
         row('CMF, S4 Table 3, as printed', circle_estimate(tables.circle, points)),
-        row('CMF, S4 Table 3, normalised', tables.circle.values(points, everything)),
-        row('CMF, fitted', circles.values(scaled, everything)),
+        row('CMF, S4 Table 3, normalised', tables.circle.values(points)),
+        row('CMF, fitted', circles.values(scaled)),
         ('EMF, printed', *PRINTED_EMF),
         row('EMF, S4 Table 4, angle as printed', tables.printed_formula(points)),
-        row('EMF, S4 Table 4, angle corrected', tables.ellipse.values(points, everything)),
-        row('EMF, fitted', ellipses.values(scaled, everything)),
-        row(f'grid, {len(grid.nodes)} x {len(grid.nodes)} nodes', grid.values(scaled, everything)),
+        row('EMF, S4 Table 4, angle corrected', tables.ellipse.values(points)),
+        row('EMF, fitted', ellipses.values(scaled)),
+        row(f'grid, {len(grid.nodes)} x {len(grid.nodes)} nodes', grid.values(scaled)),
     )
     return ComparisonTable(_TITLE, 'S4 Table 5, Eqs. 22-25', COLUMNS, rows, NOTES, digits=3)
 
@@ -173,7 +172,6 @@ def cost(tables: Published, mechanism: Mechanism) -> ComparisonTable:
     grid = GridMap(np.ones((PRINTED_NODES, PRINTED_NODES, len(tables.actuated))))
     points = np.random.default_rng(SEED).permutation(tables.polar_grid(RADII, ANGLES))
     scaled = (points - tables.center) / tables.radius
-    everything = slice(None)
 
     def one(k: int) -> object:
         return mechanism.actuated_inertia(mechanism.solve(in_plane(tables, points[k : k + 1])[0]))
@@ -181,11 +179,11 @@ def cost(tables: Published, mechanism: Mechanism) -> ComparisonTable:
     rows = (
         ('dynamic model', '8.26', mechanism.memory_size / 1e3, '50.01', _time(one, CALLS)),
         ('grid, 900 x 900 nodes', '10422.47', grid.nodes.nbytes / 1e3, '2.75',
-         _time(lambda k: grid.values(scaled[k : k + 1], everything), CALLS)),
+         _time(lambda k: grid.values(scaled[k : k + 1]), CALLS)),
         ('EMF', '3.18', _size(tables.ellipse) / 1e3, '3.06',
-         _time(lambda k: tables.ellipse.values(points[k : k + 1], everything), CALLS)),
+         _time(lambda k: tables.ellipse.values(points[k : k + 1]), CALLS)),
         ('CMF', None, _size(tables.circle) / 1e3, None,
-         _time(lambda k: tables.circle.values(points[k : k + 1], everything), CALLS)),
+         _time(lambda k: tables.circle.values(points[k : k + 1]), CALLS)),
     )  # fmt: skip
     notes = (
         "S4's memory includes the program of a motion controller; ours is for the numbers alone: "
@@ -244,7 +242,7 @@ def _filled_grid(tables: Published, model: Values, inputs: Inputs) -> GridMap:
     return GridMap(np.array(rows))
 
 
-def _size(elements: EllipseMap | CircleMap | GridMap | Region) -> int:
+def _size(elements: Map | Region) -> int:
     return sum(a.nbytes for a in vars(elements).values() if isinstance(a, np.ndarray))
 
 

@@ -18,6 +18,7 @@ from masticator_dynamics.flexible import FlexibleModel, run_flexible, segmented
 from masticator_dynamics.flexible.beam import frequency_roots
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.spiral import Spiral
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.flexible_course import PLATFORM, Course, courses
 from masticator_dynamics.papers.comparison.flexible_segments import (
     DRIVEN,
@@ -28,7 +29,6 @@ from masticator_dynamics.papers.comparison.flexible_segments import (
 )
 from masticator_dynamics.papers.comparison.inputs import Inputs
 from masticator_dynamics.papers.comparison.measures import rms
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 SPIRAL = Spiral()
 MODES = 'abc'
@@ -100,8 +100,8 @@ def run(case: Case) -> RunFigures | JointMotion:
     if case.shapes == IN_PIECES:
         path = _paths()[case.path]
         return run_in_pieces(_layout(SHIPPED, case.half_side), path, case.mode, SAMPLES)
-    told = case in ON_SPIRAL
-    fine = told and case.shapes == S3_SHAPES
+    on_spiral = case in ON_SPIRAL
+    fine = on_spiral and case.shapes == S3_SHAPES
     made = run_flexible(
         _layout(case.shapes, case.half_side), _paths()[case.path], case.mode,
         samples=FINE_SAMPLES if fine else SAMPLES, method=METHOD, rtol=RTOL,
@@ -113,7 +113,7 @@ def run(case: Case) -> RunFigures | JointMotion:
         end_point_error=float(made.end_point_error.max()),
         energy_gap=made.energy_balance(),
         rms=np.array([rms(values) for values in (tips[:, :DRIVEN], rates, made.end_point_error)]),
-        course=Course.of(made) if told else None,
+        course=Course.of(made) if on_spiral else None,
     )
 
 

@@ -6,17 +6,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible import FlexibleRun
-from masticator_dynamics.papers.comparison.flexible_segments import DRIVEN, JointMotion
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
+from masticator_dynamics.papers.comparison.flexible_segments import (
+    DRIVEN,
+    JointMotion,
+    joint_motion,
+)
 from masticator_dynamics.papers.comparison.measures import rms
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 PLATFORM = ('x', 'y', 'phi')
 WINDOWS = {'0-0.35 s': (0.0, 0.35), '0.35-0.4 s': (0.35, 0.4)}  # S3 Sec. 4, on Fig. 8
+COLUMNS = ('', 'mode a', 'mode b', 'mode c')
 GROWTH = 0.2  # s, S3 Sec. 4, on Fig. 11
 _NOTE = (
     "S3's model, one fixed-free shape per rod, in our layout; S3 draws curves and prints no "
@@ -56,7 +62,7 @@ class Course:
         return cls(
             run.time, run.tip_deflection, run.angle_error, run.rate_error,
             np.column_stack([run.error(name) for name in PLATFORM]),
-            JointMotion.of(model, run),
+            joint_motion(model, run),
             float(model.frequencies(model.home, PLATFORM)[2 * DRIVEN - 1]),
         )  # fmt: skip
 
@@ -68,7 +74,7 @@ def courses(runs: Mapping[str, Course]) -> list[ComparisonTable]:
 
 def _windows(runs: Mapping[str, Course]) -> ComparisonTable:
     """How much more rods 1 to 4 vibrate in mode a than in b and c, early and late."""
-    rows: list[tuple[Cell, ...]] = []
+    rows = {}
     for window, (begin, end) in WINDOWS.items():
         inside = (runs['a'].time >= begin) & (runs['a'].time <= end)
         shaken = {
@@ -83,7 +89,7 @@ def _windows(runs: Mapping[str, Course]) -> ComparisonTable:
             for other in 'bc':
                 ratio = values['a'] / values[other]
                 norms = float(np.linalg.norm(values['a']) / np.linalg.norm(values[other]))
-                rows.append((f'{window}, {what}, a/{other}', *ratio.tolist(), norms))
+                rows[f'{window}, {what}, a/{other}'] = [*ratio, norms]
     columns = ('', *(f'rod {k + 1}' for k in range(DRIVEN)), 'all four')
     notes = (
         'Vibration: root mean square of the deflection minus its mean over one period of the rod. '
@@ -92,7 +98,7 @@ def _windows(runs: Mapping[str, Course]) -> ComparisonTable:
     )
     return ComparisonTable(
         'Tip deflections in two windows, mode a over b and c', 'S3 Sec. 4, Fig. 8',
-        columns, tuple(rows), notes, digits=3,
+        columns, rows_of(rows), notes, digits=3,
     )  # fmt: skip
 
 
@@ -108,67 +114,61 @@ def vibration(run: Course) -> FloatArray:
 
 def _largest(runs: Mapping[str, Course]) -> ComparisonTable:
     tips = np.array([1e3 * np.abs(run.tip_deflection).max(axis=0) for run in runs.values()]).T
-    rows: list[tuple[Cell, ...]] = [
-        (f'rod {k + 1}', *row.tolist(), float(row[1] / row[2])) for k, row in enumerate(tips)
-    ]
+    rows: dict[str, Any] = {f'rod {k + 1}': [*row, row[1] / row[2]] for k, row in enumerate(tips)}
     share = 100.0 * tips[DRIVEN:].max(axis=0) / tips[:DRIVEN].max(axis=0)
     spread = (tips[DRIVEN:].max(axis=1) / tips[DRIVEN:].min(axis=1)).max()
-    rows.append(('rods 5-8 of rods 1-4, %', *share.tolist(), None))
-    rows.append(('rods 5-8, largest mode / least', float(spread), None, None, None))
+    rows['rods 5-8 of rods 1-4, %'] = [*share, None]
+    rows['rods 5-8, largest mode / least'] = [spread, None, None, None]
     return ComparisonTable(
         'Largest tip deflections, mm', 'S3 Sec. 4, Fig. 8',
-        ('', 'mode a', 'mode b', 'mode c', 'b / c'), tuple(rows), (_NOTE,), digits=3,
+        (*COLUMNS, 'b / c'), rows_of(rows), (_NOTE,), digits=3,
     )  # fmt: skip
 
 
 def _end_point(runs: Mapping[str, Course]) -> ComparisonTable:
-    rows: list[tuple[Cell, ...]] = []
+    rows = {}
     for k, name in enumerate(PLATFORM):
         errors = [1e6 * run.platform_error[:, k] for run in runs.values()]
         unit = 'µrad' if name == 'phi' else 'µm'
-        rows.append((f'{name}, rms, {unit}', *map(rms, errors)))
-        rows.append((f'{name}, largest, {unit}', *(float(np.abs(e).max()) for e in errors)))
+        rows[f'{name}, rms, {unit}'] = [rms(e) for e in errors]
+        rows[f'{name}, largest, {unit}'] = [np.abs(e).max() for e in errors]
+    title = 'Errors of the platform by direction'
     return ComparisonTable(
-        'Errors of the platform by direction', 'S3 Sec. 4, Figs. 9, 10',
-        ('', 'mode a', 'mode b', 'mode c'), tuple(rows), (_NOTE,), digits=3,
-    )  # fmt: skip
+        title, 'S3 Sec. 4, Figs. 9, 10', COLUMNS, rows_of(rows), (_NOTE,), digits=3
+    )
 
 
 def _angles(runs: Mapping[str, Course]) -> ComparisonTable:
-    rows: list[tuple[Cell, ...]] = []
+    rows = {}
     late = runs['a'].time >= GROWTH
     for rods, columns in (('rods 1-4', slice(0, DRIVEN)), ('rods 5-8', slice(DRIVEN, None))):
         before, after = (
-            [1e6 * rms(run.angle_error[inside, columns]) for run in runs.values()]
+            np.array([1e6 * rms(run.angle_error[inside, columns]) for run in runs.values()])
             for inside in (~late, late)
         )
-        rows.append((f'{rods}, rms before {GROWTH:g} s', *before))
-        rows.append((f'{rods}, rms from {GROWTH:g} s on', *after))
-        rows.append((f'{rods}, growth', *(a / b for a, b in zip(after, before, strict=True))))
-    return ComparisonTable(
-        'Errors of the angles of the rods, µrad', 'S3 Sec. 4, Fig. 11',
-        ('', 'mode a', 'mode b', 'mode c'), tuple(rows), (_NOTE,), digits=3,
-    )  # fmt: skip
+        rows[f'{rods}, rms before {GROWTH:g} s'] = before
+        rows[f'{rods}, rms from {GROWTH:g} s on'] = after
+        rows[f'{rods}, growth'] = after / before
+    title = 'Errors of the angles of the rods, µrad'
+    return ComparisonTable(title, 'S3 Sec. 4, Fig. 11', COLUMNS, rows_of(rows), (_NOTE,), digits=3)
 
 
 def _rates(runs: Mapping[str, Course]) -> ComparisonTable:
     """Deviations of rates and accelerations: their size and mean frequency."""
-    rows: list[tuple[Cell, ...]] = []
+    rows = {}
     for rods, columns in (('rods 1-4', slice(0, DRIVEN)), ('rods 5-8', slice(DRIVEN, None))):
         rates = [run.rate_error[:, columns] for run in runs.values()]
         slopes = [_slope(run)[:, columns] for run in runs.values()]
-        for what, unit, rows_of in (('rate', 'rad/s', rates), ('acceleration', 'rad/s²', slopes)):
-            rows.append((f'{rods}, {what}, rms, {unit}', *map(rms, rows_of)))
-            duration = float(runs['a'].time[-1] - runs['a'].time[0])
-            rows.append((f'{rods}, {what}, mean frequency, Hz',
-                         *(_swings(values) / duration for values in rows_of)))  # fmt: skip
-    inside = (runs['a'].time >= 0.35) & (runs['a'].time <= 0.4)
-    for what, order in (('rate, rad/s', 0), ('acceleration, rad/s²', 1)):
-        fifth = []
-        for run in runs.values():
-            errors = _slope(run) if order else run.rate_error
-            fifth.append(rms(errors[inside, DRIVEN]))
-        rows.append((f'rod 5, 0.35-0.4 s, {what}, rms', *fifth))
+        for what, unit, errors in (('rate', 'rad/s', rates), ('acceleration', 'rad/s²', slopes)):
+            duration = float(np.ptp(runs['a'].time))
+            rows[f'{rods}, {what}, rms, {unit}'] = [rms(v) for v in errors]
+            swings = [_swings(v) / duration for v in errors]
+            rows[f'{rods}, {what}, mean frequency, Hz'] = swings
+    late = (runs['a'].time >= 0.35) & (runs['a'].time <= 0.4)
+    fifth = [run.rate_error[late, DRIVEN] for run in runs.values()]
+    rows['rod 5, 0.35-0.4 s, rate, rad/s, rms'] = [rms(v) for v in fifth]
+    fifth = [_slope(run)[late, DRIVEN] for run in runs.values()]
+    rows['rod 5, 0.35-0.4 s, acceleration, rad/s², rms'] = [rms(v) for v in fifth]
     notes = (
         'Deviations from the desired motion. Mean frequency: half the number of sign changes per '
         'second, mean over rods. An acceleration is the slope of a rate, so high frequencies have '
@@ -177,7 +177,7 @@ def _rates(runs: Mapping[str, Course]) -> ComparisonTable:
     )
     return ComparisonTable(
         'Deviations of angular rates and accelerations', 'S3 Sec. 4, Figs. 12, 13',
-        ('', 'mode a', 'mode b', 'mode c'), tuple(rows), notes, digits=3,
+        COLUMNS, rows_of(rows), notes, digits=3,
     )  # fmt: skip
 
 

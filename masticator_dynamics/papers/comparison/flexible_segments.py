@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from masticator_dynamics.flexible import FlexibleModel, FlexibleTrajectory, segm
 from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
 from masticator_dynamics.flexible.flexible_run import straight
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 
 PIECES, DRIVEN = 9, 4  # of a rod; rods 1 to 4
 RTOL = 3e-4
@@ -23,42 +24,24 @@ POINT = ('x', 'y')
 MOTORS = tuple(f'motor_{k}' for k in range(1, DRIVEN + 1))
 
 
-@dataclasses.dataclass(frozen=True)
-class JointMotion:
-    """Motion of P and of rods 1 to 4 at their motors, at N samples.
+JointMotion = dict[str, FloatArray]
 
-    Attributes
-    ----------
-    time : array, shape (N,)
-        s.
-    point, point_rate : array, shape (N, 2)
-        x and y of P, m and m/s.
-    motor_rate : array, shape (N, 4)
-        rad/s.
-    """
 
-    time: FloatArray
-    point: FloatArray
-    point_rate: FloatArray
-    motor_rate: FloatArray
-
-    @classmethod
-    def of(cls, model: FlexibleModel, made: FlexibleTrajectory) -> JointMotion:
-        """Motion of the joints of a model."""
-        point, motors = ([model.index(name) for name in names] for names in (POINT, MOTORS))
-        return cls(made.time, made.q[:, point], made.v[:, point], made.v[:, motors])
+def joint_motion(model: FlexibleModel, made: FlexibleTrajectory) -> JointMotion:
+    """Motion of P (N, 2), m and m/s, and rates (N, 4) of rods 1 to 4 at their motors, rad/s."""
+    point, motors = ([model.index(name) for name in names] for names in (POINT, MOTORS))
+    return {
+        'displacement of P': made.q[:, point],
+        'velocity of P': made.v[:, point],
+        'angular rates of rods 1-4': made.v[:, motors],
+    }
 
 
 def against_pieces(pieces: JointMotion, models: Mapping[str, JointMotion]) -> ComparisonTable:
     """Deviations of models with assumed modes, by name, from rods in pieces."""
-    rows: list[tuple[Cell, ...]] = [('S3 Figs. 15 to 17', '"good"', '"minor"', '15')]
+    rows: dict[str, Any] = {'S3 Figs. 15 to 17': ('"good"', '"minor"', '15')}
     for name, motion in models.items():
-        every = (len(motion.time) - 1) // (len(pieces.time) - 1)
-        deviations = [
-            100.0 * _off(getattr(motion, field)[::every], getattr(pieces, field))
-            for field in ('point', 'point_rate', 'motor_rate')
-        ]
-        rows.append((name, *deviations))
+        rows[name] = [100.0 * _off(motion[what], cut) for what, cut in pieces.items()]
     notes = (
         'Largest difference over the largest value of the curve, for the worst curve. Angular '
         'rates: those of the rods at their motors, where both models have their joints.',
@@ -68,8 +51,7 @@ def against_pieces(pieces: JointMotion, models: Mapping[str, JointMotion]) -> Co
     return ComparisonTable(
         f'Assumed modes against {PIECES} pieces per rod, largest deviations, %',
         'S3 Sec. 5, Figs. 14 to 17',
-        ('', 'displacement of P', 'velocity of P', 'angular rates of rods 1-4'),
-        tuple(rows), notes, digits=3,
+        ('', *pieces), rows_of(rows), notes, digits=3,
     )  # fmt: skip
 
 
@@ -96,9 +78,10 @@ def run_in_pieces(
     times = np.linspace(path.start, path.end, samples)
     start = straight(model, mechanism, mechanism.feedforward_batch(*path.sample(times[:1])))
     made = simulate(model, start, feedforward(model, mechanism, goal, path), times, rtol=RTOL)
-    return JointMotion.of(model, made)
+    return joint_motion(model, made)
 
 
 def _off(values: FloatArray, others: FloatArray) -> float:
-    """Largest difference over the largest value, for the worst column."""
+    """Largest difference over the largest value, for the worst column; at the others' instants."""
+    values = values[:: (len(values) - 1) // (len(others) - 1)]
     return float((np.abs(values - others).max(axis=0) / np.abs(others).max(axis=0)).max())

@@ -13,8 +13,8 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs, PlatformMotion
-from masticator_dynamics.papers.comparison.table import ComparisonTable
 from masticator_dynamics.papers.formulations import (
     FORMULATIONS,
     NewtonEulerAngles,

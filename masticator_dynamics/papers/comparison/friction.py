@@ -8,6 +8,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import wrenches_on_platform
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.goal_indices import GOALS, ConstraintForces
 from masticator_dynamics.papers.comparison.inputs import (
     CONDYLES,
@@ -16,7 +17,6 @@ from masticator_dynamics.papers.comparison.inputs import (
     Inputs,
     built_in_motion,
 )
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.results import Effort
 
 FINER = 10  # times the samples, to check whether a largest value converges
@@ -41,30 +41,25 @@ def _effort(inputs: Inputs, motion: ChewingMotion, goal: str) -> Effort:
 def _contacts(motion: ChewingMotion, effort: Effort) -> ComparisonTable:
     force = effort.contact
     slip = np.linalg.norm(effort.contact_friction, axis=2)
-    rows: tuple[tuple[Cell, ...], ...] = (
-        ('F_Z positive, % of the time', *(100.0 * (force > 0.0).mean(axis=0)).tolist()),
-        ('F_Z positive while the food resists, % of the time', *_while_biting(motion, force)),
-        ('F_Z, largest magnitude, N', *np.abs(force).max(axis=0).tolist()),
-        ('F_Z, least, N', *force.min(axis=0).tolist()),
-        ('F_Z, greatest, N', *force.max(axis=0).tolist()),
-        ('friction, largest, N', *slip.max(axis=0).tolist()),
-    )
+    food = np.linalg.norm(motion.wrench[:, :3], axis=1)
+    biting = food > 0.1 * food.max()
+    rows = {
+        'F_Z positive, % of the time': 100.0 * (force > 0.0).mean(axis=0),
+        'F_Z positive while the food resists, % of the time':
+            100.0 * (force[biting] > 0.0).mean(axis=0) if biting.any() else (None, None),
+        'F_Z, largest magnitude, N': np.abs(force).max(axis=0),
+        'F_Z, least, N': force.min(axis=0),
+        'F_Z, greatest, N': force.max(axis=0),
+        'friction, largest, N': slip.max(axis=0),
+    }  # fmt: skip
     note = (
         'Positive: the lower surface of the socket carries the ball. The food counts as resisting '
         'while its force is more than a tenth of the largest.'
     )
     return ComparisonTable(
         f'Contact forces of the condyles along {motion.name}, goal G1', 'S1 Fig. 10',
-        ('', 'left', 'right'), rows, (note,),
+        ('', 'left', 'right'), rows_of(rows), (note,),
     )  # fmt: skip
-
-
-def _while_biting(motion: ChewingMotion, force: FloatArray) -> list[float | None]:
-    food = np.linalg.norm(motion.wrench[:, :3], axis=1)
-    biting = food > 0.1 * food.max()
-    if not biting.any():
-        return [None, None]
-    return [float(share) for share in 100.0 * (force[biting] > 0.0).mean(axis=0)]
 
 
 def friction_shares(inputs: Inputs, motion: ChewingMotion, effort: Effort) -> FloatArray:
@@ -89,27 +84,26 @@ def friction_shares(inputs: Inputs, motion: ChewingMotion, effort: Effort) -> Fl
         push = np.zeros((len(motion.time), 6))
         push[:, :3] = effort.contact[:, k, None] * normal
         wrench += wrenches_on_platform(masticator, effort.q, push, point=condyle)
-    without = inputs.rss6.feedforward_batch(*platform.states, wrench)
+    without = inputs.rss6.feedforward_batch(*platform, wrench)
     return np.asarray((effort.actuated - without.actuated) / effort.actuated)
 
 
 def _shares(inputs: Inputs, efforts: dict[str, Effort]) -> ComparisonTable:
     motion = inputs.motion
-    rows: list[tuple[Cell, ...]] = []
+    rows = {}
     for name, effort in efforts.items():
-        share = 100.0 * friction_shares(inputs, motion, effort)
-        rows.append((f'{name}, largest |P|', *np.abs(share).max(axis=0).tolist()))
-        rows.append((f'{name}, median |P|', *np.median(np.abs(share), axis=0).tolist()))
-        small = 100.0 * (np.abs(share) <= SMALL).mean(axis=0)
-        rows.append((f'{name}, within 5 %, % of the time', *small.tolist()))
-        changes = (np.diff(np.sign(effort.actuated), axis=0) != 0.0).sum(axis=0)
-        rows.append((f'{name}, torque changes sign, times', *changes.tolist()))
+        share = np.abs(100.0 * friction_shares(inputs, motion, effort))
+        rows[f'{name}, largest |P|'] = share.max(axis=0)
+        rows[f'{name}, median |P|'] = np.median(share, axis=0)
+        rows[f'{name}, within 5 %, % of the time'] = 100.0 * (share <= SMALL).mean(axis=0)
+        changes = np.diff(np.sign(effort.actuated), axis=0) != 0.0
+        rows[f'{name}, torque changes sign, times'] = changes.sum(axis=0)
     if motion.built_in:
         fine = built_in_motion(inputs.masticator, samples=FINER * len(motion.time))
         for name, goal in GOALS.items():
             share = 100.0 * friction_shares(inputs, fine, _effort(inputs, fine, goal))
-            rows.append((f'{name}, largest |P|, {FINER} times the samples',
-                         *np.abs(share).max(axis=0).tolist()))  # fmt: skip
+            largest = np.abs(share).max(axis=0)
+            rows[f'{name}, largest |P|, {FINER} times the samples'] = largest
     notes = (
         'P_i of Eq. 75: the torque due to all friction, of condyles and cranks, over the whole '
         'torque of the crank.',
@@ -118,7 +112,7 @@ def _shares(inputs: Inputs, efforts: dict[str, Effort]) -> ComparisonTable:
     )
     return ComparisonTable(
         f'Shares of friction in the torques along {motion.name}, %', 'S1 Eq. 75, Fig. 11',
-        ('', *CRANKS), tuple(rows), notes,
+        ('', *CRANKS), rows_of(rows), notes,
     )  # fmt: skip
 
 
@@ -132,34 +126,27 @@ def _constraints(inputs: Inputs) -> list[ComparisonTable]:
         )
         for k in inputs.progress(range(len(motion.time)), 'constraint forces')
     ]
-    feet, bearings, moments, torques = (
-        np.abs(np.array([getattr(one, field) for one in found])).max(axis=0)
-        for field in ('foot', 'bearing', 'moment', 'torque')
-    )
-    norms = [
-        np.array([np.linalg.norm(getattr(one, field), axis=1) for one in found]).max(axis=0)
+    feet = np.abs([one.foot for one in found]).max(axis=0)
+    torques = np.abs([one.torque for one in found]).max(axis=0)
+    foot, bearing, moment = (
+        np.linalg.norm([getattr(one, field) for one in found], axis=2).max(axis=0)
         for field in ('foot', 'bearing', 'moment')
-    ]
-    forces: list[tuple[Cell, ...]] = [
-        (f'F_S along {axis}, largest', *feet[:, k].tolist()) for k, axis in enumerate('XYZ')
-    ]
-    forces += [
-        ('F_S, largest norm', *norms[0].tolist()),
-        ('F_G, largest norm', *norms[1].tolist()),
-    ]
+    )
+    forces = {f'F_S along {axis}, largest': feet[:, k] for k, axis in enumerate('XYZ')}
+    forces |= {'F_S, largest norm': foot, 'F_G, largest norm': bearing}
+    moments = {
+        'M^C, largest norm': 1e3 * moment,
+        'torque, largest': 1e3 * torques,
+        'torque / M^C': torques / moment,
+    }
     columns = ('', *CRANKS)
     return [
         ComparisonTable(
             f'Forces at S_i along {motion.name}, goal G1, base axes, N', 'S1 Fig. 12',
-            columns, tuple(forces),
+            columns, rows_of(forces),
         ),
         ComparisonTable(
             f'Moments at G_i next to torques along {motion.name}, goal G1, mN m', 'S1 Fig. 13',
-            columns,
-            (
-                ('M^C, largest norm', *(1e3 * norms[2]).tolist()),
-                ('torque, largest', *(1e3 * torques).tolist()),
-                ('torque / M^C', *(torques / norms[2]).tolist()),
-            ),
+            columns, rows_of(moments),
         ),
     ]  # fmt: skip

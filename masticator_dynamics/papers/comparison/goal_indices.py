@@ -25,7 +25,7 @@ def all_indices(inputs: Inputs) -> dict[str, FloatArray]:
         name: mean_indices(inputs, inputs.masticator, motion.states, goal)
         for name, goal in GOALS.items()
     }
-    states = (*inputs.platform_motion.states, motion.wrench)
+    states = (*inputs.platform_motion, motion.wrench)
     return found | {RSS6: mean_indices(inputs, inputs.rss6, states, 'torque')}
 
 
@@ -124,7 +124,7 @@ def _feet_of_rss6(inputs: Inputs, scale: float) -> FloatArray:
     """Forces (N, 6, 3) at the couplers' feet of rss6, base axes."""
     free, platform = inputs.rss6, inputs.platform_motion
     feet = free.tree_indices(free.description.force_joints)
-    states = (*platform.states, scale * inputs.motion.wrench)
+    states = (*platform, scale * inputs.motion.wrench)
     rows = [
         free.feedforward(*(s[k] for s in states)).joint_reaction[feet, :3]
         for k in inputs.progress(range(len(platform.y)), 'bite force')

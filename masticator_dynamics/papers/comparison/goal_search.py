@@ -12,9 +12,9 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.goal_indices import F_S, F_Z, GOALS, TAU, norms
 from masticator_dynamics.papers.comparison.inputs import CONDYLES, POSE, ChewingMotion, Inputs
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.results import Effort
 
 SAMPLES = 40  # of the motion, evenly spaced

@@ -5,27 +5,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-
-import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.goal_indices import (
     F_G,
-    F_S,
     F_T,
     F_Z,
     GOALS,
-    M_C,
     RSS6,
-    TAU,
     TAU_F,
     all_indices,
     fitted_bite,
 )
 from masticator_dynamics.papers.comparison.goal_variants import variants
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 SOURCE = 'S1 Table 3, Eqs. 73, 74'
 HEADINGS = ('|tau| Nm', '|F_S| N', '|F_Z| N', '|M^C| Nm', '|tau_f| Nm', '|F_G| N', '|f_T| N')
@@ -72,7 +66,6 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     """S1 Table 3 with the bite force as it is and scaled; its columns; effect of unknown inputs."""
     name, as_it_is = inputs.motion.name, all_indices(inputs)
     tables = [columns_table(), _table(f'{name}, bite force as it is', as_it_is, (_NOT_PUBLISHED,))]
-    conditions = {'bite force as it is': as_it_is}
     fit = fitted_bite(inputs, FITTED)
     if fit is not None:
         scale, fitted = fit
@@ -81,11 +74,10 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
             f'that |F_S| of rss6, where no choice of torques enters, is the printed {FITTED} N. '
             'All other figures follow.'
         )
-        conditions['scaled'] = all_indices(fitted)
-        tables.append(_table(f'{name}, bite force scaled', conditions['scaled'], (note, *_WHY)))
-    tables.append(_claims_table(conditions))
-    if inputs.motion.built_in:
-        tables.append(_variants_table(inputs, conditions['scaled']['G1']))
+        scaled = all_indices(fitted)
+        tables.append(_table(f'{name}, bite force scaled', scaled, (note, *_WHY)))
+        if inputs.motion.built_in:
+            tables.append(_variants_table(inputs, scaled['G1']))
     return tables
 
 
@@ -129,38 +121,6 @@ def _table(conditions: str, indices: Indices, notes: tuple[str, ...]) -> Compari
         rows.append((f'{what}, ours', *ours))
     title = f'Means of seven norms for three goals: {conditions}'
     return ComparisonTable(title, SOURCE, ('', *HEADINGS), tuple(rows), notes)
-
-
-def _least(index: int, goal: str) -> Callable[[Indices], bool]:
-    """Whether an index is smallest under the given one of the three goals."""
-    return lambda found: min(GOALS, key=lambda name: float(found[name][index])) == goal
-
-
-def _like_rss6(found: Indices) -> bool:
-    compared = [TAU, F_S, M_C, TAU_F, F_G]
-    return bool(np.allclose(found['G3'][compared], found[RSS6][compared], rtol=1e-3))
-
-
-CLAIMS: dict[str, Callable[[Indices], bool]] = {
-    'each goal makes its own index least': lambda found: all(
-        _least(i, goal)(found) for i, goal in ((TAU, 'G1'), (F_S, 'G2'), (F_Z, 'G3'))
-    ),
-    'G2 makes |M^C| least': _least(M_C, 'G2'),
-    'G2 makes |tau_f| least': _least(TAU_F, 'G2'),
-    'G2 makes |F_G| least': _least(F_G, 'G2'),
-    'G3 makes |f_T| least': _least(F_T, 'G3'),
-    'G3 is like rss6, within 0.1 %': _like_rss6,
-}
-
-
-def _claims_table(conditions: dict[str, Indices]) -> ComparisonTable:
-    rows = tuple(
-        (claim, *('holds' if holds(found) else 'does not hold' for found in conditions.values()))
-        for claim, holds in CLAIMS.items()
-    )
-    return ComparisonTable(
-        'What S1 concludes about the goals', 'S1 Sec. 5.3, 5.4', ('', *conditions), rows
-    )
 
 
 def _variants_table(inputs: Inputs, as_it_is: FloatArray) -> ComparisonTable:

@@ -14,8 +14,8 @@ from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.chewing import chewing_stroke
 from masticator_dynamics.motion.incisor import track_incisor
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.table import ComparisonTable
 from masticator_dynamics.papers.comparison.three_optimisations import (
     Mandible,
     track_by_three_optimisations,

@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from masticator_dynamics.analysis.load_inertia import load_inertia
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.measures import rms
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
-from masticator_dynamics.papers.published_estimators import published
+from masticator_dynamics.papers.comparison.published_estimators import published
 
 LEVELS = (0.1, 0.3, 0.5)  # of isolines: 0 is the smallest inertia, 1 the largest
 STEP = 1e-4  # m
@@ -27,17 +29,14 @@ def shape(poses: FloatArray, values: FloatArray) -> ComparisonTable:
         Load inertia, kg m².
     """
     low, high = values.min(axis=0), values.max(axis=0)
-    rows: list[tuple[Cell, ...]] = [
-        ('largest above the least, %', *(100.0 * (high / low - 1.0)).tolist())
-    ]
+    rows: dict[str, Any] = {'largest above the least, %': 100.0 * (high / low - 1.0)}
     for level in LEVELS:
-        found = [_ellipse(poses[:, :2], values[:, k], level) for k in range(3)]
-        rows.append(
-            (f'isoline at {level:g}: off an ellipse, % of its size', *(f[0] for f in found))
+        off, ratio, away = zip(
+            *(_ellipse(poses[:, :2], column, level) for column in values.T), strict=True
         )
-        rows.append((f'isoline at {level:g}: long axis / short', *(f[1] for f in found)))
-        rows.append((f'isoline at {level:g}: centre off the point of least inertia, m',
-                     *(f[2] for f in found)))  # fmt: skip
+        rows[f'isoline at {level:g}: off an ellipse, % of its size'] = off
+        rows[f'isoline at {level:g}: long axis / short'] = ratio
+        rows[f'isoline at {level:g}: centre off the point of least inertia, m'] = away
     notes = (
         'Isolines at fractions between the least value (0) and the largest (1); an ellipse is '
         'fitted to the samples near each (least squares of a conic).',
@@ -45,7 +44,7 @@ def shape(poses: FloatArray, values: FloatArray) -> ComparisonTable:
         '2.69.',
     )
     return ComparisonTable(
-        'Shape of the load inertia over the circle', 'S4 Fig. 5', COLUMNS, tuple(rows), notes,
+        'Shape of the load inertia over the circle', 'S4 Fig. 5', COLUMNS, rows_of(rows), notes,
         digits=3,
     )  # fmt: skip
 
@@ -77,14 +76,12 @@ def _ellipse(points: FloatArray, values: FloatArray, level: float) -> tuple[floa
 def gradients(trimule: Mechanism) -> ComparisonTable:
     """Slope of inertia along the axes of S4's ellipses, halfway to the rim and at the rim."""
     tables = published()
-    rows: list[tuple[Cell, ...]] = []
     slopes = np.array([_slopes(trimule, limb) for limb in range(3)])
-    for k, name in enumerate(('short axis, half way', 'short axis, at the rim',
-                              'long axis, half way', 'long axis, at the rim')):  # fmt: skip
-        rows.append((name, *slopes[:, k].tolist()))
+    places = [f'{axis} axis, {where}' for axis in ('short', 'long')
+              for where in ('half way', 'at the rim')]  # fmt: skip
     return ComparisonTable(
         'Slope of the load inertia outwards, 1e-3 kg m² per m', 'S4 Fig. 5',
-        COLUMNS, tuple(rows),
+        COLUMNS, rows_of(dict(zip(places, slopes.T, strict=True))),
         (f'From the centre of the ellipses of Table 4 to the rim of {tables.radius:g} m, the '
          'longer of the two distances.',),
         digits=3,
@@ -97,10 +94,12 @@ def _slopes(trimule: Mechanism, limb: int) -> list[float]:
     long, short = tables.ellipse.rotations[limb, 0].T
     found = []
     for direction in (short, long):
-        ways = [_to_rim(start - tables.center, s * direction, tables.radius) for s in (1.0, -1.0)]
-        outwards = direction if ways[0] > ways[1] else -direction
+        lengths = [
+            _to_rim(start - tables.center, s * direction, tables.radius) for s in (1.0, -1.0)
+        ]
+        outwards = direction if lengths[0] > lengths[1] else -direction
         for part in (0.5, 1.0):
-            points = [start + (part * max(ways) - d) * outwards for d in (2.0 * STEP, 0.0)]
+            points = [start + (part * max(lengths) - d) * outwards for d in (2.0 * STEP, 0.0)]
             poses = np.column_stack([points, np.full(2, tables.plane_z)])
             inner, outer = load_inertia(trimule, poses)[:, limb]
             found.append(1e3 * float(outer - inner) / (2.0 * STEP))

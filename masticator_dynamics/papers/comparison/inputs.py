@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -59,24 +59,12 @@ class ChewingMotion:
         return self.y, self.y_dot, self.y_ddot, self.wrench
 
 
-@dataclasses.dataclass(frozen=True)
-class PlatformMotion:
-    """The same motion in the six coordinates of the mandible, which rss6 needs.
-
-    Attributes
-    ----------
-    y, y_dot, y_ddot : array, shape (N, 6)
-        x, y, z (m), alpha, beta, gamma (rad) and their time derivatives.
-    """
+class PlatformMotion(NamedTuple):
+    """The six coordinates (N, 6) of a platform, m and rad, and their time derivatives."""
 
     y: FloatArray
     y_dot: FloatArray
     y_ddot: FloatArray
-
-    @property
-    def states(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Arguments of ``feedforward_batch`` without a wrench."""
-        return self.y, self.y_dot, self.y_ddot
 
 
 def _silent(steps: Iterable[Any], label: str, count: int) -> Iterable[Any]:
@@ -161,7 +149,7 @@ class Inputs:
 
     @functools.cached_property
     def platform_motion(self) -> PlatformMotion:
-        """:attr:`motion` in six coordinates of the mandible, from the masticator's closed loops."""
+        """:attr:`motion` in six coordinates of the mandible, which rss6 needs; loops closed."""
         motion, masticator = self.motion, self.masticator
         solved = masticator.feedforward_batch(*motion.states[:3])
         columns = masticator.tree_indices(POSE)

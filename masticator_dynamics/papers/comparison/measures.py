@@ -22,9 +22,9 @@ def rms(values: npt.ArrayLike) -> float:
     return float(np.sqrt(np.mean(np.asarray(values) ** 2)))
 
 
-def column_rms(rows: FloatArray) -> list[float]:
+def column_rms(rows: FloatArray) -> FloatArray:
     """Root mean square of each column."""
-    return [float(value) for value in np.sqrt(np.mean(rows**2, axis=0))]
+    return np.asarray(np.sqrt(np.mean(rows**2, axis=0)))
 
 
 def rms_ratio(above: FloatArray, below: FloatArray) -> float | None:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.operation_count import COUNTED, Tracer, elements
-from masticator_dynamics.papers.comparison.table import ComparisonTable
 from masticator_dynamics.papers.formulations import (
     GeneralizedMomentum,
     LagrangeKoditschek,
@@ -91,13 +91,13 @@ def operations() -> ComparisonTable:
     for line in TABLE_2:
         ours = {'ours': _count(line.parts_of), 'each time': _count(line.parts_of, share=False)}
         rows.append((f'{line.name}, printed', *map(str, line.printed), _ratio(line.printed)))
-        for way, both in ours.items():
-            rows.append(_row(f'{line.name}, {way}', both))
-            known = totals.get(way, (Count(), Count()))
-            totals[way] = (_plus(known[0], both[0], line), _plus(known[1], both[1], line))
+        for counting, both in ours.items():
+            rows.append(_row(f'{line.name}, {counting}', both))
+            known = totals.get(counting, (Count(), Count()))
+            totals[counting] = (_plus(known[0], both[0], line), _plus(known[1], both[1], line))
     rows.append(_row('rotating link, turning square', _count(TABLE_2[-1].parts_of, square=True)))
     rows.append(('total, printed', *map(str, PRINTED_TOTAL), _ratio(PRINTED_TOTAL)))
-    rows += [_row(f'total, {way}', both) for way, both in totals.items()]
+    rows += [_row(f'total, {counting}', both) for counting, both in totals.items()]
     rows.append(_row('all at once, ours', _count(all_parts)))
     return ComparisonTable(
         'Arithmetic operations of the matrices V of Coriolis and centripetal terms',

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
-from masticator_dynamics.papers.formulations.geometry import Geometry
-from masticator_dynamics.papers.formulations.reading import read_geometry
+from masticator_dynamics.papers.formulations.geometry import Geometry, read_geometry
 
 LIMBS = tuple(f'limb {i}' for i in range(1, 7))
 CRANKS_S0 = ('10', '10', '15', '15', '15', '15')  # S0 Sec. 4

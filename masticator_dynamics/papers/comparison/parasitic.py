@@ -7,9 +7,9 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.inputs import POSE, Inputs
 from masticator_dynamics.papers.comparison.measures import rms_ratio
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 P1 = 1.1  # S0 Eq. 1, S1 Eq. 2
 
@@ -21,16 +21,15 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 def _ranges(inputs: Inputs) -> ComparisonTable:
     platform = inputs.platform_motion
-    rows: list[tuple[Cell, ...]] = []
-    for what, values in (
-        ('range of displacement', np.ptp(platform.y, axis=0)),
-        ('largest velocity', np.abs(platform.y_dot).max(axis=0)),
-        ('largest acceleration', np.abs(platform.y_ddot).max(axis=0)),
-    ):
-        rows.append((what, *(1e3 * values[:3]).tolist(), *values[3:].tolist()))
+    units = np.array([1e3, 1e3, 1e3, 1.0, 1.0, 1.0])
+    rows = {
+        'range of displacement': np.ptp(platform.y, axis=0) * units,
+        'largest velocity': np.abs(platform.y_dot).max(axis=0) * units,
+        'largest acceleration': np.abs(platform.y_ddot).max(axis=0) * units,
+    }
     return ComparisonTable(
         f'Mandible along {inputs.motion.name}: mm, rad, s', 'S0 Fig. 3, S1 Figs. 6, 7',
-        ('', *POSE), tuple(rows),
+        ('', *POSE), rows_of(rows),
         ('The trajectories of S0 and S1 were measured and are not published.',),
     )  # fmt: skip
 
@@ -40,14 +39,14 @@ def _cranks(inputs: Inputs) -> ComparisonTable:
     motion, masticator = inputs.motion, inputs.masticator
     solved = masticator.feedforward_batch(*motion.states[:3])
     columns = masticator.tree_indices(masticator.actuated)
-    rows: list[tuple[Cell, ...]] = []
+    rows = {}
     for what, values in (('theta', solved.q), ('rate', solved.v), ('acceleration', solved.a)):
         left, right = values[:, columns[0::2]], values[:, columns[1::2]] * (1.0, -1.0, -1.0)
         off = [rms_ratio(a - b, a) for a, b in zip(left.T, right.T, strict=True)]
-        rows.append((f'{what}: rms of the difference / rms', *off))
+        rows[f'{what}: rms of the difference / rms'] = off
     return ComparisonTable(
         f'Symmetry of the cranks along {inputs.motion.name}', 'S0 Fig. 4',
-        ('', 'crank_1, 2', 'crank_3, 4', 'crank_5, 6'), tuple(rows), digits=3,
+        ('', 'crank_1, 2', 'crank_3, 4', 'crank_5, 6'), rows_of(rows), digits=3,
     )  # fmt: skip
 
 

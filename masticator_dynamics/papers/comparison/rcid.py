@@ -11,9 +11,9 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import Inputs, PlatformMotion
 from masticator_dynamics.papers.comparison.momentum_operations import operations
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.papers.formulations import (
     PUS_FORMULATIONS,
     GeneralizedMomentum,
@@ -94,11 +94,11 @@ def with_spin_inertia(
 
 def _forces(mechanism: Mechanism, motion: PlatformMotion) -> FloatArray:
     """Forces (N, 6) by the engine."""
-    return mechanism.feedforward_batch(*motion.states).actuated
+    return mechanism.feedforward_batch(*motion).actuated
 
 
 def _method_forces(method: PusFormulation, motion: PlatformMotion) -> FloatArray:
-    rows = zip(*motion.states, strict=True)
+    rows = zip(*motion, strict=True)
     return np.array([method.inverse_dynamics(*row).actuated for row in rows])
 
 

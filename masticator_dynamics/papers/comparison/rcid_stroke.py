@@ -10,8 +10,8 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 from masticator_dynamics.papers.formulations.pus_geometry import PusGeometry, read_pus_geometry
 from masticator_dynamics.papers.formulations.rotations import rotation_zyx
 

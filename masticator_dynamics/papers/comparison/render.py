@@ -12,8 +12,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from masticator_dynamics.papers.comparison.claims import CLAIMS_SECTION as CLAIMS
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.sections import PAPERS, SECTIONS
-from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 Report = Mapping[str, Sequence[ComparisonTable]]
 WIDTH = 100

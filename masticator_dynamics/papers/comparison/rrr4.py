@@ -12,8 +12,8 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.spiral import Spiral
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 SAMPLES = 401
 THREE = ('motor_1', 'motor_2', 'motor_3')
@@ -35,26 +35,28 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
         'S3 draws its torques (Fig. 7) without printing numbers, and does not say where the '
         'motors are. Ours are on a square of 240 mm, with legs bent clockwise.'
     )
-    torque: list[tuple[Cell, ...]] = [
-        *_by_motor('largest', {m: np.abs(d.torque).max(axis=0) * 1e3 for m, d in drives.items()}),
-        *_by_motor('rms', {m: _rms(d.torque) * 1e3 for m, d in drives.items()}),
-        ('all, rms of norm', *(_norm(d.torque) * 1e3 for d in drives.values())),
-    ]
-    power: list[tuple[Cell, ...]] = [
-        *_by_motor('largest', {m: np.abs(d.power).max(axis=0) * 1e3 for m, d in drives.items()}),
-        ('all, rms of norm', *(_norm(d.power) * 1e3 for d in drives.values())),
-        ('sum at the end', *(float(d.power[-1].sum()) * 1e3 for d in drives.values())),
-    ]
+    torques = 1e3 * np.array([drive.torque for drive in drives.values()])  # (modes, N, motors)
+    powers = 1e3 * np.array([drive.power for drive in drives.values()])
+    torque = {
+        **_by_motor('largest', np.abs(torques).max(axis=1)),
+        **_by_motor('rms', np.sqrt((torques**2).mean(axis=1))),
+        'all, rms of norm': _norm(torques),
+    }
+    power = {
+        **_by_motor('largest', np.abs(powers).max(axis=1)),
+        'all, rms of norm': _norm(powers),
+        'sum at the end': powers[:, -1].sum(axis=1),
+    }
     columns = ('', *MODES.values())
     return [
         _path(Spiral()),
         _freedoms(),
-        ComparisonTable('Motor torques, mN m', 'S3 Fig. 7', columns, tuple(torque), (layout,)),
+        ComparisonTable('Motor torques, mN m', 'S3 Fig. 7', columns, rows_of(torque), (layout,)),
         ComparisonTable(
             'Motor powers, mW',
             'S3 Sec. 4',
             columns,
-            tuple(power),
+            rows_of(power),
             (
                 'The sum is the rate of the kinetic energy, whatever the mode.',
                 'Mode c is singular where a motor stands still; there its torque is weighted as '
@@ -80,8 +82,8 @@ def _path(path: Spiral) -> ComparisonTable:
     position, velocity, acceleration = path.sample(np.array([0.0, path.duration]))
     ends = position[:, :2] * 1e3
     along = path.sample(np.linspace(0.0, path.duration, SAMPLES))
-    growth = [float(size.max() / size[-1]) for size in (np.hypot(*rows[:, :2].T)
-                                                         for rows in along[1:])]  # fmt: skip
+    sizes = [np.hypot(*rows[:, :2].T) for rows in along[1:]]
+    growth = [float(size.max() / size[-1]) for size in sizes]
     rows: tuple[tuple[Cell, ...], ...] = (
         ('start, x, mm', '0', float(ends[0, 0])),
         ('start, y, mm', '0', float(ends[0, 1])),
@@ -119,18 +121,11 @@ def _freedoms() -> ComparisonTable:
     )
 
 
-def _by_motor(what: str, values: dict[str, FloatArray]) -> list[tuple[Cell, ...]]:
-    """One row per motor, one number per mode."""
-    return [
-        (f'motor {k + 1}, {what}', *(float(numbers[k]) for numbers in values.values()))
-        for k in range(4)
-    ]
+def _by_motor(what: str, values: FloatArray) -> dict[str, FloatArray]:
+    """One row per motor from values by mode and motor."""
+    return {f'motor {k + 1}, {what}': numbers for k, numbers in enumerate(values.T)}
 
 
-def _rms(rows: FloatArray) -> FloatArray:
-    return np.asarray(np.sqrt((rows**2).mean(axis=0)))
-
-
-def _norm(rows: FloatArray) -> float:
-    """Root mean square over time of the norm over the motors."""
-    return float(np.sqrt((rows**2).sum(axis=1).mean()))
+def _norm(rows: FloatArray) -> FloatArray:
+    """Root mean square over time of the norm over the motors, by mode."""
+    return np.asarray(np.sqrt((rows**2).sum(axis=2).mean(axis=1)))

@@ -11,9 +11,9 @@ import signal
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs
 from masticator_dynamics.papers.comparison.sections import TIMED, cases, section
-from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 Job = tuple[Callable[[Any], Any], Hashable]
 

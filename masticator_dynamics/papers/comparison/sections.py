@@ -14,8 +14,8 @@ import types
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 Section = Callable[[Inputs], list[ComparisonTable]]
 

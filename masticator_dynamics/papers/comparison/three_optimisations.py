@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -26,7 +27,7 @@ from scipy.optimize import minimize
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ReachError
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.papers.formulations.quaternions import rotation_by_parameters
+from masticator_dynamics.papers.formulations.rotations import rotation_by_parameters
 
 # S1 prints q = 0, for which Eq. 7 divides by zero; this is the home pose.
 HOME = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
@@ -88,17 +89,8 @@ class Mandible:
         return np.append(self.point(q, self.incisor), theta @ theta - 1.0)
 
 
-@dataclasses.dataclass(frozen=True)
-class ThreeOptimisations:
-    """Solutions of the three problems.
-
-    Attributes
-    ----------
-    q, q_dot, q_ddot : array, shape (N, 5)
-        Coordinates (mm and 1), and per s and s^2.
-    f_d, f_v, f_a : array, shape (N,)
-        Remaining values of the objectives, mm, mm/s, mm/s^2.
-    """
+class ThreeOptimisations(NamedTuple):
+    """Coordinates (N, 5), mm and 1, per s and s^2; what is left of the objectives (N,), mm, s."""
 
     q: FloatArray
     q_dot: FloatArray

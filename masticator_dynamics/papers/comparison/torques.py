@@ -10,9 +10,9 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.frames import wrenches_on_platform
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import CRANKS, Inputs
 from masticator_dynamics.papers.comparison.measures import correlation
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 SOURCE = 'S0 Secs. 7.1, 7.3, Figs. 5, 6'
 LEFT, STILL, RIGHT, FREE = (
@@ -79,7 +79,7 @@ def chewing_torques(inputs: Inputs) -> dict[str, FloatArray]:
         force = np.column_stack([motion.wrench[:, :3], np.zeros((len(motion.time), 3))])
         wrench = wrenches_on_platform(masticator, left.q, force, point='molar_right')
         found[RIGHT] = masticator.feedforward_batch(*states, wrench).actuated
-    free = inputs.rss6.feedforward_batch(*inputs.platform_motion.states, motion.wrench)
+    free = inputs.rss6.feedforward_batch(*inputs.platform_motion, motion.wrench)
     return found | {FREE: free.actuated}
 
 

@@ -10,9 +10,9 @@ from masticator_dynamics.analysis.grid import Axis, make_grid
 from masticator_dynamics.analysis.load_inertia import PoseNet, load_inertia
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.inertia_shape import gradients, shape
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 # S4 Table 3, 1e-3 kg m^2: limb, which value, P in the plane of the map (m), value as printed.
 TABLE_3 = (

@@ -20,9 +20,11 @@ from masticator_dynamics.papers.formulations.generalized_momentum import (
     LagrangeKoditschek,
     PusFormulation,
 )
-from masticator_dynamics.papers.formulations.hessian_matrix import HessianMatrix
+from masticator_dynamics.papers.formulations.lagrange_dalembert import (
+    HessianMatrix,
+    LiangDerivatives,
+)
 from masticator_dynamics.papers.formulations.lagrange_multipliers import LagrangeMultipliers
-from masticator_dynamics.papers.formulations.liang import LiangDerivatives
 
 # For 6-RSS mechanisms.
 FORMULATIONS: dict[str, type[RssFormulation]] = {

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
-from masticator_dynamics.papers.formulations.reading import read_geometry
+from masticator_dynamics.papers.formulations.geometry import read_geometry
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ from masticator_dynamics.errors import SingularityError
 from masticator_dynamics.papers.formulations.coordinates import INDEPENDENT, end_effector
 from masticator_dynamics.papers.formulations.formulation import Solution
 from masticator_dynamics.papers.formulations.geometry import SocketPlanes
-from masticator_dynamics.papers.formulations.hessian_matrix import constraint_hessians
+from masticator_dynamics.papers.formulations.lagrange_dalembert import constraint_hessians
 from masticator_dynamics.papers.formulations.rotations import rotation_derivatives
 from masticator_dynamics.papers.formulations.velocities import EnergyMethod, Velocities
 

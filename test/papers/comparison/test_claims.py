@@ -12,10 +12,10 @@ import samples
 from paper_texts import paper
 
 from masticator_dynamics.papers.comparison.claims import CLAIMS, as_section, judge
-from masticator_dynamics.papers.comparison.claims.claim import At, Verdict
+from masticator_dynamics.papers.comparison.claims.claim import Cells, SectionTable, Verdict
 from masticator_dynamics.papers.comparison.claims.rules import (
     FIRST_LARGER,
-    HOLDS,
+    FIRST_LEAST,
     above,
     below,
     between,
@@ -23,9 +23,10 @@ from masticator_dynamics.papers.comparison.claims.rules import (
     numbers,
     within,
 )
+from masticator_dynamics.papers.comparison.claims.s0 import most_coupled
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.render import as_text
 from masticator_dynamics.papers.comparison.sections import SECTIONS, section
-from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 DOCUMENT = samples.ROOT / 'docs' / 'comparison.md'
 # How many figures and tables each paper has.
@@ -130,21 +131,22 @@ def test_refuted_claims_bring_a_proof(document) -> None:
 
 
 TABLE = ComparisonTable('A title, long', 'S0', ('', 'a', 'b'), (('row', '1.00', 2.0),))
+ANSWERS = SectionTable('coupling', 'A title')
 
 
 @pytest.fixture
 def claim():
-    found = next(claim for _, claim in EVERY if claim.places and claim.otherwise is Verdict.REFUTED)
+    found = next(claim for _, claim in EVERY if claim.tables and claim.otherwise is Verdict.REFUTED)
 
-    def made(cell: At, rule=FIRST_LARGER):
+    def made(cell: Cells, rule=FIRST_LARGER):
         return dataclasses.replace(found, cells=(cell,), rule=rule, reason='proof')
 
     return made
 
 
 def test_verdicts_follow_from_the_cells(monkeypatch, claim) -> None:
-    place = At('coupling', 'A title', 'row', ('b', 'a'))
-    claims = (claim(place), claim(dataclasses.replace(place, columns=())))
+    place = ANSWERS.row('row', 'b', 'a')
+    claims = (claim(place), claim(ANSWERS.row('row')))
     monkeypatch.setitem(CLAIMS, 'S0', claims)
     first, second = judge({'coupling': [TABLE]})['S0']
     assert (first.verdict, first.ours, first.reason) == (Verdict.REPRODUCED, '2.000; 1.00', '')
@@ -155,13 +157,14 @@ def test_verdicts_follow_from_the_cells(monkeypatch, claim) -> None:
 def test_claims_of_other_sections_are_left_out_and_missing_cells_are_not(
     monkeypatch, claim
 ) -> None:
-    place = At('coupling', 'A title', 'row', ('a',))
+    place = ANSWERS.row('row', 'a')
     monkeypatch.setitem(CLAIMS, 'S0', (claim(place),))
     assert judge({'goals': [TABLE]}) == {}
     assert judge({'coupling': [dataclasses.replace(TABLE, title='Another')]}) == {}
     for changed in (
-        dataclasses.replace(place, row='x'),
-        dataclasses.replace(place, columns=('x',)),
+        ANSWERS.row('x', 'a'),
+        ANSWERS.row('row', 'x'),
+        ANSWERS.column('a', 'row', 'x'),
     ):
         monkeypatch.setitem(CLAIMS, 'S0', (claim(changed),))
         with pytest.raises(KeyError, match="section coupling: 'A title, long' has no .* 'x'"):
@@ -176,8 +179,9 @@ def test_claims_of_other_sections_are_left_out_and_missing_cells_are_not(
         (between(1.0, 2.0), [1.0, '2'], [0.9, 1.0]),
         (within(10.0, 2.0, -4.0), [2.1, '-4.3'], [2.1, -4.5]),
         (digits('0.15', '1e-3'), [0.1549, 1e-3], [0.156, 1e-3]),
-        (HOLDS, ['holds', 'holds'], ['holds', 'does not hold']),
         (FIRST_LARGER, [3.0, 2.0, '1'], [3.0, 2.0, 3.5]),
+        (FIRST_LEAST, [1.0, 2.0, '3', 4.0, 5.0, 5.0], [1.0, 2.0, 3.0, 5.0, 5.0, 6.0]),
+        (most_coupled(1, 3), [6, 1, 5, 4, 2, 3, 5, 1, 6, 4, 2, 3], [6, 1, 5, 4, 2, 3, *range(6)]),
         (numbers('text', lambda a, b: a < b), [1.0, '2'], [2.0, 1.0]),
     ],
 )
@@ -187,13 +191,13 @@ def test_rules_hold_and_fail(rule, good, bad) -> None:
 
 
 def test_rules_need_cells() -> None:
-    assert not above(0.0).holds([]) and not HOLDS.holds([])
+    assert not above(0.0).holds([]) and not FIRST_LEAST.holds([])
     with pytest.raises(ValueError, match='empty cell'):
         above(0.0).holds([None])
 
 
 def test_text_says_verdicts_line_by_line(monkeypatch, claim) -> None:
-    monkeypatch.setitem(CLAIMS, 'S0', (claim(At('coupling', 'A title', 'row', ('a',))),))
+    monkeypatch.setitem(CLAIMS, 'S0', (claim(ANSWERS.row('row', 'a')),))
     report = {'coupling': [TABLE]}
     lines = as_text(as_section(report) | report).splitlines()
     assert lines[0].startswith('claims: Every table')
@@ -213,7 +217,7 @@ def test_sections_still_have_the_cells_that_claims_name(chewing) -> None:
     wanted = [
         claim
         for _, claim in EVERY
-        if claim.places and {c.section for c in claim.places} <= set(CHEAP)
+        if claim.tables and {table.section for table in claim.tables} <= set(CHEAP)
     ]
     assert len(wanted) > 40
     assert judged == wanted

@@ -65,15 +65,6 @@ def test_strokes_moved_forward_come_nearer_to_the_printed_ratios(tables) -> None
     assert near.max() < 0.4 * np.abs(np.array(as_it_is['ratio ours, %']) - printed).max()
 
 
-def test_claims_are_judged_by_the_numbers() -> None:
-    pair = coupling.Pair(np.array([6.0, 3.0, 5.0, 4.0, 1.0, 2.0]), np.array([3, 4, 8, 7, 1, 2.0]))
-    held = {claim: holds(pair) for claim, holds in coupling.CLAIMS.items()}
-    assert not held.pop('contacts lower the coupling of every crank')
-    assert all(held.values())
-    other = coupling.Pair(np.roll(pair.constrained, 1), np.roll(pair.free, 1))
-    assert not any(holds(other) for holds in coupling.CLAIMS.values())
-
-
 def test_printed_figures_are_those_of_the_paper() -> None:
     text = paper('S0')
     assert 'are only 50.67 %, 40.60 %, 38.87 %, 40.66 %, 24.89 %, and 30.83 %' in text

@@ -113,23 +113,10 @@ def test_tables_hold_printed_and_ours_side_by_side(chewing, fitted) -> None:
     assert rows['G2 joint-force, printed, Euler parameters'] == goals.PRINTED['G2'][0]
     assert rows['G2 joint-force, ours'] == tuple(indices['G2'])
     assert rows['rss6, ours'][F_Z] is None
-    (claims,) = (table for title, table in tables.items() if 'concludes' in title)
-    as_it_is = all_indices(chewing)
-    for claim, *judged in claims.rows:
-        for verdict, found in zip(judged, (as_it_is, indices), strict=True):
-            assert verdict == ('holds' if goals.CLAIMS[claim](found) else 'does not hold')
     (inputs_matter,) = (table for title, table in tables.items() if 'unpublished' in title)
     unchanged = next(row for row in inputs_matter.rows if row[0] == 'as it is')
     assert unchanged[1:] == pytest.approx(indices['G1'], rel=1e-9)
     assert len({row[1] for row in inputs_matter.rows}) == 7  # every input does something
-
-
-def test_claims_can_fail() -> None:
-    row = np.ones(7)
-    equal = {'G1': 2.0 * row, 'G2': 3.0 * row, 'G3': row, RSS6: 1.01 * row}
-    held = {claim: holds(equal) for claim, holds in goals.CLAIMS.items()}
-    assert held.pop('G3 makes |f_T| least')
-    assert not any(held.values())
 
 
 def test_the_printed_columns_are_what_the_note_says() -> None:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from oracles import trimule_oracle
 
-from masticator_dynamics.estimation.inertia_grid import GridMap
+from masticator_dynamics.estimation.maps import GridMap
 from masticator_dynamics.papers.comparison.estimators import compare, errors, fit
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.published_estimators import published
+from masticator_dynamics.papers.comparison.published_estimators import published
 
 REST = np.zeros(3)
 # S4 Table 5 as far as it can be reproduced, 1e-3 kg m^2: largest and mean, limbs 1 and 2.

@@ -9,8 +9,8 @@ import json
 import pytest
 
 from masticator_dynamics.papers.comparison import sections
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.render import as_csv, as_json, as_markdown, as_text
-from masticator_dynamics.papers.comparison.table import ComparisonTable
 
 TABLE = ComparisonTable(
     'A title',

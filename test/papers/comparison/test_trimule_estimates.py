@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import samples
 
-from masticator_dynamics.estimation.circle import CircleMap
+from masticator_dynamics.estimation.maps import CircleMap
 from masticator_dynamics.papers.comparison import inertia_shape, trimule_path
-from masticator_dynamics.papers.comparison.printed_memberships import (
+from masticator_dynamics.papers.comparison.published_estimators import (
     POINTS,
     circle_estimate,
     five_point_estimate,
     five_point_weights,
+    published,
 )
-from masticator_dynamics.papers.published_estimators import published
 
 LEVELS = np.arange(10.0).reshape(5, 2)
 

@@ -14,30 +14,26 @@ from masticator_dynamics.papers.formulations.euler_angles import (
     angular_map_rate,
     motion_by_angles,
 )
-from masticator_dynamics.papers.formulations.euler_chart import parameters_from_angles
 from masticator_dynamics.papers.formulations.euler_parameters import (
     NewtonEulerParameters,
     motion_by_parameters,
+    parameters_from_angles,
 )
-from masticator_dynamics.papers.formulations.hessian_matrix import (
+from masticator_dynamics.papers.formulations.geometry import read_geometry
+from masticator_dynamics.papers.formulations.lagrange_dalembert import (
     constraint_hessians,
-    kinetic_energy_hessian,
-)
-from masticator_dynamics.papers.formulations.lagrange_dalembert import constraint_jacobians
-from masticator_dynamics.papers.formulations.lagrange_multipliers import constraints
-from masticator_dynamics.papers.formulations.liang import (
+    constraint_jacobians,
     inertia_derivatives,
     jacobian_derivatives,
+    kinetic_energy_hessian,
     side_by_side,
 )
-from masticator_dynamics.papers.formulations.quaternions import (
-    quadratic_form,
-    rotation_by_parameters,
-)
-from masticator_dynamics.papers.formulations.reading import read_geometry
+from masticator_dynamics.papers.formulations.lagrange_multipliers import constraints
 from masticator_dynamics.papers.formulations.rotations import (
     axial,
+    quadratic_form,
     rotation,
+    rotation_by_parameters,
     rotation_derivatives,
     skew,
 )

@@ -8,7 +8,7 @@ import dataclasses
 import enum
 from collections.abc import Callable, Sequence
 
-from masticator_dynamics.papers.comparison.table import Cell
+from masticator_dynamics.papers.comparison.comparison_table import Cell
 
 
 class Verdict(enum.Enum):
@@ -37,23 +37,34 @@ class Rule:
 
 
 @dataclasses.dataclass(frozen=True)
-class At:
-    """Cells of a section's table.
+class SectionTable:
+    """A table of a section, which holds cells that answer claims.
 
     Attributes
     ----------
-    section, table : str
+    section, title : str
         Name of the section, and beginning of the table's title.
-    row : str
-        Name of the row.
-    columns : tuple of str
-        Headings; if there are none, all cells of the row that are not empty.
     """
 
     section: str
-    table: str
-    row: str
-    columns: tuple[str, ...] = ()
+    title: str
+
+    def row(self, name: str, *headings: str) -> Cells:
+        """Cells of a row: those under the headings, or else all that are not empty."""
+        return Cells(self, (name,), headings)
+
+    def column(self, heading: str, *names: str) -> Cells:
+        """Cells of several rows under one heading."""
+        return Cells(self, names, (heading,))
+
+
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """Cells of a table, row by row, by names of rows and headings of columns."""
+
+    table: SectionTable
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +77,7 @@ class Claim:
         Where it is printed, e.g. 'S0 Fig. 6a'.
     printed : str
         What is printed; words in double quotes are the paper's own.
-    cells : tuple of At or float
+    cells : tuple of Cells or float
         What answers the claim: cells, or values derived from printed figures by arithmetic; none
         if nothing can be computed.
     rule : Rule, optional
@@ -79,31 +90,20 @@ class Claim:
 
     place: str
     printed: str
-    cells: tuple[At | float, ...]
+    cells: tuple[Cells | float, ...]
     rule: Rule | None
     otherwise: Verdict
     reason: str
 
     @property
-    def places(self) -> list[At]:
-        """Those of the cells that are in tables."""
-        return [cell for cell in self.cells if isinstance(cell, At)]
+    def tables(self) -> list[SectionTable]:
+        """Tables of those cells that are in tables."""
+        return [cells.table for cells in self.cells if isinstance(cells, Cells)]
 
 
-def at(section: str, table: str, row: str, *columns: str) -> At:
-    """Short for :class:`At`.
-
-    Parameters
-    ----------
-    section, table, row : str
-        Name of the section, beginning of the table's title, and name of the row.
-    columns : str
-        Headings; if there are none, all cells of the row that are not empty.
-    """
-    return At(section, table, row, columns)
-
-
-def refutable(place: str, printed: str, rule: Rule, *cells: At | float, proof: str = '') -> Claim:
+def refutable(
+    place: str, printed: str, rule: Rule, *cells: Cells | float, proof: str = ''
+) -> Claim:
     """A claim that is refuted if its rule does not hold: it depends on nothing unpublished.
 
     Parameters
@@ -112,7 +112,7 @@ def refutable(place: str, printed: str, rule: Rule, *cells: At | float, proof: s
         Where the claim is printed, and what is printed.
     rule : Rule
         When the claim counts as reproduced.
-    cells : At or float
+    cells : Cells or float
         Cells that answer it, or values derived from printed figures.
     proof : str
         Why the claim is wrong if the rule does not hold.
@@ -120,7 +120,7 @@ def refutable(place: str, printed: str, rule: Rule, *cells: At | float, proof: s
     return Claim(place, printed, cells, rule, Verdict.REFUTED, proof)
 
 
-def depends(place: str, printed: str, rule: Rule, *cells: At, on: str) -> Claim:
+def depends(place: str, printed: str, rule: Rule, *cells: Cells, on: str) -> Claim:
     """A claim that cannot be known if its rule does not hold: it depends on unpublished inputs.
 
     Parameters
@@ -129,7 +129,7 @@ def depends(place: str, printed: str, rule: Rule, *cells: At, on: str) -> Claim:
         Where the claim is printed, and what is printed.
     rule : Rule
         When the claim counts as reproduced.
-    cells : At
+    cells : Cells
         Cells that answer it.
     on : str
         What is not published.

@@ -8,9 +8,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from masticator_dynamics.papers.comparison.claims import s0, s1, s2, s3, s4
-from masticator_dynamics.papers.comparison.claims.claim import At, Claim, Verdict
+from masticator_dynamics.papers.comparison.claims.claim import Cells, Claim, SectionTable, Verdict
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
 from masticator_dynamics.papers.comparison.sections import SECTIONS
-from masticator_dynamics.papers.comparison.table import Cell, ComparisonTable
 
 # By paper, in page order.
 CLAIMS: dict[str, tuple[Claim, ...]] = {
@@ -45,10 +45,10 @@ class JudgedClaim:
     @property
     def sections(self) -> str:
         """Names of the sections that answer the claim."""
-        places = self.claim.places
-        if self.claim.cells and not places:
+        tables = self.claim.tables
+        if self.claim.cells and not tables:
             return 'arithmetic'
-        return ', '.join(dict.fromkeys(place.section for place in places))
+        return ', '.join(dict.fromkeys(table.section for table in tables))
 
     def row(self) -> tuple[str | None, ...]:
         """Row of a table with ``COLUMNS``."""
@@ -74,7 +74,7 @@ def judge(report: Report) -> dict[str, list[JudgedClaim]]:
         paper: [
             _judged(claim, report)
             for claim in claims
-            if _answered(claim, report) or (complete and not claim.places)
+            if _answered(claim, report) or (complete and not claim.tables)
         ]
         for paper, claims in CLAIMS.items()
     }
@@ -82,8 +82,8 @@ def judge(report: Report) -> dict[str, list[JudgedClaim]]:
 
 
 def _answered(claim: Claim, report: Report) -> bool:
-    places = claim.places
-    return bool(places) and all(_table(place, report) is not None for place in places)
+    tables = claim.tables
+    return bool(tables) and all(_table(table, report) is not None for table in tables)
 
 
 def as_section(report: Report) -> dict[str, list[ComparisonTable]]:
@@ -108,33 +108,35 @@ def _judged(claim: Claim, report: Report) -> JudgedClaim:
         return JudgedClaim(claim, '', claim.otherwise)
     cells: list[Cell] = []
     shown = []
-    for place in claim.cells:
-        if not isinstance(place, At):
-            cells.append(place)
-            shown.append(f'{place:.4g}')
+    for wanted in claim.cells:
+        if not isinstance(wanted, Cells):
+            cells.append(wanted)
+            shown.append(f'{wanted:.4g}')
             continue
-        table = _table(place, report)
+        table = _table(wanted.table, report)
         assert table is not None  # checked by the caller
-        found = _cells(table, place)
+        found = _cells(table, wanted)
         cells += found
         shown += map(table.shown, found)
     verdict = Verdict.REPRODUCED if claim.rule.holds(cells) else claim.otherwise
     return JudgedClaim(claim, '; '.join(shown), verdict)
 
 
-def _table(place: At, report: Report) -> ComparisonTable | None:
-    found = [t for t in report.get(place.section, ()) if t.title.startswith(place.table)]
+def _table(wanted: SectionTable, report: Report) -> ComparisonTable | None:
+    found = [t for t in report.get(wanted.section, ()) if t.title.startswith(wanted.title)]
     return found[0] if found else None
 
 
-def _cells(table: ComparisonTable, place: At) -> list[Cell]:
+def _cells(table: ComparisonTable, wanted: Cells) -> list[Cell]:
     rows = {row[0]: row for row in table.rows}
-    if place.row not in rows:
-        raise KeyError(f'section {place.section}: {table.title!r} has no row {place.row!r}')
-    row = rows[place.row]
-    if not place.columns:
-        return [cell for cell in row[1:] if cell is not None]
-    for column in place.columns:
+    where = f'section {wanted.table.section}: {table.title!r}'
+    for name in wanted.rows:
+        if name not in rows:
+            raise KeyError(f'{where} has no row {name!r}')
+    if not wanted.columns:
+        return [cell for name in wanted.rows for cell in rows[name][1:] if cell is not None]
+    for column in wanted.columns:
         if column not in table.columns:
-            raise KeyError(f'section {place.section}: {table.title!r} has no column {column!r}')
-    return [row[table.columns.index(column)] for column in place.columns]
+            raise KeyError(f'{where} has no column {column!r}')
+    indices = [table.columns.index(column) for column in wanted.columns]
+    return [rows[name][k] for name in wanted.rows for k in indices]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from masticator_dynamics.papers.comparison.claims.claim import Rule
-from masticator_dynamics.papers.comparison.table import Cell
+from masticator_dynamics.papers.comparison.comparison_table import Cell
 
 
 def number(cell: Cell) -> float:
@@ -19,7 +19,7 @@ def number(cell: Cell) -> float:
 
 def numbers(text: str, holds: Callable[..., bool]) -> Rule:
     """A rule on all cells together, as numbers in order."""
-    return Rule(text, lambda cells: bool(holds(*map(number, cells))))
+    return Rule(text, lambda cells: bool(cells) and bool(holds(*map(number, cells))))
 
 
 def by_pairs(text: str, holds: Callable[[float, float], bool]) -> Rule:
@@ -34,7 +34,7 @@ def by_pairs(text: str, holds: Callable[[float, float], bool]) -> Rule:
 
 def each(text: str, holds: Callable[[float], bool]) -> Rule:
     """A rule that every cell, as a number, must satisfy."""
-    return Rule(text, lambda cells: bool(cells) and all(holds(number(cell)) for cell in cells))
+    return numbers(text, lambda *f: all(map(holds, f)))
 
 
 def above(limit: float) -> Rule:
@@ -72,9 +72,11 @@ def digits(*printed: str) -> Rule:
     return Rule('all printed digits', holds)
 
 
-# The section has judged the cells itself.
-HOLDS = Rule('holds', lambda cells: bool(cells) and all(cell == 'holds' for cell in cells))
 FIRST_LARGER = numbers('the first larger', lambda a, *rest: all(a > b for b in rest))
+FIRST_LEAST = numbers(
+    'the first of each three least',
+    lambda *f: all(a < min(b, c) for a, b, c in zip(f[::3], f[1::3], f[2::3], strict=True)),
+)
 
 
 def _half_unit(printed: str) -> float:

@@ -3,14 +3,13 @@
 """Claims of S2: generalized momentum on the RCID."""
 
 from masticator_dynamics.papers.comparison.claims.claim import (
-    at,
+    SectionTable,
     given,
     refutable,
     unknown,
 )
 from masticator_dynamics.papers.comparison.claims.rules import above, below, between, digits, within
 
-_COUNT = 'Arithmetic operations of the matrices V'
 _RATIO = 'Lagrange / momentum'
 _MAPLE = (
     'S2 used Maple to differentiate, and does not say in which form the Jacobians were given, nor '
@@ -18,7 +17,11 @@ _MAPLE = (
     'compared'
 )
 _HARDWARE = 'data of the prototype; none of it can be computed from what is printed'
-_AGREE, _SPIN = 'rcid along sines', 'Spin of the links'
+_STROKE = SectionTable('rcid-stroke', 'Stroke of the actuators')
+_EULER = SectionTable('rcid-stroke', 'Euler angles')
+_AGREE = SectionTable('rcid', 'rcid along sines')
+_SPIN = SectionTable('rcid', 'Spin of the links')
+_COUNT = SectionTable('rcid', 'Arithmetic operations of the matrices V')
 
 CLAIMS = (
     given('S2 Fig. 1', 'photograph', 'nothing claimed'),
@@ -28,33 +31,32 @@ CLAIMS = (
     refutable(
         'S2 Sec. 2, Table 1', 'a sphere of 10 mm and 15 degrees "requires the actuators '
         'displacement of" about 70 mm', between(65.0, 75.0),
-        at('rcid-stroke', 'Stroke of the actuators', 'sphere of 10 mm, 15 degrees about any axis',
-           'ours, greatest of six'),
+        _STROKE.row('sphere of 10 mm, 15 degrees about any axis', 'ours, greatest of six'),
         proof='52 mm suffice, by optimisation, and 51.4 mm at random poses by the engine; 70 mm '
         'is the stroke of the actuators, more than the workspace needs',
     ),
     unknown('S2 Sec. 2', 'parameters "adjusted in order to maximize the manipulator dexterity"',
             'index and bounds of the optimisation are not printed (Lopes and Almeida 1996)'),
     unknown('S2 Sec. 2', 'height 530 mm, diameter 265 mm, mass 9.7 kg', _HARDWARE),
-    unknown('S2 Sec. 2', 'velocity 220 mm/s upwards, payload 5 kg', _HARDWARE + '; the comparison '
-            'uses this velocity'),
+    unknown('S2 Sec. 2', 'velocity 220 mm/s upwards, payload 5 kg',
+            _HARDWARE + '; the comparison uses this velocity'),
     unknown('S2 Sec. 2', 'motors, transducers, accelerometers 5 g, force sensor 200 N', _HARDWARE),
     refutable(
         'S2 Sec. 2', 'the Euler angles are singular at theta = 90 degrees only, outside the '
         'workspace (least |det J_A| inside)', above(0.9),
-        at('rcid-stroke', 'Euler angles', 'least |det J_A| over the workspace'),
+        _EULER.row('least |det J_A| over the workspace'),
     ),
     refutable(
         'S2 Secs. 3, 4', 'momentum and Lagrange give the same forces (to the engine)', below(1e-9),
-        at('rcid', _AGREE, 'Generalized momentum', 'forces, to the engine'),
-        at('rcid', _AGREE, "Lagrange, Koditschek's form", 'forces, to the engine'),
+        _AGREE.column('forces, to the engine', 'Generalized momentum',
+                      "Lagrange, Koditschek's form"),
     ),
     refutable(
-        'S2 Eqs. 63, 64', 'a link on a universal joint "cannot rotate along its own axis" (largest '
-        'force of its spin with I_Lxx = 4e-5 kg m², y_L level, N)', below(1e-9),
-        at('rcid', _SPIN, 'vertical (y_L level, Eq. 60): 4e-05', 'largest, N'),
-        proof='a universal joint prevents twist, not spin: if its axes tilt, the link turns about '
-        'its line; the effect is small, and zero for links without I_Lxx',
+        'S2 Eqs. 63, 64', 'a link on a universal joint "cannot rotate along its own axis" '
+        '(largest force of its spin with I_Lxx = 4e-5 kg m², y_L level, N)', below(1e-9),
+        _SPIN.row('vertical (y_L level, Eq. 60): 4e-05', 'largest, N'),
+        proof='a universal joint prevents twist, not spin: if its axes tilt, the link turns '
+        'about its line; the effect is small, and zero for links without I_Lxx',
     ),
     refutable(
         'S2 Table 2', 'totals are the sums of the lines, links six times (20924, 36733, 108; '
@@ -65,7 +67,7 @@ CLAIMS = (
     unknown('S2 Table 2', 'every count itself', _MAPLE),
     *(
         refutable('S2 Table 2', printed, within(15, ratio),
-                  at('rcid', _COUNT, f'{line}, each time', _RATIO))
+                  _COUNT.row(f'{line}, each time', _RATIO))
         for line, printed, ratio in (
             ('platform', 'platform: 310, 590, 0 against 94, 226, 0 operations (ratio 2.81)', 2.81),
             ('six actuators', 'six actuators: 3028, 4403, 30 against 724, 940, 18 (4.44)', 4.44),

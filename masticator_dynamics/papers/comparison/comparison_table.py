@@ -5,8 +5,22 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 Cell = str | float | None
+Rows = tuple[tuple[Cell, ...], ...]
+
+
+def rows_of(values: Mapping[str, Any]) -> Rows:
+    """Rows by name, of which each is an array, a sequence or a single cell."""
+    single = (str, float, int, type(None))
+    return tuple(
+        (name, value) if isinstance(value, single) else (name, *np.asarray(value, object).tolist())
+        for name, value in values.items()
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +47,7 @@ class ComparisonTable:
     title: str
     source: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Rows
     notes: tuple[str, ...] = ()
     digits: int = 4
 

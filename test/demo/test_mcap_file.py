@@ -4,7 +4,7 @@
 
 import pytest
 
-from masticator_dynamics.demo.message_definitions import complete_definition
+from masticator_dynamics.demo.mcap_file import complete_definition
 from masticator_dynamics.errors import InputError
 
 TEXTS = {
