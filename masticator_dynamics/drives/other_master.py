@@ -9,7 +9,6 @@ import can
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drives
 
-
 _WRITE = 1  # command of an SDO request that begins a download (CiA 301)
 
 

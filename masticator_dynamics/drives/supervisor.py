@@ -154,7 +154,7 @@ class Supervisor:
             self._take_emergencies(feedback)
             self._look(feedback)
             self._advance(feedback)
-            self._following.joins = False
+            self._following.joins = 0
             self._take_command(feedback)
             elapsed = 0.0 if before is None else feedback.time - before.time
             return self._gated(self._setpoint(feedback, elapsed), feedback, elapsed)
@@ -258,6 +258,7 @@ class Supervisor:
         found = self._gate.refuse(setpoint, elapsed, commanded, self._following.joins)
         if not found:
             return setpoint
+        found = self._following.with_gap(found)
         self._following.take_back(str(found[0]))
         self._add(found)
         return self._setpoint(feedback, elapsed)
