@@ -15,6 +15,7 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Action, Emergency, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.state_machine import control_word, state_of
+from masticator_dynamics.drives.status_words import LOST_AFTER
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
@@ -53,7 +54,7 @@ class DriveFrames:
         count = len(self._names)
         self._scaling = scaling
         self._index_of = {objects.TPDO1_COB + drive.node_id: i for i, drive in enumerate(settings)}
-        # Some buses echo what is sent; the echoes are discarded.
+        # No bus echoes what is sent: another master's, which `OtherMaster` reports.
         self._own = {objects.SYNC_COB, *(objects.RPDO1_COB + d.node_id for d in settings)}
         self._node_ids = [drive.node_id for drive in settings]
         self._told_by_sdo = {objects.SDO_TO_MASTER_COB + n: i for i, n in enumerate(self._node_ids)}
@@ -80,6 +81,9 @@ class DriveFrames:
         self._counts = [0] * count
         self._torque = [0] * count
         self._sampled = np.full(count, np.nan)  # when the raw values were taken
+        # Answers that each drive owes: one for each SYNC, of which some may be late.
+        self._owed = [0] * count
+        self._answers_twice = ''
         self._missed = np.zeros(count, dtype=np.int64)
         self._lost = np.zeros(count, dtype=np.int64)
 
@@ -91,6 +95,7 @@ class DriveFrames:
         """Note that SYNC was sent: all drives take a sample now."""
         self._sync = time
         self._fresh = [False] * len(self._names)
+        self._owed = [min(owed + 1, LOST_AFTER) for owed in self._owed]
         self.outstanding = len(self._names)
 
     def take(self, message: can.Message) -> bool:
@@ -107,6 +112,7 @@ class DriveFrames:
         values = _FROM_DRIVE.unpack(message.data)
         self._status[index], self._counts[index], self._torque[index] = values
         self._sampled[index] = self._sync
+        self._count_answer(index, message.arbitration_id)
         if self.outstanding and not self._fresh[index]:
             self._fresh[index] = True
             self.outstanding -= 1
@@ -134,8 +140,14 @@ class DriveFrames:
             How late this cycle began, s.
         other_master : str
             What came from another master since the last cycle; empty if nothing did.
+
+        Returns
+        -------
+        Feedback
+            Whose ``other_master`` also tells of another node that answers as a drive.
         """
         self.outstanding = 0
+        other_master, self._answers_twice = other_master or self._answers_twice, ''
         fresh = np.array(self._fresh)
         self._missed = np.where(fresh, 0, self._missed + 1)
         self._lost = self._lost + ~fresh
@@ -200,6 +212,16 @@ class DriveFrames:
             word = control_word(state_of(self._status[index]), goal)
             request = _WRITE_CONTROL_WORD.pack(_CONTROL_WORD_HEAD, word)
         return _frame(objects.SDO_TO_DRIVE_COB + node, request)
+
+    def _count_answer(self, index: int, identifier: int) -> None:
+        """Notice a drive that answers more often than it is asked: another node does so, too."""
+        if self._sync == -np.inf:  # not asked by this side
+            return
+        self._owed[index] -= 1
+        if self._owed[index] < 0:
+            self._owed[index] = 0
+            name = self._names[index]
+            self._answers_twice = f'another node answers as {name} (0x{identifier:03X})'
 
     def _take_status(self, index: int, data: bytes) -> None:
         if len(data) == _STATUS_ANSWER.size and data.startswith(_STATUS_TOLD):

@@ -72,7 +72,8 @@ class Feedback:
     lateness : float
         How late this cycle began, s.
     other_master : str
-        What came from another master since the last cycle; empty when nothing did.
+        What came since the last cycle from another master, or from another node in a drive's
+        name; empty when nothing did.
     """
 
     time: float

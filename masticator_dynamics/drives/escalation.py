@@ -38,6 +38,7 @@ class Measure(enum.IntEnum):
     NONE_LEFT = 4
 
 
+_LAST = Measure.NONE_LEFT
 _TAKEN = {
     Measure.SDO: ('stop by SDO', 'control word by SDO'),
     Measure.NMT: ('stop by NMT', 'NMT stop of the node'),
@@ -93,12 +94,18 @@ class Escalation:
         """Whether SYNC and heartbeat must not be sent."""
         return any(one.measure is Measure.SILENCE for one in self._pursued.values())
 
+    @property
+    def under_way(self) -> bool:
+        """Whether measures beyond PDO are being taken, of which some are left."""
+        return any(Measure.PDO < one.measure < _LAST for one in self._pursued.values())
+
     def look(self, feedback: Feedback, goal: Goal) -> list[Finding]:
         """Compare status words with a goal; return what must be reported."""
         if goal is not self._goal:
             self._goal = goal
-            if goal is Goal.RESET:
-                self._pursued.clear()
+            if goal is Goal.RESET:  # what has failed is tried again, what has not goes on
+                for k in [k for k, one in self._pursued.items() if one.measure is _LAST]:
+                    del self._pursued[k]
         gives = powered(feedback)
         if goal in _GIVING_TORQUE or not gives.any():
             self._pursued.clear()

@@ -21,6 +21,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 
 _SMOOTHING = 0.01  # s, for derived velocities: a command may come twice
 _LONGEST_AGE = 4.0  # periods that are compensated
+# Cycles whose change of step is not known.
+HOLDS, BEGINS = 1, 2
 _LONGEST_STEP = 5.0  # periods whose effort change may come at once, after skipped cycles
 
 
@@ -50,8 +52,9 @@ class Following:
         Numbers of commands.
     refusal : str
         Why the latest one was refused.
-    joins : bool
-        Whether a motion began, was interrupted or was resumed in this cycle.
+    joins : int
+        `BEGINS` if a motion began or was resumed in this cycle, `HOLDS` if it was not continued,
+        else 0.
     """
 
     def __init__(self, guard: DriveGuard, drives: Drives):
@@ -71,7 +74,10 @@ class Following:
         self._wanted = none  # N m, of the command while the drives give it
         self.clamped, self.held_back = none.astype(np.int64), none.astype(np.int64)
         self.accepted = self.refused = 0
-        self.refusal, self.joins = '', False
+        self.refusal, self.joins = '', 0
+        self._held = False  # the motion was not continued in the latest cycle
+        self._begun = -np.inf  # s, of the latest command with which a motion began
+        self._gap = 0.0  # s without commands, before one that was taken in this cycle
 
     @property
     def expected(self) -> FloatArray | None:
@@ -81,6 +87,7 @@ class Following:
     def begin(self, position: FloatArray) -> None:
         """Hold positions (n,) until the first command."""
         self.sent, self.command, self.velocity = position, None, None
+        self._gap, self._held, self._begun = 0.0, False, -np.inf
         self._commanded = np.zeros(len(position))
         self.offered = self._way = self._moved = self._loaded = None
 
@@ -114,9 +121,12 @@ class Following:
         return [Finding('commands', 'time-out', text, Goal.STOPPED)]
 
     def consider(self, command: Command, feedback: Feedback) -> list[Finding]:
-        """Follow a command, or refuse it; it may also be a reason to stop."""
+        """Follow a command, or refuse it; it may also be a reason to stop.
+
+        One that is refused changes nothing: the motion before it goes on.
+        """
         sent, found, reason = feedback.position, [], self._out_of_date(command)
-        self.joins = self._interrupted(feedback.time)
+        self._gap = 0.0
         moved: _Motion | None = None
         if not reason and self._positions:
             assert command.position is not None
@@ -131,13 +141,17 @@ class Following:
                 before = self.command.position
                 elapsed = max(command.stamp - self.command.stamp, feedback.time - self._changed)
                 elapsed = min(elapsed, _LONGEST_STEP * self._guard.period)
+                self._gap = feedback.time - self.command.time
             if not reason:
                 found = self._guard.command(sent, position, command.velocity, before, elapsed)
+                found = self.with_gap(found)
                 reason = str(found[0]) if found else ''
         if reason:
             self.refused += 1
             self.refusal = reason
+            self.go_on(feedback.time)
         else:
+            self.joins, self._held = self._begins(feedback.time), False
             self.accepted += 1
             moving = self._velocity(command)
             self.sent, self.command, self._changed = sent, command, feedback.time
@@ -155,7 +169,8 @@ class Following:
         command = self.command
         if command is None:
             return
-        self.joins = self._interrupted(now)
+        self._held, self._gap = self._too_old(command, now), 0.0
+        self.joins = HOLDS if self._held else 0
         if self._moved is not None:
             sent = self._moved.ahead(self._drives.lead + self._passed(command, now))
             if ((sent >= self._guard.lower) & (sent <= self._guard.upper)).all():
@@ -219,12 +234,28 @@ class Following:
         guessed = max(since, 0.0) + command.age
         return min(since, 0.0) + min(max(guessed, -longest), longest)
 
-    def _interrupted(self, now: float) -> bool:
-        """Whether no command was followed yet, or the latest is older than can be compensated."""
-        command = self.command
-        if command is None:
-            return True
+    def _too_old(self, command: Command, now: float) -> bool:
+        """Whether a command is older than can be compensated."""
         return now - command.time + command.age > _LONGEST_AGE * self._guard.period
+
+    def _begins(self, now: float) -> int:
+        """`BEGINS` if the drives have held so far, and did not only just begin; else 0.
+
+        Else commands that are all stamped long ago would begin a motion anew, each of them.
+        """
+        longest = _LONGEST_AGE * self._guard.period
+        held = self.command is None or self._held or self._gap > longest
+        if not held or now - self._begun <= longest:
+            return 0
+        self._begun = now
+        return BEGINS
+
+    def with_gap(self, findings: list[Finding]) -> list[Finding]:
+        """Findings about a command, which also say so when none had come before it for long."""
+        if self._gap <= _LONGEST_AGE * self._guard.period:
+            return findings
+        after = f'the first command after none for {self._gap:.2g} s'
+        return [dataclasses.replace(one, text=f'{one.text}: {after}') for one in findings]
 
     def take_back(self, reason: str) -> None:
         """Count the latest command as refused: its setpoint must not be sent."""

@@ -14,15 +14,16 @@ import numpy as np
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.safety import FIRST_STEP, DriveGuard, Finding
 from masticator_dynamics.drives.status_words import BoolArray
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 
 _SHORTEST, _LONGEST = 0.5, 5.0  # periods between two setpoints that count as such
+_AFTER_GAP = 2.0  # periods of motion that drives may make up for in one, after they have held
 _EFFORT = {'rad': 'N m', 'm': 'N'}
 _ROUNDING = 1.0 + 1e-9
-_JOINING = 2  # cycles for which the change of step of a new motion is unknown
 
 
 class Gate:
@@ -55,7 +56,7 @@ class Gate:
         self._closure.begin(position)
 
     def refuse(
-        self, setpoint: Setpoint, elapsed: float, commanded: bool, joins: bool
+        self, setpoint: Setpoint, elapsed: float, commanded: bool, joins: int
     ) -> list[Finding]:
         """Reasons not to send a setpoint; if there are none, remember it as sent.
 
@@ -67,17 +68,18 @@ class Gate:
             Time since the previous one, s.
         commanded : bool
             Whether positions come from a command and so must close the loops.
-        joins : bool
-            Whether a motion begins or was interrupted: its change of step is unknown for two
-            cycles, and its first step may be as large as that of a first command.
+        joins : int
+            Cycles, from this one on, whose change of step is not known: `BEGINS` where a motion
+            begins or is resumed, whose first step may be that of a first command; `HOLDS` where it
+            is no longer continued; else 0.
         """
-        if joins:
-            self._joining = _JOINING
+        self._joining = max(self._joining, joins)
         period = self._guard.period
         elapsed = min(max(elapsed, _SHORTEST * period), _LONGEST * period)
         found = self._check_efforts(setpoint, elapsed)
         rate = self._rate
         if self._positions:
+            elapsed = min(elapsed, _AFTER_GAP * period) if joins == BEGINS else elapsed
             rate = (setpoint.position - self._position) / elapsed
             found += self._check_positions(setpoint.position, rate, elapsed)
             if not found:
@@ -97,7 +99,7 @@ class Gate:
         lower, upper = np.minimum(guard.lower, before), np.maximum(guard.upper, before)
         inside = (position >= lower) & (position <= upper)
         largest = guard.velocity * _ROUNDING
-        if self._joining == _JOINING:
+        if self._joining == BEGINS:
             largest = np.maximum(largest, FIRST_STEP * guard.following_error / elapsed)
         slow = np.abs(rate) <= largest
         change = (rate - self._rate) / (0.5 * (elapsed + (self._elapsed or elapsed)))

@@ -9,6 +9,8 @@ import can
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drives
 
+_WRITE = 1  # command of an SDO request that begins a download (CiA 301)
+
 
 class OtherMaster:
     """Finds a master's frames among those received; a bus does not echo one's own.
@@ -26,12 +28,21 @@ class OtherMaster:
             objects.HEARTBEAT_COB
             + master: f'the heartbeat of node {master} (0x{0x700 + master:03X})',
         }
+        self._requests: set[int] = set()
+        for drive in drives.drives.values():
+            setpoints, request = objects.RPDO1_COB, objects.SDO_TO_DRIVE_COB
+            self._words[setpoints + drive.node_id] = 'setpoints for drives (0x200 + node id)'
+            self._words[request + drive.node_id] = 'SDO writes to drives (0x600 + node id)'
+            self._requests.add(request + drive.node_id)
         self._found: set[int] = set()
 
     def take(self, message: can.Message) -> None:
         """Look at a frame that came."""
         identifier = message.arbitration_id
         if identifier not in self._words or message.is_extended_id or message.is_error_frame:
+            return
+        reads = identifier in self._requests and (*message.data, 0)[0] >> 5 != _WRITE
+        if reads:  # which alters nothing
             return
         self._found.add(identifier)
 
@@ -40,5 +51,6 @@ class OtherMaster:
         if not self._found:
             return ''
         found, self._found = self._found, set()
-        frames = ' and '.join(self._words[identifier] for identifier in sorted(found))
+        words = dict.fromkeys(self._words[identifier] for identifier in sorted(found))
+        frames = ' and '.join(words)
         return f'another master is on the bus: it sends {frames}'

@@ -89,6 +89,8 @@ class Supervisor:
     ----------
     guard : DriveGuard
     joints : tuple of str
+    stops, emergency_stops : int
+        Times that all drives were stopped until reset: for whatever reason, and by an operator.
     watches : Watches
         Of threads that monitor the drives.
     way_lasts : float
@@ -120,6 +122,7 @@ class Supervisor:
         self._emergencies = [''] * len(self.joints)
         self._not_finite = self._ignored = 0
         self._ended = ''  # why the cycles have ended
+        self.stops = self.emergency_stops = 0
         self.way_lasts = 0.0  # s, duration of the latest approach
 
     def restart(self) -> None:
@@ -151,7 +154,7 @@ class Supervisor:
             self._take_emergencies(feedback)
             self._look(feedback)
             self._advance(feedback)
-            self._following.joins = False
+            self._following.joins = 0
             self._take_command(feedback)
             elapsed = 0.0 if before is None else feedback.time - before.time
             return self._gated(self._setpoint(feedback, elapsed), feedback, elapsed)
@@ -255,6 +258,7 @@ class Supervisor:
         found = self._gate.refuse(setpoint, elapsed, commanded, self._following.joins)
         if not found:
             return setpoint
+        found = self._following.with_gap(found)
         self._following.take_back(str(found[0]))
         self._add(found)
         return self._setpoint(feedback, elapsed)
@@ -354,19 +358,28 @@ class Supervisor:
                 self._enter(Phase.STOPPING)
             return Outcome(True, f'drives are {self._phase.value}')
 
-    def reset(self) -> Outcome:
-        """Acknowledge faults and forget what is latched; drives stay torque-free."""
+    def may_reset(self) -> Outcome:
+        """Whether faults may be acknowledged now."""
         with self._lock:
-            if self._ended:
-                return Outcome(False, self._ended)
+            reason = self._why_not_reset()
+        return Outcome(not reason, reason)
+
+    def reset(self, emergency_stops: int | None = None) -> Outcome:
+        """Acknowledge faults and forget what is latched; drives stay torque-free.
+
+        Parameters
+        ----------
+        emergency_stops : int, optional
+            How many there had been when the request came: a later one is not forgotten.
+        """
+        with self._lock:
             if self._phase in _ON:
                 return Outcome(True, 'nothing to reset: drives are enabled')
-            if self._feedback is None:
-                return Outcome(False, _UNHEARD)
-            if self._phase in _PASSING:
-                return Outcome(False, f'drives are {self._phase.value}; not yet')
-            if self._goal is Goal.STOPPED and self._slowing():
-                return Outcome(False, 'drives are still slowing down')
+            reason = self._why_not_reset()
+            if not reason and emergency_stops not in (None, self.emergency_stops):
+                reason = f'stopped meanwhile: {self._latch.text}'
+            if reason:
+                return Outcome(False, reason)
             self._latch.clear()
             self._emergencies = [''] * len(self.joints)
             self._enter(Phase.RESETTING)
@@ -394,7 +407,9 @@ class Supervisor:
 
     def emergency_stop(self) -> Outcome:
         """Stop all drives quickly, until reset."""
-        self.stop(Finding('operator', 'emergency stop', 'emergency stop', Goal.STOPPED))
+        with self._lock:
+            self.emergency_stops += 1
+            self._add([Finding('operator', 'emergency stop', 'emergency stop', Goal.STOPPED)])
         if self._ended:
             return Outcome(False, f'drives cannot be told: {self._ended}')
         return Outcome(True, 'emergency stop: all drives stop quickly, until reset')
@@ -481,6 +496,18 @@ class Supervisor:
         ]
         return str(found[0]) if found else self._homing.missing()
 
+    def _why_not_reset(self) -> str:
+        if self._ended:
+            return self._ended
+        if self._feedback is None:
+            return _UNHEARD
+        if self._phase in (*_ON, *_PASSING):
+            return f'drives are {self._phase.value}; not yet'
+        if self._goal is Goal.STOPPED and self._slowing():
+            return 'drives are still slowing down'
+        # Each request would begin the escalation anew, which would never end.
+        return 'drives still give torque; not yet' if self._escalation.under_way else ''
+
     def _why_not_home(self) -> str:
         if self._ended:
             return self._ended
@@ -515,4 +542,5 @@ class Supervisor:
     def _add(self, findings: Iterable[Finding]) -> None:
         goal = self._goal
         if self._latch.add(findings) and (self._phase is not Phase.LATCHED or goal != self._goal):
+            self.stops += self._phase is not Phase.LATCHED
             self._enter(Phase.LATCHED)

@@ -218,3 +218,29 @@ def test_torque_is_within_the_effort_limit_and_friction_at_the_velocity_limit(mo
         setpoint = Setpoint(Goal.ENABLED, np.zeros(2), np.full(2, effort), np.full(2, velocity))
         sent = bytes(bench.frames.to_drives(setpoint, feedback)[0].data)
         assert struct.unpack('<h', sent[-2:])[0] == most
+
+
+def test_a_drive_that_answers_more_often_than_it_is_asked_is_told():
+    bench = Bench()
+    both = answer(1, READY, 0), answer(2, READY, 0)
+    assert bench.frames.take(both[0])  # of before the first SYNC
+    assert bench.cycle(*both).other_master == ''
+    told = 'another node answers as crank_2 (0x182)'
+    assert bench.cycle(*both, both[1]).other_master == told
+    assert bench.cycle(*both, late=[both[1]]).other_master == ''
+    assert bench.cycle(*both).other_master == told  # came after the cycle in which it was sent
+    assert bench.cycle(*both).other_master == ''
+
+
+def test_answers_that_come_late_are_a_drives_own():
+    bench = Bench()
+    one, two = answer(1, READY, 0), answer(2, READY, 0)
+    bench.cycle(one, two)
+    bench.cycle(one)
+    assert bench.cycle(one, two).other_master == ''  # that of the cycle before
+    assert bench.cycle(one, two, late=[two]).other_master == ''
+    for _ in range(100):  # what was lost long ago excuses little
+        bench.cycle(one)
+    for _ in range(4):
+        assert bench.cycle(one, two, two).other_master == ''
+    assert bench.cycle(one, two, two).other_master == 'another node answers as crank_2 (0x182)'

@@ -117,6 +117,20 @@ def test_a_reset_begins_anew(stopped):
     assert not stopped.actions and not stopped.bench.drives.setpoint.silent
 
 
+def test_resets_that_follow_one_another_do_not_keep_a_drive_under_torque(stopped):
+    """Each would begin the measures anew; the last would never be taken."""
+    supervisor, refused = stopped.bench.supervisor, set()
+    for _ in range(round((4 * step_time(DRIVES) + silence_time(DRIVES)) / PERIOD)):
+        stopped.run(PERIOD)
+        outcome = supervisor.reset()
+        refused |= set() if outcome.success else {outcome.message}
+        if stopped.silent:
+            break
+    assert stopped.silent and stopped.silent[0] <= 4 * step_time(DRIVES)
+    assert 'drives still give torque; not yet' in refused
+    assert supervisor.may_reset() == (False, 'drives still give torque; not yet')
+
+
 def test_a_drive_that_is_not_heard_of_is_told_as_such(stopped):
     stopped.bench.drives.given['heartbeat_age'] = array(2, 9.0, 0.02)
     stopped.run(4 * step_time(DRIVES) + silence_time(DRIVES))

@@ -18,6 +18,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.gate import Gate
 from masticator_dynamics.forward_kinematics import ActuatedFit
 
@@ -45,18 +46,22 @@ class Judge:
 
     def begin(self, position):
         self.position, self.step, self.force = position, np.zeros(6), np.zeros(6)
-        self.joined = 9
+        self.free = 0
 
     def look(self, setpoint, joins):
-        """Check the gate for steps within one period: no cycle is ever left out."""
+        """Check the gate for steps within one period: no cycle is ever left out.
+
+        ``joins`` is 2 where a motion begins, whose first two changes of step are free, and 1 where
+        it stops for want of commands.
+        """
         position, effort = setpoint.position, setpoint.effort
         assert np.isfinite(position).all() and np.isfinite(effort).all()
         step, rate = position - self.position, effort - self.force
-        self.joined = 0 if joins else self.joined + 1
-        largest = max(VELOCITY * PERIOD, FIRST) if self.joined == 0 else VELOCITY * PERIOD
+        self.free = max(self.free - 1, joins)
+        largest = max(VELOCITY * PERIOD, FIRST) if joins == 2 else VELOCITY * PERIOD
         assert (position >= self.lower).all() and (position <= self.upper).all()
         assert np.abs(step).max() <= largest * SLACK
-        if self.joined > 1:
+        if not self.free:
             change = np.abs(step - self.step).max()
             assert change <= ACCELERATION * PERIOD**2 * SLACK
             self.largest['change'] = max(self.largest['change'], change / PERIOD**2)
@@ -132,7 +137,7 @@ def test_no_setpoint_is_beyond_the_limits_whatever_is_commanded(mechanism, mode)
         judge.begin(drives.setpoint.position)
         sender.begin()
         closure.begin(poses[0])
-        newest = None
+        newest, held, begun = None, False, -1.0
         for _ in range(60):
             command = None
             if rng.random() < 0.7:
@@ -142,8 +147,15 @@ def test_no_setpoint_is_beyond_the_limits_whatever_is_commanded(mechanism, mode)
             setpoint = drives.cycle()
             if setpoint.goal is not Goal.ENABLED:
                 break
-            late = newest is None or drives.time - newest.time + newest.age > 4.0 * PERIOD
-            judge.look(setpoint, late)
+            joins, longest = 0, 4.0 * PERIOD
+            silence = np.inf if newest is None else drives.time - newest.time
+            if bench.report.accepted == taken:
+                held = newest is not None and silence + newest.age > longest
+                joins = int(held)
+            elif newest is None or ((held or silence > longest) and drives.time - begun > longest):
+                joins, begun = 2, drives.time
+            held = held and joins == 1
+            judge.look(setpoint, joins)
             if mode == 'position':
                 assert np.abs(closure.error(setpoint.position)).max() <= DRIVES.command_closure
             if bench.report.accepted > taken:
@@ -185,6 +197,59 @@ def test_a_command_that_comes_long_after_sync_is_no_leap(mechanism, stall):
         bench.drives.time += after * PERIOD
         k, late = k + after + 1, late + after
     assert late > 10 * stall
+
+
+@pytest.mark.parametrize('pause', [0, 1])
+def test_old_stamps_do_not_open_the_gate(strict, mechanism, pause):
+    """Every command is older than what is compensated; none of them begins a motion anew."""
+    poses = [mechanism.solve(mechanism.home.y + [0.0, 0.0, 0.0, d]).position for d in (0.0, 0.004)]
+    leap = np.abs(poses[1] - poses[0]).max()
+    assert 0.2 < leap / (VELOCITY * PERIOD) < 1.0  # the step alone is slow enough
+    for k in range(40):
+        strict.send(poses[k % 2] if k > 10 else poses[0], np.zeros(6), age=0.03)
+        strict.drives.cycle(pause)
+        if strict.drives.setpoint.goal is not Goal.ENABLED:
+            break
+    assert strict.report.text.startswith('crank_') and 'change of step' in strict.report.text
+    assert k < 15
+
+
+@pytest.mark.parametrize('name', ['soft', 'left'])
+def test_a_refused_command_leaves_a_motion_as_it_is(mechanism, name):
+    """It came before the others; without it the motion goes on as if none had come."""
+    rows = list(zip(*real_motions.motion(mechanism, name, 1.0 / PERIOD), strict=True))
+    bench = Bench(mechanism, strict=True)
+    for k, row in enumerate(rows):
+        setpoint = bench.send(*row, stamp=1.0 if k % 20 == 10 else None)
+        assert setpoint.goal is Goal.ENABLED, bench.report.text
+    assert bench.report.refused > 10
+
+
+@pytest.mark.parametrize('stalled', [False, True])
+@pytest.mark.parametrize('gap', [0.02, 0.05, 0.09])
+def test_after_a_gap_no_drive_is_asked_to_leap(mechanism, gap, stalled):
+    """Drives hold meanwhile, whether the commands stayed away or all of this process did."""
+    rows = list(zip(*real_motions.motion(mechanism, 'left', 1.0 / PERIOD), strict=True))
+    missing, told = round(gap / PERIOD), 0
+    largest = max(2.0 * VELOCITY * PERIOD, FIRST) if stalled else VELOCITY * PERIOD
+    for begin in range(20, len(rows) - missing, 40):
+        bench = Bench(mechanism, strict=True)
+        bench.send(rows[begin - 20][0])
+        for row in rows[begin - 20 : begin]:
+            bench.send(*row)
+        if stalled:
+            bench.drives.time += missing * PERIOD
+        else:
+            bench.drives.cycle(missing)
+        assert bench.drives.setpoint.goal is Goal.ENABLED, bench.report.text
+        held = bench.drives.setpoint.position
+        if bench.send(*rows[begin + missing]).goal is Goal.ENABLED:
+            assert np.abs(bench.drives.setpoint.position - held).max() <= largest * SLACK
+        else:
+            told += 1
+            assert 'the first command after none for' in bench.report.text
+    print(f'GAP {gap} s: {told} stops')
+    assert told or gap < 0.09
 
 
 def quiet(bench, cycles=10):
@@ -270,7 +335,7 @@ def test_efforts_that_come_without_velocity_are_held_to_their_limits(mechanism):
     gate.locate(home)
     for share, refused in ((0.5, []), (1.5, ['crank_2'])):
         setpoint = Setpoint(Goal.ENABLED, home, array(2, share * guard.effort[1], 0.0))
-        found = gate.refuse(setpoint, 1e9, commanded=True, joins=True)
+        found = gate.refuse(setpoint, 1e9, commanded=True, joins=BEGINS)
         assert [one.drive for one in found] == refused
 
 

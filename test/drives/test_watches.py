@@ -18,9 +18,11 @@ from drives.supervised import array
 from drives.test_escalation import chewing_robot
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.can_bus import open_bus
+from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.cycle import Goal
 from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.slow_reading import SlowReading
+from masticator_dynamics.drives.status_words import powered
 from masticator_dynamics.drives.watches import PATIENCE, Watcher, Watches
 from masticator_dynamics.errors import DriveError
 
@@ -198,14 +200,18 @@ CHANGES = {
 }
 
 
-def foreign_write(network, node, entry, kind, value):
-    """Write as somebody else on the bus would."""
+def write(bus, node, entry, kind, value):
+    """Request that a value be written, from any node on the bus."""
     data = struct.pack('<' + kind, value)
     head = 0x23 | (4 - len(data)) << 2
     request = struct.pack('<BHB4s', head, entry.index, entry.subindex, data)
-    with open_bus(network.drives.bus) as other:
-        other.send(frame(0x600 + node, request))
-        time.sleep(0.05)
+    bus.send(frame(0x600 + node, request))
+    time.sleep(0.05)
+
+
+def alter(network, node, entry, kind, value):
+    """Change a setting such that nobody on the bus is seen to do so."""
+    write(network._connected.bus, node, entry, kind, value)
 
 
 @by_the_clock
@@ -214,7 +220,7 @@ def test_a_change_of_what_was_set_up_is_found_while_enabled(mechanism, robot, ch
     entry, kind, value, words = CHANGES[change]
     with chewing_robot(mechanism, robot.file) as (network, supervisor):
         with reading(network, supervisor):
-            foreign_write(network, 4, entry, kind, value)
+            alter(network, 4, entry, kind, value)
             begin = time.monotonic()
             wait_for(lambda: supervisor.report().causes, 'found', 30.0)
             print(f'CHANGE {change}: {time.monotonic() - begin:.2f} s')
@@ -233,7 +239,7 @@ def test_drives_are_verified_and_what_differs_is_named(robot):
         begin = time.monotonic()
         network.verify()
         print(f'VERIFIED in {time.monotonic() - begin:.2f} s')
-        foreign_write(network, 2, objects.MODE, 'b', 6)
+        alter(network, 2, objects.MODE, 'b', 6)
         with pytest.raises(DriveError, match=r'crank_2 \(node 2\): 0x6061 .* is 6, .* set to 8'):
             network.verify()
         assert network.altered() == ('crank_2',)
@@ -256,7 +262,7 @@ def test_answers_of_no_length_end_no_thread(mechanism, robot):
 @by_the_clock
 def test_a_second_master_is_refused_by_name_and_the_first_stops(mechanism, robot):
     with chewing_robot(mechanism, robot.file) as (network, supervisor):
-        with pytest.raises(DriveError, match=r'another master .* SYNC \(0x080\) and the heartbeat'):
+        with pytest.raises(DriveError, match=r'master .* SYNC \(0x080\) .* and the heartbeat'):
             with connected(robot):
                 pass
         time.sleep(0.2)
@@ -287,3 +293,37 @@ def test_another_master_is_noticed_between_two_exchanges(robot):
         finally:
             ended.set()
             thread.join()
+
+
+FOREIGN = {
+    'setpoint': (0x206, bytes(8), 'setpoints for drives (0x200 + node id)'),
+    'write': (0x606, bytes.fromhex('2b72600064000000'), 'SDO writes to drives (0x600 + node id)'),
+    'answer': (0x186, bytes(8), None),
+}
+
+
+@by_the_clock
+@pytest.mark.parametrize('what', FOREIGN)
+def test_who_commands_or_answers_for_a_drive_stops_all(mechanism, robot, what):
+    """The gate does not see another's setpoints; the drive would go there."""
+    identifier, data, words = FOREIGN[what]
+    words = words or 'bus: another node answers as crank_6 (0x186)'
+    with chewing_robot(mechanism, robot.file) as (network, supervisor):
+        with open_bus(network.drives.bus) as other:
+            other.send(frame(0x606, bytes.fromhex('4041600000000000')))  # reading alters nothing
+            time.sleep(0.1)
+            assert not supervisor.report().causes
+            for _ in range(6):  # answers that were lost could explain five
+                other.send(frame(identifier, data))
+        cause = wait_for(lambda: supervisor.report().causes, 'told', 5.0)
+        assert words in ' '.join(map(str, cause)) and Goal.STOPPED in [c.goal for c in cause]
+        wait_for(lambda: not powered(supervisor.report().feedback).any(), 'no torque', 5.0)
+
+
+def test_requests_that_only_read_are_no_other_masters():
+    others = OtherMaster(load_drives('drives.yaml'))
+    for data in (b'', bytes.fromhex('4041600000000000'), bytes.fromhex('6000000000000000')):
+        others.take(frame(0x601, data))
+        assert others.found() == ''
+    others.take(frame(0x601, bytes.fromhex('2f60600006000000')))
+    assert others.found().endswith('it sends SDO writes to drives (0x600 + node id)')

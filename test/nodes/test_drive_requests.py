@@ -16,7 +16,9 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 from masticator_dynamics.drives.command import Command  # noqa: E402
 from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
+from masticator_dynamics.drives.cycle import Goal  # noqa: E402
 from masticator_dynamics.drives.report import Phase  # noqa: E402
+from masticator_dynamics.drives.safety import Finding  # noqa: E402
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor  # noqa: E402
 from masticator_dynamics.nodes.common.guard import GuardedExecutor  # noqa: E402
 from masticator_dynamics.nodes.servo_drives import drive_requests  # noqa: E402
@@ -42,7 +44,9 @@ def served(ros_node, mechanism):
     drives.cycle(3)
     drives.find_home()
     exchange = types.SimpleNamespace(running=True, failure=None)
-    as_set_up = types.SimpleNamespace(verify=lambda: None)
+    as_set_up = types.SimpleNamespace(
+        verify=lambda: None, lost=tuple, altered=tuple, restore=lambda names: None
+    )
     home = mechanism.home.position
     requests = DriveRequests(ros_node, supervisor, as_set_up, exchange, home, 1.0)
     requests.active = True
@@ -144,12 +148,49 @@ def test_what_was_requested_before_disabling_is_withdrawn(served, ask, mechanism
     go_on.set()
     answers = [first, *waiting, disable]
     wait_for(lambda: all(answer.done() for answer in answers), 'answers')
-    withdrawn = (False, 'not carried out: the drives were disabled meanwhile')
+    withdrawn = (False, 'not carried out: the drives were disabled or stopped meanwhile')
     assert all((a.result().success, a.result().message) == withdrawn for a in answers[:-1])
     assert disable.result().success and supervisor.report().phase is Phase.OFF
     later = ask('enable')
     wait_for(later.done, 'an answer')
     assert later.result().success and supervisor.report().phase is Phase.HOLDING
+
+
+@pytest.mark.parametrize('stop', ['emergency stop', 'fault'])
+def test_what_was_requested_before_a_stop_does_not_undo_it(served, ask, stop):
+    """A reset and an enabling that wait behind something slow came before the stop."""
+    requests, supervisor, _ = served
+    assert requests.enable().success
+    with requests._one_at_a_time:
+        waiting = []
+        for name in ('reset', 'enable'):
+            waiting.append(ask(name))
+            wait_for(lambda: len(requests._threads) == len(waiting), 'its arrival')
+        if stop == 'fault':
+            supervisor.stop(Finding('crank_1', 'fault', 'is in fault', Goal.TORQUE_FREE))
+        else:
+            supervisor.emergency_stop()
+        wait_for(lambda: supervisor.met() is not None, 'torque-free drives')
+    wait_for(lambda: all(answer.done() for answer in waiting), 'answers')
+    assert not any(answer.result().success for answer in waiting)
+    assert supervisor.report().phase is Phase.LATCHED
+    assert requests.run(requests.reset).success and requests.run(requests.enable).success
+
+
+def test_a_stop_while_drives_are_set_up_again_is_not_forgotten(served):
+    requests, supervisor, _ = served
+    supervisor.stop(Finding('crank_1', 'lost', 'PDOs missing', Goal.TORQUE_FREE))
+
+    def restore(names):
+        supervisor.stop(Finding('crank_2', 'lost', 'PDOs missing', Goal.TORQUE_FREE))
+        supervisor.emergency_stop()
+
+    requests._network.restore = restore
+    outcome = requests.run(requests.reset)
+    assert not outcome.success and 'stopped meanwhile' in outcome.message
+    assert supervisor.report().phase is Phase.LATCHED
+    requests._network.restore = lambda names: None
+    assert requests.run(requests.reset).success
 
 
 def test_only_so_many_requests_wait_and_disabling_works_all_the_same(served, ask):

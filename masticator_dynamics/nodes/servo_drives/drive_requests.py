@@ -8,7 +8,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode
@@ -31,17 +31,26 @@ _BURST = 10  # lines in the log at once
 _PATIENCE = 10.0  # s; the supervisor gives up earlier by itself
 _MOST_WAITING = 10  # requests, each with a thread
 _INACTIVE = Outcome(False, 'the node is not active')
-_WITHDRAWN = Outcome(False, 'not carried out: the drives were disabled meanwhile')
+_WITHDRAWN = Outcome(False, 'not carried out: the drives were disabled or stopped meanwhile')
 _TOO_MANY = Outcome(False, f'not carried out: {_MOST_WAITING} requests are waiting')
 
 Request = Callable[[], Outcome]
+
+
+class Ends(NamedTuple):
+    """How often drives have been disabled on request, stopped until reset, and by an operator."""
+
+    disabled: int
+    stops: int
+    emergency_stops: int
 
 
 class DriveRequests:
     """Services to enable, approach, disable, reset, home and stop, below the node's name.
 
     Requests wait for one another in threads of their own. An emergency stop waits for nothing.
-    Neither does disabling, only its answer; it withdraws all requests that came before it.
+    Neither does disabling, only its answer. Both withdraw all requests that came before them, and
+    so does whatever else stops the drives.
 
     Parameters
     ----------
@@ -71,7 +80,8 @@ class DriveRequests:
         self._log_limit = LogLimit(_BURST)
         self.asked = ''  # what was last requested, when and by whom
         self._threads: list[threading.Thread] = []
-        self._disabled = self._served = 0  # times disabled: so far, and when the request came
+        self._disabled = 0
+        self._served = self._ends  # when the request came that is carried out
         requests: dict[str, Request] = {
             'enable': self.enable,
             'approach': self.approach,
@@ -140,13 +150,17 @@ class DriveRequests:
         again.
         """
         if self._supervisor.report().phase in (Phase.LATCHED, Phase.OFF):
+            allowed = self._supervisor.may_reset()
+            if not allowed.success:
+                return allowed
             lost = self._network.lost()
             self._supervisor.forget_home(lost)
             try:
                 self._network.restore(tuple(dict.fromkeys((*lost, *self._network.altered()))))
             except DriveError as error:
                 return Outcome(False, str(error))
-        return self._begin(self._supervisor.reset)
+        # Drives that are set up again are missed meanwhile, which must not withdraw this request.
+        return self._begin(functools.partial(self._supervisor.reset, self._served.emergency_stops))
 
     def home(self) -> Outcome:
         """Make the current positions the mechanism's home; blocks."""
@@ -166,25 +180,30 @@ class DriveRequests:
         reference = self._supervisor.check_reference()
         return Outcome(reference.success, f'homed; {reference.message}')
 
-    def run(self, request: Request, disabled: int | None = None) -> Outcome:
+    def run(self, request: Request, ends: Ends | None = None) -> Outcome:
         """Run a request once those before it have ended.
 
         Parameters
         ----------
         request : callable
-        disabled : int, optional
-            How often drives had been disabled when it came; by default as often as now.
+        ends : Ends, optional
+            When it came; by default as now.
         """
         with self._one_at_a_time:
-            self._served = self._disabled if disabled is None else disabled
+            self._served = self._ends if ends is None else ends
             if not self.active:
                 return _INACTIVE
             return _WITHDRAWN if self._withdrawn else request()
 
     @property
+    def _ends(self) -> Ends:
+        supervisor = self._supervisor
+        return Ends(self._disabled, supervisor.stops, supervisor.emergency_stops)
+
+    @property
     def _withdrawn(self) -> bool:
-        """Whether drives were disabled after the request came that is being carried out."""
-        return self._served != self._disabled
+        """Whether drives were disabled or stopped after the request came that is carried out."""
+        return self._served != self._ends
 
     def _begin(self, request: Request, lasts: Callable[[], float] = lambda: 0.0) -> Outcome:
         """Make a request and wait for its end; once begun it ``lasts`` some seconds by itself."""
@@ -214,28 +233,28 @@ class DriveRequests:
 
     def _callback(self, name: str, request: Request) -> Callable[..., Any]:
         async def answer(_: Any, response: Any) -> Any:
-            disabled = self._at_once(name)
+            ends = self._at_once(name)
             self._note(name)
             if sum(thread.is_alive() for thread in self._threads) >= _MOST_WAITING:
                 return self._fill(name, response, _TOO_MANY)
             done = Future()
-            self.start(name, functools.partial(self._work, request, disabled, done))
+            self.start(name, functools.partial(self._work, request, ends, done))
             outcome = await done
             return self._fill(name, response, outcome)
 
         return answer
 
-    def _at_once(self, name: str) -> int | None:
-        """Disable at once where asked; return how often that was, None for this request itself."""
+    def _at_once(self, name: str) -> Ends | None:
+        """Disable at once where asked; return what withdraws a request, None: nothing does."""
         if name != 'disable':
-            return self._disabled
+            return self._ends
         self._disabled += 1
         self._supervisor.disable()
         return None
 
-    def _work(self, request: Request, disabled: int | None, done: Future) -> None:
+    def _work(self, request: Request, ends: Ends | None, done: Future) -> None:
         try:
-            outcome = self.run(request, disabled)
+            outcome = self.run(request, ends)
         except Exception as error:  # the node survives whatever a request does
             guard_of(self._node).take('request', error, message=False)
             outcome = Outcome(False, f'{type(error).__name__}: {error}')
