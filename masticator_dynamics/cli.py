@@ -112,6 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except OSError as error:
         return _complain(error, FAILURE)
+    except MemoryError as error:
+        return _complain(f'not enough memory: {error}', FAILURE)
     except Exception as error:
         missing = remedy(error) if isinstance(error, ModuleNotFoundError) else ''
         if missing:
@@ -131,13 +133,19 @@ def _warn(
     line: str | None = None,
 ) -> None:
     """Print one line to standard error, about the input rather than the code that warns."""
-    click.echo(f'{PROGRAM}: warning: {" ".join(str(message).split())}', err=True)
+    click.echo(f'{PROGRAM}: warning: {_one_line(message)}', err=True)
 
 
 def _complain(message: object, status: int) -> int:
     """Print one line to standard error, which a file may have made long."""
-    line = ' '.join(str(message).split())
+    line = _one_line(message)
     if len(line) > _LONGEST:
         line = f'{line[:_LONGEST]} ... ({len(line)} characters)'
     click.echo(f'{PROGRAM}: error: {line}', err=True)
     return status
+
+
+def _one_line(message: object) -> str:
+    """Text in one line; characters that could steer a terminal are written as escapes."""
+    line = ' '.join(str(message).split())
+    return ''.join(c if c.isprintable() else repr(c)[1:-1] for c in line)

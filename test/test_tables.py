@@ -58,6 +58,9 @@ def test_marks_of_other_programs_are_tolerated(tmp_path: pathlib.Path, content: 
         ('time,x\n0,1_0\n', "a.csv: row 1 (line 2), column 'x': '1_0' is not a number"),
         ('time,x\n0,\n', "a.csv: row 1 (line 2), column 'x': an empty cell is not a number"),
         ('time,x\n0,"1\n', 'a.csv: line 2: unexpected end of data'),
+        ('time;x\n0;1\n', "a.csv: cells are separated by ';'; commas are needed"),
+        ('time;x\n0;0,1\n', "a.csv: cells are separated by ';'; commas are needed"),
+        ('time\tx\n0\t1\n', "a.csv: cells are separated by '\\t'; commas are needed"),
     ],
 )
 def test_faults_are_named_with_file_row_and_column(text: str, message: str) -> None:
@@ -92,6 +95,20 @@ def test_a_column_that_must_increase(second: str) -> None:
         f"a.csv: row 2 (line 3), column 't': {float(second)} does not increase, "
         'the row before has 1.0'
     )
+
+
+@pytest.mark.parametrize(
+    ('first', 'second', 'row', 'fault'),
+    [
+        ('0', '1.7e18', 2, '1.7e+18 s is beyond 1e+10 s; times are in seconds'),
+        ('-1.7e90', '0', 1, '-1.7e+90 s is beyond 1e+10 s; times are in seconds'),
+        ('0', '1e-13', 2, 'the row before is 1e-13 s earlier; at least 1e-12 s are needed'),
+    ],
+)
+def test_times_are_such_that_speeds_can_be_computed(first, second, row, fault) -> None:
+    with pytest.raises(InputError) as caught:
+        table(f'time\n{first}\n{second}\n').times()
+    assert str(caught.value) == f"a.csv: row {row} (line {row + 1}), column 'time': {fault}"
 
 
 def test_files_that_cannot_be_read(tmp_path: pathlib.Path) -> None:

@@ -47,7 +47,7 @@ def forward_kinematics(
     check_writable(output_file)
     loaded = Mechanism.load(mechanism)
     table = read_table(joints_file)
-    time, positions = table.increasing('time'), _positions(table, loaded)
+    time, positions = table.times(), _positions(table, loaded)
     rows = []
     for part in chunks(len(time), CHUNK, 'forward kinematics'):
         with errors_located(table, part.start):

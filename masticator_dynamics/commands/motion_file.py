@@ -59,7 +59,7 @@ def read_motion(source: str, mechanism: Mechanism) -> MotionFile:
 def motion_in(table: Table, mechanism: Mechanism) -> MotionFile:
     """Extract a motion from a table; otherwise as :func:`read_motion`."""
     names = mechanism.independent
-    time, y = table.increasing('time'), table.numbers(names)
+    time, y = table.times(), table.numbers(names)
     derivatives = table.all_or_none(
         [*(f'{name}_dot' for name in names), *(f'{name}_ddot' for name in names)]
     )
@@ -67,7 +67,11 @@ def motion_in(table: Table, mechanism: Mechanism) -> MotionFile:
         # Only here: scipy's splines take longer to import than a short motion to evaluate.
         from masticator_dynamics.motion.path import MotionPath
 
-        _, y_dot, y_ddot = MotionPath.interpolate(time, y, names=names).sample(time)
+        try:
+            path = MotionPath.interpolate(time, y, names=names)
+        except InputError as error:
+            raise InputError(f'{table.source}: {error}') from error
+        _, y_dot, y_ddot = path.sample(time)
     else:
         y_dot, y_ddot = derivatives[:, : len(names)], derivatives[:, len(names) :]
     wrench, on_links = table.all_or_none(WRENCH), _link_wrenches(table, mechanism)

@@ -72,7 +72,7 @@ def track_incisor(
     loaded = Mechanism.load(mechanism)
     check_frame(loaded, frame)
     table = read_table(incisor_file)
-    time = table.increasing('time')
+    time = table.times()
     displacement = table.numbers([f'{frame}_{axis}' for axis in 'xyz'])
     try:
         answer = track(

@@ -47,7 +47,7 @@ def track_tool(mechanism: str, tool_file: str, output_file: str, frame: str) -> 
     loaded = Mechanism.load(mechanism)
     kinematics = ToolKinematics(loaded, frame)
     table = read_table(tool_file)
-    time = table.increasing('time')
+    time = table.times()
     tips = table.numbers([f'tip_{axis}' for axis in 'xyz'])
     axes = table.numbers([f'axis_{axis}' for axis in 'xyz'])
     rows, near = [], loaded.home.y

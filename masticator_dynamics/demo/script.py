@@ -27,6 +27,7 @@ from masticator_dynamics.motion.chewing import COORDINATES
 # s, between the points of the trajectory message: a recording's own step, within these bounds.
 LONGEST_STEP, SHORTEST_STEP = 0.01, 0.002
 BITE_STEP = 0.005  # s, between bite force messages
+LONGEST = 3600.0  # s, of a recording that is played
 # s, how long one stays valid; above the default, as a real sensor does not share the processor.
 BITE_TIMEOUT = 0.3
 PERIOD = 1.0  # s, of a built-in stroke
@@ -186,9 +187,12 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
     """
     _check_coordinates(mechanism)
     table = read_table(str(file))
-    times = table.increasing('time')
+    times = table.times()
     if len(times) < 2:
         raise InputError(f'{file}: a motion needs at least two rows')
+    duration = float(times[-1] - times[0])
+    if duration > LONGEST:
+        raise InputError(f'{file}: lasts {duration:g} s; at most {LONGEST:g} s are played')
     recorded = table.numbers(['incisor_x', 'incisor_y', 'incisor_z'])
     bolus = table.all_or_none(['bolus_force'])
     track = track_incisor(mechanism, times, recorded).path

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.files.xml_file import root_element
 
 KNOWN = {
     'link': ('inertial', 'visual', 'collision'),
@@ -76,10 +77,7 @@ def _some(places: list[str]) -> str:
 
 def _robot(text: str, file: pathlib.Path) -> ElementTree.Element:
     """The root element, if it is ``<robot>`` and no xacro is left in the file."""
-    try:
-        robot = ElementTree.fromstring(text.encode())
-    except ElementTree.ParseError as error:
-        raise DescriptionError(file, '', f'URDF: not XML: {error}') from error
+    robot = root_element(text, file, 'URDF')
     if robot.tag != 'robot':
         raise DescriptionError(file, '', f'URDF: its root element is <{robot.tag}>, not <robot>')
     if any(isinstance(e.tag, str) and _XACRO in e.tag for e in robot.iter()):

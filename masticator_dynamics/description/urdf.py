@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import io
@@ -175,9 +176,8 @@ def _forgotten_masses(tree: Tree, shaped: Iterable[str]) -> Iterator[str]:
 
 def _refuse_namesakes(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path) -> None:
     for kind, items in (('link', robot.links), ('joint', robot.joints)):
-        names = [item.name for item in items]
-        for name in names:
-            if names.count(name) > 1:
+        for name, count in collections.Counter(item.name for item in items).items():
+            if count > 1:
                 raise DescriptionError(file, f'{kind} {name}', 'appears twice')
 
 

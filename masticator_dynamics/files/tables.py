@@ -24,6 +24,7 @@ from masticator_dynamics.files.text_file import read_bytes
 
 STANDARD_STREAM = '-'
 _LARGEST = 1_000_000_000  # bytes; some million rows
+_LATEST, _SHORTEST_STEP = 1e10, 1e-12  # s; three hundred years hold any clock's time
 _NAMED, _LONGEST = 30, 60  # names in a message, and characters of one
 
 
@@ -42,7 +43,8 @@ class Table:
     Raises
     ------
     InputError
-        When there is no header, no row, or a row whose length differs from the header's.
+        When there is no header, no row, a row whose length differs from the header's, or another
+        separator than the comma.
     """
 
     def __init__(self, source: str, text: str):
@@ -59,6 +61,7 @@ class Table:
         self.columns = tuple(name.strip() for name in rows[0][0])
         self._cells = [cells for cells, _ in rows[1:]]
         self._lines = [line for _, line in rows[1:]]
+        _refuse_other_separators(source, self.columns)
         if not self._cells:
             raise InputError(f'{source}: there are no rows below the header')
         for row, cells in enumerate(self._cells):
@@ -114,6 +117,24 @@ class Table:
                 f'the row before has {values[row - 1]!s}'
             )
         return values
+
+    def times(self) -> FloatArray:
+        """Column ``time`` (N,), s, increasing by steps from which speeds can be computed."""
+        name = 'time'
+        values = self.increasing(name)
+        steps = np.diff(values)
+        if np.abs(values).max() > _LATEST:
+            row = int(np.argmax(np.abs(values) > _LATEST))
+            fault = f'{values[row]!s} s is beyond {_LATEST:g} s; times are in seconds'
+        elif len(steps) and steps.min() < _SHORTEST_STEP:
+            row = int(np.argmax(steps < _SHORTEST_STEP)) + 1
+            fault = (
+                f'the row before is {steps[row - 1]:g} s earlier; at least {_SHORTEST_STEP:g} s '
+                'are needed'
+            )
+        else:
+            return values
+        raise InputError(f'{self.place(row)}, column {name!r}: {fault}')
 
     def _column(self, name: str) -> FloatArray:
         if self.columns.count(name) > 1:
@@ -315,6 +336,12 @@ def _write(stream: IO[Any], columns: Sequence[str], values: npt.NDArray[Any]) ->
 
 def _is_plain(path: pathlib.Path) -> bool:
     return path.is_file() or not path.exists()
+
+
+def _refuse_other_separators(source: str, columns: Sequence[str]) -> None:
+    for mark in ';\t':
+        if len(columns) == 1 and mark in columns[0]:
+            raise InputError(f'{source}: cells are separated by {mark!r}; commas are needed')
 
 
 def _is_blank(cells: Sequence[str]) -> bool:

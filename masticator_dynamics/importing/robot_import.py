@@ -16,6 +16,7 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription, description_from_text
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError, MasticatorError
+from masticator_dynamics.files.xml_file import NOT_XML
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.importing.choices import (
     choose_motors,
@@ -163,7 +164,7 @@ def _root_element(path: pathlib.Path) -> str:
             return str(element.tag)
     except OSError as error:
         raise DescriptionError(path, '', error.strerror or 'cannot be read') from error
-    except ElementTree.ParseError as error:
+    except NOT_XML as error:
         raise DescriptionError(path, '', f'not XML: {error}') from error
     raise DescriptionError(path, '', 'is empty')
 

@@ -107,13 +107,16 @@ class RobotModel:
 
     def tree(self) -> Tree:
         """The open tree, parents before children."""
-        placed, ordered, waiting = {self.root}, [], list(self.joints)
-        while waiting:
-            ready = [joint for joint in waiting if joint.parent in placed]
-            assert ready, f'{waiting[0].name} hangs on nothing'
-            ordered += ready
-            placed |= {joint.child for joint in ready}
-            waiting = [joint for joint in waiting if joint.child not in placed]
+        below: dict[str, list[int]] = {}
+        for number, joint in enumerate(self.joints):
+            below.setdefault(joint.parent, []).append(number)
+        ordered: list[Joint] = []
+        level = [self.root]
+        while level:
+            ready = sorted(number for link in level for number in below.get(link, ()))
+            ordered += [self.joints[number] for number in ready]
+            level = [self.joints[number].child for number in ready]
+        assert len(ordered) == len(self.joints), 'some joints hang on nothing'
         return Tree(self.root, tuple(ordered), self.links)
 
     def joint(self, name: str) -> Joint:

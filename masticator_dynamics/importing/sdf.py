@@ -19,6 +19,7 @@ from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
+from masticator_dynamics.files.xml_file import root_element
 from masticator_dynamics.importing.robot_model import (
     NO_MASS,
     Frame,
@@ -74,11 +75,9 @@ def read_sdf(file: pathlib.Path) -> RobotModel:
 
 def _root(file: pathlib.Path) -> ElementTree.Element:
     try:
-        root = ElementTree.fromstring(read_bytes(file, LARGEST_DESCRIPTION))
+        root = root_element(read_bytes(file, LARGEST_DESCRIPTION), file, 'SDF')
     except OSError as error:
         raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
-    except ElementTree.ParseError as error:
-        raise DescriptionError(file, '', f'SDF: not XML: {error}') from error
     if root.tag != 'sdf':
         raise DescriptionError(file, '', f'SDF: its root element is <{root.tag}>, not <sdf>')
     version = root.get('version')

@@ -19,6 +19,7 @@ from masticator_dynamics.description import urdf
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.files.xml_file import root_element
 from masticator_dynamics.importing.robot_model import (
     Frame,
     ImportedMotor,
@@ -46,10 +47,7 @@ def read_urdf(file: pathlib.Path) -> RobotModel:
         For anything unreadable or probably misspelt.
     """
     text, _ = urdf.expansion(file, {})
-    try:
-        root = ElementTree.fromstring(text.encode())
-    except ElementTree.ParseError as error:
-        raise DescriptionError(file, '', f'URDF: not XML: {error}') from error
+    root = root_element(text, file, 'URDF')
     loops = list(_loops(root, file))
     tree = urdf.parse(ElementTree.tostring(root, encoding='unicode'), file)
     model = RobotModel(

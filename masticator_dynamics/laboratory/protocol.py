@@ -277,7 +277,7 @@ def _checked_motion(motion: Mapping[str, Any], file: str | pathlib.Path) -> Mout
 def _recorded(name: str) -> tuple[int, float]:
     """Number of strokes and duration (s) of a recorded incisor; z: displacement from occlusion."""
     table = read_table(name)
-    times, height = table.increasing('time'), table.numbers(['incisor_z'])[:, 0]
+    times, height = table.times(), table.numbers(['incisor_z'])[:, 0]
     count = len(openings(-height))
     if not count:
         raise InputError(f'{name}: the mouth does not open and close again: there is no stroke')

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
+MOST = 1e100  # in any unit; beyond, quotients and squares overflow
 _UNIT = {'position': 'm or rad', 'velocity': 'm/s or rad/s', 'acceleration': 'm/s^2 or rad/s^2'}
 
 
@@ -41,7 +42,7 @@ def checked_rows(
     names: Sequence[str] = (),
     columns: int | None = None,
 ) -> FloatArray:
-    """Return rows (N, n) that belong to times (N,) as a new array: right shape, finite.
+    """Return rows (N, n) that belong to times (N,) as a new array: right shape, finite, not huge.
 
     Parameters
     ----------
@@ -65,6 +66,12 @@ def checked_rows(
         name = names[i] if names else f'coordinate {i}'
         raise InputError(
             f'{what} of {name} at {times[k]:.9g} s is {r[k, i]} (expected {_UNIT[what]})'
+        )
+    if r.size and np.abs(r).max() > MOST:
+        k, i = (int(v) for v in np.argwhere(np.abs(r) > MOST)[0])
+        name = names[i] if names else f'coordinate {i}'
+        raise InputError(
+            f'{what} of {name} at {times[k]:.9g} s is {r[k, i]}, too large to compute with'
         )
     return r
 

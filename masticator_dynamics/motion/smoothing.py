@@ -41,7 +41,7 @@ def smooth_within(
         Recorded positions, m or rad; columns are smoothed one by one.
     tolerance : float or (N,) array
         Largest deviation of all samples or of each, in the unit of the values; where it is 0
-        throughout, the values are returned as they are.
+        throughout, or for one sample, the values are returned as they are.
     rest_start, rest_end : bool
         Whether the smoothed recording starts (ends) at rest.
 
@@ -56,7 +56,7 @@ def smooth_within(
     """
     before, after = _PADDING * rest_start, _PADDING * rest_end
     bounds = np.broadcast_to(np.asarray(tolerance, dtype=float), times.shape)
-    if not bounds.any() or len(times) + before + after < 4:
+    if not bounds.any() or len(times) < 2 or len(times) + before + after < 4:
         return values.copy()
     t = np.concatenate(
         [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.view.page import PALETTE, with_curves
 from masticator_dynamics.view.played_run import FRAME_RATE, PlayedRun
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from masticator_dynamics.mechanism import Mechanism
 
+LONGEST = 600.0  # s, of a page, which takes minutes to make
 _STEPS = 400  # of a slider over its range
 
 
@@ -68,7 +69,18 @@ class ScenePlayer:
                 _show_efforts(run, scene, k, scale[1])
 
     def html(self) -> str:
-        """The whole scene as one self-contained page."""
+        """The whole scene as one self-contained page.
+
+        Raises
+        ------
+        InputError
+            For a recording that is too long for a page.
+        """
+        if self.end > LONGEST:
+            raise InputError(
+                f'a page holds {LONGEST:g} s at most, the recording lasts {self.end:g} s; without '
+                '--html it can be seen'
+            )
         serializer = self._server.get_scene_serializer()
         for now in np.arange(0.0, self.end + 1e-9, 1.0 / FRAME_RATE):
             self.show(float(now))

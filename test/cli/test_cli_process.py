@@ -5,6 +5,7 @@
 import errno
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -155,6 +156,25 @@ def test_a_file_that_cannot_be_finished_is_named_and_not_there(tmp_path, monkeyp
 def test_a_message_that_a_file_makes_long_is_cut(run) -> None:
     answer = run('check', 'x' * 5000)
     assert answer.status == 2 and len(answer.err) < 2500 and 'characters)' in answer.err
+
+
+def test_a_message_never_steers_the_terminal(run, write, tmp_path) -> None:
+    file = tmp_path / 'a\x1b]0;title\x07.csv'
+    file.write_text('time,x\x1b[2J,\udcff'.encode('utf-8', 'replace').decode() + '\n0,0,0\n')
+    answer = run(*INVERSE, file, '--output', '-')
+    assert answer.status == 2
+    assert r'a\x1b]0;title\x07.csv: ' in answer.err and r'x\x1b[2J' in answer.err
+    assert answer.err.rstrip('\n').isprintable()
+
+
+def test_a_lack_of_memory_takes_one_line(run, tmp_path, monkeypatch) -> None:
+    file = tmp_path / 'in.csv'
+    file.write_text(MOTION)
+    monkeypatch.setattr(np, 'vstack', lambda *_: np.empty(10**17))
+    answer = run(*INVERSE, file, '--output', tmp_path / 'out.csv')
+    assert answer.status == 1
+    assert re.match('masticator: error: not enough memory: .*711. PiB', answer.err)
+    assert answer.err.count('\n') == 1
 
 
 def test_a_reader_that_goes_away_is_no_crash(tmp_path: pathlib.Path) -> None:

@@ -117,6 +117,14 @@ def test_bad_files_and_frames_are_refused(follow, write, recording) -> None:
     assert not out.exists()
 
 
+def test_one_row_is_a_pose_that_is_held(follow, write, read) -> None:
+    answer, out = follow(write(columns_of('incisor'), [[0.5, 0.0, 0.0, -0.004]]))
+    assert answer.status == 0
+    motion = read(out)
+    assert motion['time'] == [0.5] and motion['beta'] > 0.01
+    assert all(motion[f'{name}_dot'] == 0.0 for name in ('x', 'y', 'alpha', 'beta'))
+
+
 def test_the_criterion_chooses_what_moves_least(follow, write, read, recording) -> None:
     file = write(columns_of('incisor'), recording)
     mechanism = Mechanism.load('masticator')

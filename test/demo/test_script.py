@@ -127,6 +127,10 @@ def test_save_and_load(mechanism, tmp_path):
         ('time,incisor_x,incisor_y,incisor_z\n0,0,0,0\n1,0,x,0\n', 'incisor_y'),
         ('time,incisor_x,incisor_y,incisor_z\n1,0,0,0\n0,0,0,0\n', 'increase'),
         ('time,incisor_x,incisor_y,incisor_z\n1,0,0,0\n', 'two rows'),
+        (
+            'time,incisor_x,incisor_y,incisor_z\n0,0,0,0\n1e9,0,0,0\n',
+            'lasts 1e.09 s; at most 3600 s are played',
+        ),
         ('time,incisor_x,incisor_y,incisor_z,bolus_force\n0,0,0,0,1\n1,0,0,0,nan\n', 'bolus_force'),
     ],
 )

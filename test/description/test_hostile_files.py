@@ -17,6 +17,7 @@ from masticator_dynamics.files import yaml_file
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.importing.sdf import read_sdf
+from masticator_dynamics.importing.urdf_file import read_urdf
 
 ROBOT = (
     '<robot name="{0}" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${{{0}}}"/></robot>'
@@ -102,6 +103,15 @@ def test_an_sdf_model_without_links(folder) -> None:
     )
     with pytest.raises(DescriptionError, match='SDF: its model has no <link>'):
         read_sdf(folder / 'robot.sdf')
+
+
+@pytest.mark.parametrize('encoding', ['none-such', 'utf-32', 'utf-16'])
+@pytest.mark.parametrize('read', [read_sdf, read_urdf])
+def test_an_encoding_that_is_none(tmp_path, read, encoding: str) -> None:
+    file = tmp_path / 'robot.xml'
+    file.write_text(f'<?xml version="1.0" encoding="{encoding}"?><robot name="a"/>')
+    with pytest.raises(DescriptionError, match=r'robot\.xml: (URDF|SDF): not XML: '):
+        read(file)
 
 
 def test_a_pipe_is_read(folder) -> None:

@@ -193,6 +193,7 @@ def test_joined_paths_keep_both_and_refuse_jumps():
         ([0, np.nan, 1], np.zeros((3, 2)), 'time 1 is not finite'),
         ([0, 1, 2], [[0, 0], [0, np.nan], [0, 0]], 'position of beta at 1 s is nan'),
         ([0, 1, 2], [[0, 0], [0, 0], [np.inf, 0]], 'position of x at 2 s is inf'),
+        ([0, 1, 2], [[0, 0], [0, -1e101], [0, 0]], 'position of beta at 1 s is -1e.101, too large'),
         ([0, 1], np.zeros((3, 2)), r'shape \(3, 2\), expected \(2, 2\)'),
         ([0, 1], np.zeros((2, 3)), r'shape \(2, 3\), expected \(2, 2\)'),
         ([], np.zeros((0, 2)), 'at least one'),

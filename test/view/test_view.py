@@ -231,6 +231,15 @@ def test_a_motion_that_is_cut_off_in_a_row_is_said(motion) -> None:
         load_run(motion, None)
 
 
+def test_a_page_that_would_take_hours_is_refused(tmp_path, capsys) -> None:
+    file, page = tmp_path / 'long.csv', tmp_path / 'page.html'
+    file.write_text('time,x,y,alpha,beta\n0,0,0,0,0\n1e9,0,0,0,0\n')
+    assert main(['view', str(file), '--html', str(page)]) == 2
+    said = capsys.readouterr().err
+    assert 'a page holds 600 s at most, the recording lasts 1e+09 s' in said
+    assert said.count('\n') == 1 and not page.exists()
+
+
 def test_words_that_contradict_each_other_are_refused(motion, tmp_path, capsys) -> None:
     page = str(tmp_path / 'x.html')
     assert main(['view', 'masticator', '--html', page]) == 2
