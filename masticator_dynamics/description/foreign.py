@@ -23,6 +23,8 @@ KNOWN = {
         'safety_controller',
     ),
 }  # fmt: skip
+# Attributes whose lack the parser reports without saying where.
+_NEEDED = {'parent': 'link', 'child': 'link', 'axis': 'xyz', 'mass': 'value'}
 _UNREAD = ('visual', 'collision', 'calibration', 'safety_controller')
 _XACRO = 'wiki/xacro}'
 _SIMILAR = 0.7  # of two names, by difflib; 'axes' and 'axis' are 0.75 alike
@@ -90,11 +92,32 @@ def _strip(element: ElementTree.Element, place: str, file: pathlib.Path) -> Iter
     known = KNOWN[str(element.tag)]
     for child in list(element):
         if child.tag in known and child.tag not in _UNREAD:
+            _check_read(child, element, place, file)
             continue
         if child.tag not in known and isinstance(child.tag, str):
             _refuse_misspelt(child, known, place, file)
             yield child.tag
         element.remove(child)
+
+
+def _check_read(
+    child: ElementTree.Element, element: ElementTree.Element, place: str, file: pathlib.Path
+) -> None:
+    """Refuse an element of which there are two, or one that says nothing."""
+    tag = str(child.tag)
+    if len(element.findall(tag)) > 1:
+        raise DescriptionError(file, place, f'<{tag}> appears twice')
+    needed = _NEEDED.get(tag)
+    if needed is None:
+        return
+    text = child.get(needed)
+    if text is None:
+        raise DescriptionError(file, place, f'<{tag}> has no {needed}="..."')
+    if tag == 'mass':
+        try:
+            float(text)
+        except ValueError as error:
+            raise DescriptionError(file, place, f'<mass> {text!r} is not a number') from error
 
 
 def _refuse_misspelt(

@@ -10,6 +10,7 @@ import dataclasses
 import io
 import math
 import pathlib
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 UNLIMITED = 1e9  # a limit of this size or more, in any unit, counts as none
 FARTHEST = 1e6  # m; at larger distances, rounding opens loops by more than they may be
+_NAMESPACE = re.compile(r"""(<robot\b[^>]*?)\s+xmlns\s*=\s*(?:"[^"]*"|'[^']*')""")
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 
 
@@ -97,7 +99,7 @@ class Tree:
 def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[pathlib.Path]]:
     """URDF text of a file, and all files that it was read from.
 
-    ``.xacro`` is processed with the given arguments.
+    ``.xacro`` is processed with the given arguments. A namespace without a prefix is left out.
 
     Raises
     ------
@@ -111,12 +113,12 @@ def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[
     except UnicodeDecodeError as error:
         raise DescriptionError(path, '', f'not UTF-8 text: {error.reason}') from error
     if path.suffix != '.xacro':
-        return text, [path]
+        return _NAMESPACE.sub(r'\1', text, count=1), [path]
     # Imported here, like the parser below: cached descriptions need neither.
     from masticator_dynamics.description.xacro_file import expand_xacro
 
     text, included = expand_xacro(path, arguments)
-    return text, [path, *included]
+    return _NAMESPACE.sub(r'\1', text, count=1), [path, *included]
 
 
 def parse(text: str, file: pathlib.Path) -> Tree:

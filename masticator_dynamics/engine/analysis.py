@@ -50,7 +50,8 @@ def analyse(description: MechanismDescription) -> Structure:
     constraints = found.constraints
     independent = {i for i, j in enumerate(tree.joints) if j.name in description.independent}
     dependent = [i for i in range(len(tree.joints)) if i not in independent]
-    blocks = _blocks(description, tree, constraints, dependent)
+    repeated = [left_out.name for left_out in found.redundant if not left_out.independent]
+    blocks = _blocks(description, tree, constraints, dependent, repeated)
     home = _refined_home(description, tree, constraints, dependent, home)
     doubts = tuple(
         f'{description.file}: {left_out.name}: {left_out.equations - left_out.independent} '
@@ -108,8 +109,12 @@ def _blocks(
     tree: SpanningTree,
     constraints: tuple[Constraint, ...],
     dependent: list[int],
+    repeated: list[str],
 ) -> tuple[Block, ...]:
-    """Block-triangular form of the constraints over the dependent joints."""
+    """Block-triangular form of the constraints over the dependent joints.
+
+    ``repeated`` are closures that say nothing new, for the message where equations are missing.
+    """
     owner = [c for c, constraint in enumerate(constraints) for _ in constraint.rows]
     incidence = np.zeros((2, len(owner), len(tree.joints)), dtype=bool)
     for row, c in enumerate(owner):
@@ -122,11 +127,12 @@ def _blocks(
     if unmatched or len(match) < len(owner):
         loose = ', '.join(tree.joints[j].name for j in unmatched) or 'none'
         spare = sorted({constraints[owner[r]].name for r in range(len(owner)) if r not in match})
+        follows = f'; what others say already: {", ".join(repeated)}' if repeated else ''
         raise DescriptionError(
             description.file, 'closures, contacts, independent',
             f'{len(owner)} constraint equations for {len(dependent)} dependent joints; '
             f'joints left undetermined: {loose}; constraints left over: '
-            f'{", ".join(spare) or "none"}',
+            f'{", ".join(spare) or "none"}{follows}',
         )  # fmt: skip
     reach = np.eye(len(owner), dtype=bool)
     for row, c in enumerate(owner):

@@ -40,10 +40,37 @@ _PLAIN = {
 }  # names in the two versions of pydantic
 
 
+_WANTED = {
+    'tuple_type': 'should be a list',
+    'type_error.tuple': 'should be a list',
+    'list_type': 'should be a list',
+    'type_error.list': 'should be a list',
+    'dict_type': 'should be a mapping of keys to values',
+    'type_error.dict': 'should be a mapping of keys to values',
+    'model_type': 'should be a mapping of keys to values',
+}  # likewise; pydantic's own words are Python's
+
+
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """Merges (``<<``) only so much; reads no whole number too large to compute with or print."""
+    """Merges (``<<``) only so much; reads no whole number too large to compute with or print.
+
+    Refuses a key that a mapping has twice, of which PyYAML would silently take the last.
+    """
 
     _merged = 0
+
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        """As PyYAML does, before anything is merged."""
+        node = super().compose_mapping_node(anchor)
+        seen: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != 'tag:yaml.org,2002:merge':
+                if (key.tag, key.value) in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f'the key {key.value!r} appears twice', key.start_mark
+                    )
+                seen.add((key.tag, key.value))
+        return node
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """As PyYAML does, which comes here for every mapping that it merges."""
@@ -130,7 +157,8 @@ def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
         return path.lstrip('.'), _PLAIN[problem['type']]
     value = problem.get('input', None)
     shown = '' if isinstance(value, dict | list) or value is None else f' (got {_short(value)})'
-    return path.lstrip('.'), re.sub(r'^Value error, ', '', problem['msg']) + shown
+    reason = _WANTED.get(problem['type'], re.sub(r'^Value error, ', '', problem['msg']))
+    return path.lstrip('.'), reason + shown
 
 
 def _short(value: object) -> str:

@@ -102,6 +102,8 @@ def test_shipped_mechanisms_load_by_name_and_by_path() -> None:
         ('name:\tx\n\ty: 1', 'not YAML: .*line'),
         ('- schema', 'not a mapping'),
         ('', 'not a mapping'),
+        ('home: {x: 1}\nname: a\nhome: {y: 2}', "not YAML: the key 'home' appears twice .*line 3"),
+        ('home: {x: 1, y: 2, x: 3}', "not YAML: the key 'x' appears twice .*line 1"),
     ],
 )
 def test_broken_yaml(tmp_path: pathlib.Path, text: str, reason: str) -> None:
@@ -179,6 +181,30 @@ def test_unknown_keys(tmp_path: pathlib.Path, key: str, edit: Edit) -> None:
 )
 def test_wrong_types(tmp_path: pathlib.Path, key: str, edit: Edit) -> None:
     assert refused(tmp_path, FIVE_BAR, edit).key.startswith(key)
+
+
+@pytest.mark.parametrize(
+    ('edit', 'reason'),
+    [
+        (lambda data: data.update(independent='x'), "should be a list (got 'x')"),
+        (lambda data: data.update(gravity=-9.81), 'should be a list (got -9.81)'),
+        (lambda data: data.update(home=[0.325]), 'should be a mapping of keys to values'),
+    ],
+)
+def test_wrong_types_are_told_in_words_of_yaml(
+    tmp_path: pathlib.Path, edit: Edit, reason: str
+) -> None:
+    assert refused(tmp_path, FIVE_BAR, edit).reason == reason
+
+
+def test_merged_keys_may_be_set_again(tmp_path: pathlib.Path) -> None:
+    """That is what merging is for; also where a mapping is merged more than once."""
+    file = tmp_path / 'merged.yaml'
+    text = yaml.safe_dump({key: FIVE_BAR[key] for key in FIVE_BAR if key != 'actuators'})
+    motors = '{motor_1: &m {rotor_inertia: 1.0}, motor_2: &n {<<: *m, rotor_inertia: 2.0}}'
+    file.write_text(f'{text}\nactuators: {motors}\n', encoding='utf-8')
+    description = load_description(file)
+    assert [motor.rotor_inertia for motor in description.actuators.values()] == [1.0, 2.0]
 
 
 def test_another_schema_version(tmp_path: pathlib.Path) -> None:

@@ -312,6 +312,28 @@ def test_names_twice(old: str, new: str, key: str) -> None:
     assert (error.key, error.reason) == (key, 'appears twice')
 
 
+MASS = '<mass value="9"/>'
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'reason'),
+    [
+        ('<inertial>', '<inertial><mass value="1"/></inertial><inertial>', '<inertial> appears'),
+        (MASS, MASS + '<mass value="1"/>', '<mass> appears twice'),
+        (TILT_AXIS, TILT_AXIS + '<axis xyz="0 1 0"/>', '<axis> appears twice'),
+        (TILT_AXIS, '<axis/>', '<axis> has no xyz="..."'),
+        (MASS, '<mass>9</mass>', '<mass> has no value="..."'),
+        (MASS, '<mass value="9 kg"/>', "<mass> '9 kg' is not a number"),
+        ('<parent link="foot"/>', '<parent>foot</parent>', '<parent> has no link="..."'),
+    ],
+)
+def test_elements_of_which_one_must_say_something(old: str, new: str, reason: str) -> None:
+    """Of two, the parser takes one without a word; where an attribute lacks, it says not where."""
+    error = refused(old, new)
+    assert error.key.split()[1] in ('rungs', 'foot', 'tilt')
+    assert error.reason.startswith(reason)
+
+
 # Files and xacro
 
 
@@ -342,6 +364,14 @@ def test_xacro_errors(tmp_path: pathlib.Path, old: str, new: str, reason: str) -
     with pytest.raises(DescriptionError, match='edited.urdf.xacro: xacro: ') as caught:
         expand(tmp_path, FIVE_BAR.replace(old, new))
     assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize('suffix', ['urdf', 'urdf.xacro'])
+def test_a_namespace_without_prefix_changes_nothing(tmp_path: pathlib.Path, suffix: str) -> None:
+    """As in Drake's files."""
+    spaced = LADDER.replace('<robot ', "<robot xmlns='http://drake.mit.edu' ", 1)
+    text = expand(tmp_path, spaced, f'a.{suffix}')
+    assert len(urdf.parse(text, FILE).joints) == len(urdf.parse(LADDER, FILE).joints)
 
 
 def test_xacro_under_another_name(tmp_path: pathlib.Path) -> None:

@@ -100,6 +100,17 @@ def test_too_few_closures(tmp_path: pathlib.Path) -> None:
     assert 'undetermined: motor_2, elbow_2;' in error.reason
 
 
+def test_a_closure_that_says_what_another_says(tmp_path: pathlib.Path) -> None:
+    """The usual slip: the second leg's closure names the first leg's tip."""
+    error = refused(
+        tmp_path,
+        'five_bar',
+        lambda data: data['closures'][1].update(frames=data['closures'][0]['frames']),
+    )
+    assert 'undetermined: motor_2, elbow_2;' in error.reason
+    assert error.reason.endswith('; what others say already: leg_2')
+
+
 def test_too_few_independent_joints(tmp_path: pathlib.Path) -> None:
     error = refused(tmp_path, 'five_bar', lambda data: data.update(independent=['x']))
     assert '4 constraint equations for 5 dependent joints' in error.reason
