@@ -197,6 +197,15 @@ def test_a_stop_while_drives_are_set_up_again_is_not_forgotten(served):
     assert requests.run(requests.reset).success
 
 
+@pytest.mark.parametrize('which', ['lost', 'altered'])
+def test_drives_that_are_set_up_again_must_be_homed(served, which):
+    requests, supervisor, _ = served
+    setattr(requests._network, which, lambda: ('crank_2',))
+    assert requests.run(requests.reset).success
+    outcome = requests.run(requests.enable)
+    assert outcome == (False, 'crank_2 is not homed since it was switched on: service ~/home')
+
+
 def test_only_so_many_requests_wait_and_disabling_works_all_the_same(served, ask):
     requests, supervisor, _ = served
     assert requests.enable().success
