@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests to drives in this process: what waits for what, and for how long."""
 
+import dataclasses
 import threading
 import time
 import types
@@ -10,6 +11,7 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 
+from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from drives.ideal_drives import IdealDrives  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -22,7 +24,9 @@ from masticator_dynamics.drives.safety import Finding  # noqa: E402
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor  # noqa: E402
 from masticator_dynamics.nodes.common.guard import GuardedExecutor  # noqa: E402
 from masticator_dynamics.nodes.servo_drives import drive_requests  # noqa: E402
+from masticator_dynamics.nodes.servo_drives.drive_diagnostics import DriveDiagnostics  # noqa: E402
 from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests  # noqa: E402
+from masticator_dynamics.nodes.servo_drives.drive_runtime import DriveRuntime  # noqa: E402
 from nodes.harness import PATIENCE, wait_for  # noqa: E402
 
 
@@ -193,6 +197,15 @@ def test_a_stop_while_drives_are_set_up_again_is_not_forgotten(served):
     assert requests.run(requests.reset).success
 
 
+@pytest.mark.parametrize('which', ['lost', 'altered'])
+def test_drives_that_are_set_up_again_must_be_homed(served, which):
+    requests, supervisor, _ = served
+    setattr(requests._network, which, lambda: ('crank_2',))
+    assert requests.run(requests.reset).success
+    outcome = requests.run(requests.enable)
+    assert outcome == (False, 'crank_2 is not homed since it was switched on: service ~/home')
+
+
 def test_only_so_many_requests_wait_and_disabling_works_all_the_same(served, ask):
     requests, supervisor, _ = served
     assert requests.enable().success
@@ -264,3 +277,75 @@ def test_a_request_is_answered_after_one_with_another_outcome(served):
     for outcome in (Outcome(True, 'done'), Outcome(False, 'refused'), Outcome(True, 'done')):
         response = requests._fill('home', Trigger.Response(), outcome)
         assert (response.success, response.message) == outcome
+
+
+def runtime(calls, fails):
+    """A runtime whose parts only note what is called; one of the calls fails."""
+
+    def part(name):
+        def call(*_):
+            calls.append(name)
+            if name == fails:
+                raise RuntimeError("can't start new thread")
+
+        return call
+
+    found = object.__new__(DriveRuntime)
+    found._active, found._watched = False, False
+    found._settings = types.SimpleNamespace(auto_enable=False)
+    for name, methods in {
+        '_network': ('listen', 'watch', 'powered', 'gone'), '_command': ('discard',),
+        '_supervisor': ('restart',), '_exchange': ('start', 'stop'), '_requests': ('end',),
+        '_loops': ('start', 'stop'), '_reading': ('start', 'stop'),
+    }.items():  # fmt: skip
+        parts = {method: part(f'{name} {method}') for method in methods}
+        setattr(found, name, types.SimpleNamespace(**parts))
+    found._network.powered = found._network.gone = tuple
+    found._node = types.SimpleNamespace(get_logger=lambda: None)
+    return found
+
+
+@pytest.mark.parametrize('fails', ['_network watch', '_loops start', '_reading start'])
+def test_an_activation_that_fails_leaves_no_cycles(fails):
+    """A second activation would begin a second thread on the same bus."""
+    calls = []
+    with pytest.raises(RuntimeError, match='new thread'):
+        runtime(calls, fails).activate()
+    assert calls[-1] == '_exchange stop' and calls.count('_exchange start') == 1
+
+
+@pytest.mark.parametrize('fails', ['_requests end', '_loops stop', '_reading stop'])
+def test_a_deactivation_that_fails_ends_the_cycles(fails):
+    calls = []
+    found = runtime(calls, fails)
+    found._active = True
+    with pytest.raises(RuntimeError, match='new thread'):
+        found.deactivate()
+    assert calls[-1] == '_exchange stop'
+
+
+def test_diagnostics_tell_of_cycles_that_stand_still_and_of_stops_while_inactive(ros_node, served):
+    _, supervisor, exchange = served
+    active = [True]
+    diagnostics = DriveDiagnostics(
+        ros_node, 'robot', load_drives('drives.yaml'), exchange, None, supervisor.report,
+        lambda: active[0], asked=str, memory_locked=False,
+    )  # fmt: skip
+    try:
+
+        def told(since):
+            report = supervisor.report()
+            feedback = dataclasses.replace(report.feedback, time=time.monotonic() - since)
+            status = diagnostics._supervision(dataclasses.replace(report, feedback=feedback))
+            return status.level, status.message
+
+        assert told(0.1) == (DiagnosticStatus.OK, 'torque-free')
+        level, message = told(2.0)
+        assert level == DiagnosticStatus.ERROR and message.startswith('no cycle for 2 s')
+        supervisor.emergency_stop()
+        active[0] = False
+        assert told(2.0) == (
+            DiagnosticStatus.WARN, 'not active; stopped until reset: operator: emergency stop',
+        )  # fmt: skip
+    finally:
+        diagnostics.destroy()

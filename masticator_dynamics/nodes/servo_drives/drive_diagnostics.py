@@ -22,6 +22,7 @@ from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 _REPORT = 0.5  # s between two statuses without news: making them takes a millisecond
 _SKIPPED_PART = 0.001  # fraction of the cycles, above which there is a warning
 _WARM = 10.0  # K below the limit
+_FROZEN = 0.5  # s without a cycle, after which drives have nothing but their own monitoring
 
 
 class DriveDiagnostics:
@@ -134,10 +135,17 @@ class DriveDiagnostics:
             'last asked': self._asked() or 'nothing',
         }
         if not self._active():
+            if report.causes:
+                message = f'not active; stopped until reset: {report.text}'
+                return self._status('supervision', WARN, message, values)
             return self._status('supervision', OK, 'not active', values)
         if not self._exchange.running:
             reason = self._exchange.failure or 'stopped'
             message = f'the exchange with the drives has ended: {reason}'
+            return self._status('supervision', ERROR, message, values)
+        silence = 0.0 if report.feedback is None else time.monotonic() - report.feedback.time
+        if silence > _FROZEN:
+            message = f'no cycle for {silence:.2g} s: drives have only their own monitoring'
             return self._status('supervision', ERROR, message, values)
         if report.phase is Phase.LATCHED:
             message = f'all drives {report.goal.value} until reset: {report.text}'

@@ -153,10 +153,10 @@ class DriveRequests:
             allowed = self._supervisor.may_reset()
             if not allowed.success:
                 return allowed
-            lost = self._network.lost()
-            self._supervisor.forget_home(lost)
+            names = tuple(dict.fromkeys((*self._network.lost(), *self._network.altered())))
+            self._supervisor.forget_home(names)  # whoever altered one may have moved its zero, too
             try:
-                self._network.restore(tuple(dict.fromkeys((*lost, *self._network.altered()))))
+                self._network.restore(names)
             except DriveError as error:
                 return Outcome(False, str(error))
         # Drives that are set up again are missed meanwhile, which must not withdraw this request.

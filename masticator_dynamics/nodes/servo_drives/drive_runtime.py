@@ -120,8 +120,16 @@ class DriveRuntime(Runtime):
         # This thread may hold Python's lock when the exchange needs it.
         real_time.request(real_time.SERVICE)
         self._exchange.start()
-        self._watch()
         self._active = self._requests.active = True
+        try:
+            return self._begin()
+        except BaseException:
+            self.deactivate()
+            raise
+
+    def _begin(self) -> str:
+        """Start what goes with the cycles."""
+        self._watch()
         self._loops.start()
         self._reading.start()
         if self._settings.auto_enable:
@@ -134,11 +142,13 @@ class DriveRuntime(Runtime):
         if not self._active:
             return
         self._active = False
-        self._requests.end()
-        self._loops.stop()
-        self._reading.stop()
-        self._unwatch()
-        self._exchange.stop()
+        try:
+            self._requests.end()
+            self._loops.stop()
+            self._reading.stop()
+            self._unwatch()
+        finally:  # it makes the drives torque-free, whatever fails before
+            self._exchange.stop()
 
     def destroy(self) -> None:
         """Release topics and bus; drives are pre-operational then."""
@@ -185,11 +195,7 @@ class DriveRuntime(Runtime):
         """Start watching, not sooner: drives that watch for SYNC and heartbeat too early fault."""
         if self._watched:
             return
-        try:
-            self._network.watch(True)
-        except DriveError:
-            self._exchange.stop()
-            raise
+        self._network.watch(True)
         self._watched = True
 
     def _unwatch(self) -> None:
