@@ -171,21 +171,35 @@ class Closing:
         return determinant * per_lane(sign)
 
     def _check_regular(self, determinant: Any) -> None:
-        columns = zip(*self.jacobian, strict=True)
         lengths: Any = REGULAR**2
-        for column in columns:
-            lengths = lengths * total(x * x for x in column)
+        for square, usual in self._squares():
+            lengths = lengths * square
+            self.conditions.append(square - usual * REGULAR**2)
         self.conditions.append(determinant * determinant - lengths)
+
+    def _squares(self) -> list[tuple[Any, Any]]:
+        """Squared lengths of the Jacobian's columns, now and at home.
+
+        A joint whose axis comes to pass through the point that it moves hardly moves it any more,
+        though its direction stays across those of the others.
+        """
+        columns = zip(*self.jacobian, strict=True)
+        usual = zip(*((rates * rates).sum(axis=0) for rates in self.stage.home_jacobian),
+                    strict=True)  # fmt: skip
+        return [
+            (total(x * x for x in column), per_lane(map(float, squares)))
+            for column, squares in zip(columns, usual, strict=True)
+        ]
 
     def regularity(self) -> Any:
         """Smallest sine of the angle between a column of the Jacobian and the others.
 
-        Dimensionless. Below ``SMALLEST_SINE`` rates have fewer than about ten correct digits.
+        Less by as much as the column is shorter than at home. Dimensionless. Below ``SMALLEST_SINE`` rates have fewer than about ten correct digits.
         """
         longest: Any = 1.0
         products = []
-        for column, row in zip(zip(*self.jacobian, strict=True), self.inverse, strict=True):
-            products.append(total(x * x for x in column) * total(x * x for x in row))
+        for (square, usual), row in zip(self._squares(), self.inverse, strict=True):
+            products.append(greater(square, usual) * total(x * x for x in row))
             longest = greater(products[-1], longest)
         # Zero where a product is not a number.
         return select(LARGEST_PRODUCT - total(products), reciprocal(square_root(longest)), 0.0)

@@ -11,7 +11,7 @@ from oracles.decimal_oracle import DecimalOracle, exact
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import MasticatorError, SingularityError
 
 ROUNDINGS, FLOOR = 2, exact(1e-12)
 TO_THE_EDGE = (0.5, 1.0 - 1e-3, 1.0 - 1e-6)
@@ -24,11 +24,9 @@ def is_served(mechanism: Mechanism, y: samples.Array) -> bool:
         return False
 
 
-def edge(name: str) -> samples.Array:
+def edge(mechanism: Mechanism, along: samples.Array) -> samples.Array:
     """From home to where loops or motors are about to fail, on a straight way."""
-    mechanism, box = samples.mechanism(name), samples.BOXES[name]
-    home, rng = mechanism.home.y, np.random.default_rng(1301)
-    along = 0.05 * (box.upper - box.lower) * rng.uniform(-1.0, 1.0, len(home))
+    home = mechanism.home.y
     near = next((k for k in range(99) if not is_served(mechanism, home + (k + 1) * along)), 99)
     far = near + 1.0
     for _ in range(50):
@@ -43,8 +41,10 @@ def edge(name: str) -> samples.Array:
 @pytest.mark.parametrize('name', shipped_mechanisms())
 def test_torques_lose_no_more_than_roundings_of_the_pose(name: str) -> None:
     """One rounding of coordinates of 0.1 m or 1 rad moves them, too: much, near the edge."""
-    mechanism, way = samples.mechanism(name), edge(name)
+    mechanism, box = samples.mechanism(name), samples.BOXES[name]
     oracle = DecimalOracle(mechanism.description)
+    along = np.random.default_rng(1301).uniform(-0.05, 0.05, len(box.upper))
+    way = edge(mechanism, along * (box.upper - box.lower))
     joints = {joint.name: joint for joint in mechanism.structure.tree.joints}
     order = [list(joints).index(joint) for joint in oracle.joints]
     units = np.array([0.1 if joints[y].unit == 'm' else 1.0 for y in mechanism.independent])
@@ -57,3 +57,22 @@ def test_torques_lose_no_more_than_roundings_of_the_pose(name: str) -> None:
         allowed = ROUNDINGS * np.abs(shifted - right).max() + FLOOR * np.abs(right).max()
         for found in (one.actuated, *many.actuated):
             assert np.abs(exact(found) - right).max() <= allowed
+
+
+def test_where_a_joint_hardly_moves_its_closure_torques_have_digits_or_are_refused() -> None:
+    """The axis of a universal joint comes to lie along its rod; other axes stay across."""
+    trimule = samples.mechanism('trimule')
+    oracle = DecimalOracle(trimule.description)
+    joints = [joint.name for joint in trimule.structure.tree.joints]
+    order = [joints.index(joint) for joint in oracle.joints]
+    way, rest = edge(trimule, np.array([0.0014, 0.00004, -0.0218])), np.zeros(6)
+    last = trimule.home.y + way, 0.01 * np.ones(3), np.zeros(3), rest
+    effort = trimule.feedforward(*last)
+    right, _ = oracle.efforts(last, effort.q[order])
+    for found in (effort.actuated, trimule.feedforward_batch(*(x[None] for x in last)).actuated[0]):
+        assert np.abs(exact(found) - right).max() <= exact(1e-3) * np.abs(right).max()
+    beyond = trimule.home.y + (1.0 + 1e-8) * way
+    with pytest.raises(SingularityError, match='limb_2 is singular at '):
+        trimule.feedforward(beyond)
+    with pytest.raises(SingularityError, match='limb_2 is singular at '):
+        trimule.feedforward_batch(beyond[None])
