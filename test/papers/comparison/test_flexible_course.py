@@ -26,6 +26,7 @@ def course(size: float, late: float = 1.0) -> Course:
     tips = np.tile((1e-3 * TIME + shaking)[:, None], 8)
     motion = {
         'displacement of P': tips[:, :2] + 1.0,
+        'velocity of P': tips[:, :2] + 1.0,
         'angular rates of rods 1-4': tips[:, :4] + 1.0,
     }
     return Course(TIME, tips, tips, tips, tips[:, :3], motion, FREQUENCY)
