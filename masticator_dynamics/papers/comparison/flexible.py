@@ -18,7 +18,7 @@ from masticator_dynamics.flexible import FlexibleModel, run_flexible, segmented
 from masticator_dynamics.flexible.beam import frequency_roots
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.spiral import Spiral
-from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
+from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.flexible_course import PLATFORM, Course, courses
 from masticator_dynamics.papers.comparison.flexible_segments import (
     DRIVEN,
@@ -138,11 +138,9 @@ def _frequencies(shipped: MechanismDescription) -> ComparisonTable:
     """Lowest vibration of a driven rod with the platform held, motors free and held."""
     beam = next(iter(FlexibleModel(shipped).beams.values()))
     unit = np.sqrt(beam.stiffness[0] / beam.mass_per_length) / beam.length**2 / (2.0 * np.pi)
-    exact = [
-        float(frequency_roots(boundary, 1)[0] ** 2 * unit)
-        for boundary in ('pinned-pinned', 'clamped-pinned')
-    ]
-    rows: list[tuple[Cell, ...]] = [('beam theory: pinned-pinned; clamped-pinned', *exact)]
+    boundaries = 'pinned-pinned', 'clamped-pinned'
+    exact = [frequency_roots(boundary, 1)[0] ** 2 * unit for boundary in boundaries]
+    rows: dict[str, Any] = {'beam theory: pinned-pinned; clamped-pinned': exact}
     models = {
         'one fixed-free shape per rod, as S3': FlexibleModel(one_fixed_free(shipped)),
         'shapes as shipped': FlexibleModel(shipped),
@@ -156,14 +154,14 @@ def _frequencies(shipped: MechanismDescription) -> ComparisonTable:
     motors = shipped.actuated
     for name, model in models.items():
         # The four passive rods, between pins, never have a higher frequency than the driven ones.
-        free = float(model.frequencies(model.home, PLATFORM)[7])
+        free = model.frequencies(model.home, PLATFORM)[7]
         held = model.frequencies(model.home, (*PLATFORM, *motors))
-        rows.append((name, free, float(held[4]) if len(held) > 4 else None))
+        rows[name] = free, held[4] if len(held) > 4 else None
     return ComparisonTable(
         'Lowest frequency of a driven rod, platform held, Hz',
         'S3 Secs. 3 and 5, Fig. 14',
         ('', 'motors free', 'motors held'),
-        tuple(rows),
+        rows_of(rows),
         (
             'S3 prints no frequency. Its motors are sources of torque, so a driven rod is free to '
             'turn at both ends: one fixed-free shape gives a frequency 48 % too high. With held '
@@ -176,20 +174,12 @@ def _frequencies(shipped: MechanismDescription) -> ComparisonTable:
 
 
 def _drive_modes(figures: dict[Case, RunFigures]) -> ComparisonTable:
-    rows: list[tuple[Cell, ...]] = []
+    rows = {}
     for case in ON_SPIRAL:
-        found = figures[case]
-        tips = found.tips * 1e3
-        rows.append(
-            (
-                f'{case.shapes}, mode {case.mode}',
-                *tips[:DRIVEN].tolist(),
-                float(tips[DRIVEN:].max()),
-                found.rate_error,
-                found.end_point_error * 1e6,
-                found.energy_gap,
-            )
-        )
+        found, tips = figures[case], figures[case].tips * 1e3
+        deviations = found.rate_error, found.end_point_error * 1e6, found.energy_gap
+        row = [*tips[:DRIVEN], tips[DRIVEN:].max(), *deviations]
+        rows[f'{case.shapes}, mode {case.mode}'] = row
     return ComparisonTable(
         "Flexible rods along S3's spiral, largest values",
         'S3 Sec. 4, Figs. 8 to 12',
@@ -197,7 +187,7 @@ def _drive_modes(figures: dict[Case, RunFigures]) -> ComparisonTable:
             '', 'tip 1, mm', 'tip 2, mm', 'tip 3, mm', 'tip 4, mm', 'tips 5-8, mm',
             'rate error 1-4, rad/s', 'end point, µm', 'energy gap',
         ),
-        tuple(rows),
+        rows_of(rows),
         (
             'S3 prints only curves, and neither the positions of its motors nor the inertia of '
             'its platform: ours are assumptions.',
@@ -211,19 +201,17 @@ def _drive_modes(figures: dict[Case, RunFigures]) -> ComparisonTable:
 
 def _claims(figures: dict[Case, RunFigures]) -> ComparisonTable:
     """Ratios between drive modes over layouts and paths."""
-    rows: list[tuple[Cell, ...]] = []
-    ratios = []
+    rows: dict[str, Any] = {}
     for side, path in itertools.product(HALF_SIDES, PATHS):
         a, b, c = (figures[Case(S3_SHAPES, side, path, mode)].rms for mode in MODES)
-        ratios.append([*(a / b), *(c / b)])
-        rows.append((f'half side {side * 1e3:.0f} mm, {path}', *ratios[-1]))
-    spread = np.array(ratios)
-    rows.append(('S3 claims', '2-3', '2-3', '> 1', '> 1', '> 1', None))
-    rows.append(('ours, median', *np.median(spread, axis=0).tolist()))
-    rows.append(('ours, smallest', *spread.min(axis=0).tolist()))
-    rows.append(('ours, largest', *spread.max(axis=0).tolist()))
+        rows[f'half side {side * 1e3:.0f} mm, {path}'] = np.concatenate([a / b, c / b])
+    spread = np.array(list(rows.values()))
+    rows['S3 claims'] = '2-3', '2-3', '> 1', '> 1', '> 1', None
+    rows['ours, median'] = np.median(spread, axis=0)
+    rows['ours, smallest'] = spread.min(axis=0)
+    rows['ours, largest'] = spread.max(axis=0)
     better = (spread > 1.0).sum(axis=0)
-    rows.append(('cases above 1', *[f'{n} of {len(spread)}' for n in better]))
+    rows['cases above 1'] = [f'{n} of {len(spread)}' for n in better]
     columns = [
         f'{what}, {pair}'
         for pair in ('a/b', 'c/b')
@@ -233,7 +221,7 @@ def _claims(figures: dict[Case, RunFigures]) -> ComparisonTable:
         "S3's claims over layouts and paths: ratios of root mean squares between drive modes",
         'S3 Secs. 4 and 6',
         ('', *columns),
-        tuple(rows),
+        rows_of(rows),
         (
             'S3 claims that amplitudes are two to three times as large in mode a as in b and c, '
             'and that b is slightly better than c. Ours are from the same model, one fixed-free '

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable
+from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.inputs import Inputs
 from masticator_dynamics.papers.formulations.geometry import Geometry, read_geometry
 
@@ -33,21 +33,18 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
 
 def _bodies(geometry: Geometry) -> ComparisonTable:
     disc = 0.5e9 * geometry.m_G * geometry.r**2
-    rows: tuple[tuple[Cell, ...], ...] = (
-        ('cranks, S0, mm', *CRANKS_S0),
-        ('cranks, S1, mm', *CRANKS_S1),
-        ('cranks, from the points of S1 Table 1, mm', *(1e3 * geometry.r).tolist()),
-        ('couplers, printed, mm', *COUPLERS),
-        ('couplers, from the points, mm', *(1e3 * geometry.L).tolist()),
-        ('inertia of cranks, S0, g mm²', *INERTIA_S0),
-        ('inertia of cranks, S1, g mm²', *INERTIA_S1),
-        ('of discs with S1 masses and these lengths, g mm²', *disc.tolist()),
-        (
-            'mass of couplers with 7.8 g/mm³, S0 Eq. 30, g',
-            *(1e3 * DENSITY_S0 * AREA * geometry.L).tolist(),
-        ),
-        ('mass of couplers, 7.8e-3 g/mm³, g', *(1e3 * geometry.m_S).tolist()),
-    )
+    rows = {
+        'cranks, S0, mm': CRANKS_S0,
+        'cranks, S1, mm': CRANKS_S1,
+        'cranks, from the points of S1 Table 1, mm': 1e3 * geometry.r,
+        'couplers, printed, mm': COUPLERS,
+        'couplers, from the points, mm': 1e3 * geometry.L,
+        'inertia of cranks, S0, g mm²': INERTIA_S0,
+        'inertia of cranks, S1, g mm²': INERTIA_S1,
+        'of discs with S1 masses and these lengths, g mm²': disc,
+        'mass of couplers with 7.8 g/mm³, S0 Eq. 30, g': 1e3 * DENSITY_S0 * AREA * geometry.L,
+        'mass of couplers, 7.8e-3 g/mm³, g': 1e3 * geometry.m_S,
+    }
     notes = (
         'By the points, cranks 3 and 4 are 15 mm long, as in S0. Steel has 7.8e-3 g/mm³: with the '
         'printed density, a coupler would weigh more than ten mandibles.',
@@ -56,7 +53,7 @@ def _bodies(geometry: Geometry) -> ComparisonTable:
     )
     return ComparisonTable(
         'Lengths, masses and inertia', 'S0 Table 1, Secs. 4, 5.1, S1 Tables 1, 2', ('', *LIMBS),
-        rows, notes,
+        rows_of(rows), notes,
     )  # fmt: skip
 
 

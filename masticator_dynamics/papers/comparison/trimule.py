@@ -82,15 +82,16 @@ def _points(trimule: Mechanism) -> ComparisonTable:
 def _map(poses: FloatArray, values: FloatArray) -> ComparisonTable:
     printed = {(limb, what): figure for limb, what, _, figure in TABLE_3}
     rows: list[tuple[Cell, ...]] = []
-    for what, ours in (
-        ('least', values.min(axis=0)),
-        ('mean', values.mean(axis=0)),
-        ('largest', values.max(axis=0)),
-    ):
-        for limb in (1, 2, 3):
+    found = {
+        'least': values.min(axis=0),
+        'mean': values.mean(axis=0),
+        'largest': values.max(axis=0),
+    }
+    for what, limbs in found.items():
+        for limb, ours in enumerate(limbs.tolist(), 1):
             figure = printed[limb, what]
-            off = 100.0 * (float(ours[limb - 1]) / float(figure) - 1.0)
-            rows.append((f'limb {limb}, {what}', figure, float(ours[limb - 1]), off))
+            off = 100.0 * (ours / float(figure) - 1.0)
+            rows.append((f'limb {limb}, {what}', figure, ours, off))
     # The area of rings of equal width is proportional to their radius.
     weights = np.linalg.norm(poses[:, :2] - CENTRE, axis=1)
     mean = (values * weights[:, None]).sum(axis=0) / weights.sum()

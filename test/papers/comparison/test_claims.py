@@ -12,10 +12,12 @@ import samples
 from paper_texts import paper
 
 from masticator_dynamics.papers.comparison.claims import CLAIMS, as_section, judge
-from masticator_dynamics.papers.comparison.claims.claim import Cells, SectionTable, Verdict
-from masticator_dynamics.papers.comparison.claims.rules import (
+from masticator_dynamics.papers.comparison.claims.claim import (
     FIRST_LARGER,
     FIRST_LEAST,
+    Cells,
+    SectionTable,
+    Verdict,
     above,
     below,
     between,

@@ -26,6 +26,7 @@ def course(size: float, late: float = 1.0) -> Course:
     tips = np.tile((1e-3 * TIME + shaking)[:, None], 8)
     motion = {
         'displacement of P': tips[:, :2] + 1.0,
+        'velocity of P': tips[:, :2] + 1.0,
         'angular rates of rods 1-4': tips[:, :4] + 1.0,
     }
     return Course(TIME, tips, tips, tips, tips[:, :3], motion, FREQUENCY)
@@ -63,7 +64,7 @@ def test_deviations_are_those_of_the_worst_curve() -> None:
     pieces = {what: curves[::5].copy() for what, curves in one.joints.items()}
     pieces['angular rates of rods 1-4'][:, 2] *= 1.1
     table = rows(against_pieces(pieces, {'model': one.joints}))
-    assert table['model'] == pytest.approx([0.0, 100.0 * 0.1 / 1.1], abs=1e-9)
+    assert table['model'] == pytest.approx([0.0, 0.0, 100.0 * 0.1 / 1.1], abs=1e-9)
 
 
 def test_rods_in_pieces_follow_the_rigid_mechanism_when_moved_gently(monkeypatch) -> None:

@@ -5,19 +5,17 @@
 import numpy as np
 
 from masticator_dynamics.papers.comparison.claims.claim import (
+    FIRST_LARGER,
     Rule,
     SectionTable,
-    depends,
-    given,
-    refutable,
-    unknown,
-)
-from masticator_dynamics.papers.comparison.claims.rules import (
-    FIRST_LARGER,
     above,
     below,
+    depends,
     digits,
+    given,
     numbers,
+    refutable,
+    unknown,
     within,
 )
 

@@ -3,21 +3,19 @@
 """Claims of S1: Euler parameters, friction, three goals, incisor tracking."""
 
 from masticator_dynamics.papers.comparison.claims.claim import (
-    SectionTable,
-    depends,
-    given,
-    refutable,
-    unknown,
-)
-from masticator_dynamics.papers.comparison.claims.rules import (
     FIRST_LARGER,
     FIRST_LEAST,
+    SectionTable,
     above,
     below,
     between,
     by_pairs,
+    depends,
     digits,
+    given,
     numbers,
+    refutable,
+    unknown,
     within,
 )
 

@@ -4,11 +4,15 @@
 
 from masticator_dynamics.papers.comparison.claims.claim import (
     SectionTable,
+    above,
+    below,
+    between,
+    digits,
     given,
     refutable,
     unknown,
+    within,
 )
-from masticator_dynamics.papers.comparison.claims.rules import above, below, between, digits, within
 
 _RATIO = 'Lagrange / momentum'
 _MAPLE = (

@@ -3,20 +3,18 @@
 """Claims of S3: planar 4-RRR with flexible rods, three drive modes."""
 
 from masticator_dynamics.papers.comparison.claims.claim import (
-    SectionTable,
-    depends,
-    given,
-    refutable,
-    unknown,
-)
-from masticator_dynamics.papers.comparison.claims.rules import (
     FIRST_LARGER,
+    SectionTable,
     above,
     below,
     between,
     by_pairs,
+    depends,
     digits,
+    given,
     numbers,
+    refutable,
+    unknown,
     within,
 )
 

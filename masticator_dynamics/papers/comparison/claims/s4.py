@@ -3,20 +3,18 @@
 """Claims of S4: load inertia of TriMule and its fast estimation."""
 
 from masticator_dynamics.papers.comparison.claims.claim import (
-    SectionTable,
-    depends,
-    given,
-    refutable,
-    unknown,
-)
-from masticator_dynamics.papers.comparison.claims.rules import (
     FIRST_LARGER,
+    SectionTable,
     above,
     below,
     between,
     by_pairs,
+    depends,
     digits,
+    given,
     numbers,
+    refutable,
+    unknown,
     within,
 )
 
