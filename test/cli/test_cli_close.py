@@ -81,7 +81,10 @@ def test_what_cannot_close_is_named(run, tmp_path: pathlib.Path) -> None:
     assert file.read_text(encoding='utf-8') == before
 
 
-@pytest.mark.parametrize('text', ['crank_joint', 'crank_joint=x', 'crank_joint=nan', '=1', 'no=1'])
+@pytest.mark.parametrize(
+    'text',
+    ['crank_joint', 'crank_joint=x', 'crank_joint=nan', 'crank_joint=1e308', '=1', 'no=1'],
+)
 def test_starts_that_are_none(run, tmp_path: pathlib.Path, text: str) -> None:
     answer = run('close', four_bar(tmp_path), '--from', text)
     assert answer.status == 2 and answer.out == ''
