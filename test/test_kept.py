@@ -49,6 +49,15 @@ def test_a_damaged_file_is_told_and_made_anew(folder: pathlib.Path, damage) -> N
     assert kept.kept('machine_code', 'a.o', make_none) == CODE
 
 
+def test_a_folder_in_its_place_is_told_and_does_without(folder: pathlib.Path) -> None:
+    kept.kept('machine_code', 'a.o', lambda: CODE)
+    (folder / 'a.o').unlink()
+    (folder / 'a.o').mkdir()
+    with pytest.warns(RuntimeWarning, match='a.o is not used and made anew: Is a directory'):
+        assert kept.kept('machine_code', 'a.o', lambda: CODE) == CODE
+    assert {file.name for file in folder.iterdir()} == {'a.o', 'a.o.lock'}
+
+
 def test_what_others_can_write_is_not_loaded(folder: pathlib.Path) -> None:
     kept.kept('machine_code', 'a.o', lambda: CODE)
     (folder / 'a.o').chmod(0o622)

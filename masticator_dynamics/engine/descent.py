@@ -66,7 +66,9 @@ def descend(loops: Loops, q: FloatArray, iterations: int, rank: float = 1e-6) ->
         if not len(strength) or not strength[0] > 0.0:
             break
         damping = _DAMPING * min(1.0, float(np.linalg.norm(gap))) ** 2
-        weight = np.where(strength > rank * strength[0], strength / (strength**2 + damping), 0.0)
+        weight = np.zeros(len(strength))
+        strong = strength > rank * strength[0]
+        np.divide(strength, strength**2 + damping, out=weight, where=strong)
         step = -right.T @ (weight * (left.T @ gap))
         longest = float(np.abs(step).max())
         q += joint_units * step * min(1.0, LARGEST_STEP / max(longest, 1e-300))

@@ -65,14 +65,14 @@ def kept(
 def _read(file: pathlib.Path) -> bytes | None:
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(descriptor, 'rb') as opened:
+            status = os.fstat(descriptor)
+            contents = opened.read()
     except FileNotFoundError:
         return None
     except OSError as error:
         _tell(file, error.strerror or str(error))
         return None
-    with open(descriptor, 'rb') as opened:
-        status = os.fstat(descriptor)
-        contents = opened.read()
     if status.st_uid != os.geteuid():
         _tell(file, f'it belongs to user {status.st_uid}')
     elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or not stat.S_ISREG(status.st_mode):

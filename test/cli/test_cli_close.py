@@ -57,6 +57,11 @@ def test_a_home_is_printed_and_written(run, tmp_path: pathlib.Path) -> None:
     analyse(load_description(file))
 
 
+def test_an_equation_that_follows_from_others_takes_no_warning(run) -> None:
+    answer = run('close', samples.file_of('five_bar'))
+    assert (answer.status, answer.out, answer.err) == (0, 'home:\n  y: 0.325\n', '')
+
+
 def test_another_branch_is_found_from_there(run, tmp_path: pathlib.Path) -> None:
     file = four_bar(tmp_path, home={'crank_joint': 0.5, 'rod_joint': 0.1})
     for side in (1.0, -1.0):
