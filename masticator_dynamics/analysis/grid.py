@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
+from masticator_dynamics.description.urdf import FARTHEST
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
@@ -164,8 +165,11 @@ def _completed(mechanism: Mechanism, axis: Axis, steps: int) -> tuple[float, flo
     upper = joint.upper if axis.upper is None else axis.upper
     steps = steps if axis.steps is None else axis.steps
     name = axis.coordinate
-    if not (math.isfinite(lower) and math.isfinite(upper)):
-        raise InputError(f'{name} needs a finite range, not [{lower:g}, {upper:g}] {joint.unit}')
+    if not (abs(lower) <= FARTHEST and abs(upper) <= FARTHEST):
+        raise InputError(
+            f'{name} needs a finite range, at most {FARTHEST:g} {joint.unit} from 0, not '
+            f'[{lower:g}, {upper:g}] {joint.unit}'
+        )
     if lower > upper:
         raise InputError(
             f'{name}: the range is inverted: {lower:g} {joint.unit} is above {upper:g} {joint.unit}'

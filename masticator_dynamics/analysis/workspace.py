@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.analysis.singularity import LoopConditioning, SingularityMeasures
+from masticator_dynamics.description.urdf import FARTHEST
 from masticator_dynamics.engine import status as reasons
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
@@ -154,8 +155,12 @@ class WorkspaceSurveyor:
         characteristic_length: float | None = None,
         clearance: float = CLEARANCE,
     ):
-        if characteristic_length is not None and not 0.0 < characteristic_length < np.inf:
-            raise InputError(f'characteristic length {characteristic_length} m is not positive')
+        shortest, longest = 1.0 / FARTHEST, FARTHEST
+        if characteristic_length is not None and not shortest <= characteristic_length <= longest:
+            raise InputError(
+                f'characteristic length {characteristic_length} m is not from {shortest:g} to '
+                f'{longest:g} m'
+            )
         if not 0.0 <= clearance < 1.0:
             raise InputError(f'clearance {clearance} is not between 0 and 1')
         self._mechanism, self._clearance = mechanism, clearance

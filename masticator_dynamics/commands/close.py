@@ -12,6 +12,7 @@ import click
 import yaml
 
 from masticator_dynamics.description import MechanismDescription, load_description
+from masticator_dynamics.description.urdf import FARTHEST
 from masticator_dynamics.errors import ClosureError, DescriptionError, DescriptionWarning
 from masticator_dynamics.files.tables import replacing
 from masticator_dynamics.loops.closed_pose import ClosedPose, closed_pose
@@ -54,8 +55,11 @@ def _position(text: str) -> tuple[str, float]:
         number = float(value)
     except ValueError:
         number = math.nan
-    if not equals or not math.isfinite(number):
-        raise click.BadParameter(f'{text!r} is not JOINT=VALUE with a number', param_hint='--from')
+    if not equals or not abs(number) <= FARTHEST:
+        raise click.BadParameter(
+            f'{text!r} is not JOINT=VALUE with a number of at most {FARTHEST:g}',
+            param_hint='--from',
+        )
     return joint, number
 
 

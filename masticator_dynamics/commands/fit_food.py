@@ -22,12 +22,16 @@ def fit_food(curve: str, output: str, thickness: float, softening: float) -> Non
     """Fit stiffness, yield force and fracture to CURVE (CSV: displacement in m, force in N)."""
     import yaml
 
+    from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import read_table, write_text
     from masticator_dynamics.laboratory.food_fit import fit_food as fit
 
     table = read_table(curve)
     displacement, force = table.numbers(['displacement', 'force']).T
-    found = fit(displacement, force, thickness=thickness, softening=softening)
+    try:
+        found = fit(displacement, force, thickness=thickness, softening=softening)
+    except InputError as error:
+        raise InputError(f'{curve}: {error}') from error
     kept = {k: v for k, v in dict(found.food).items() if k not in ('side', 'bites')}
     broken = 'with a fracture' if found.breaks else 'without a fracture'
     note = (

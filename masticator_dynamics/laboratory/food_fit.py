@@ -10,6 +10,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.yaml_file import checked
 from masticator_dynamics.twin.food import Food
 
 _TOUCH = 0.02  # share of the peak at which the compression begins
@@ -56,6 +57,8 @@ def fit_food(
     ------
     InputError
         If the curve shows no compression, or one by more than the thickness.
+    DescriptionError
+        If no food has such a thickness or softening.
     """
     _check(displacement, force, thickness)
     end = int(np.argmax(displacement)) + 1
@@ -78,7 +81,7 @@ def fit_food(
         compression = float(0.5 * (depth[fracture] + depth[fracture + 1]))
         # What is left is the part that flows on, by the median force after the drop.
         rest = float(np.clip(np.median(f[fracture + 1 :]) / f[fracture], 0.0, 1.0))
-    food = Food(
+    fitted = dict(
         thickness=thickness,
         stiffness=stiffness,
         yield_force=peak if fracture is None else float(f[: fracture + 1].max()),
@@ -87,6 +90,7 @@ def fit_food(
         renewal_gap=1.25 * thickness,
         softening=softening,
     )
+    food = checked(Food, fitted, 'the fitted food')
     error = predicted(food, depth) - f
     return FoodFit(food, float(np.sqrt(np.mean(error**2)) / peak), fracture is not None)
 

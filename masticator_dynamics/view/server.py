@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import socket
 from collections.abc import Iterator
@@ -23,15 +24,13 @@ def serving(host: str, port: int) -> Iterator[viser.ViserServer]:
     Raises
     ------
     InputError
-        If viser is not installed, or the port is in use.
+        If viser is not installed, or the port cannot be served, say because it is in use.
     """
     try:
         import viser
     except ImportError as error:
         raise InputError("view needs viser: pip install 'masticator_dynamics[view]'") from error
-    with socket.socket() as probe:
-        if probe.connect_ex((host, port)) == 0:
-            raise InputError(f'port {port} of {host} is in use; choose another with --port')
+    _check_free(host, port)
     with contextlib.redirect_stdout(io.StringIO()):  # its own greeting
         server = viser.ViserServer(host=host, port=port, verbose=False)
     try:
@@ -39,3 +38,18 @@ def serving(host: str, port: int) -> Iterator[viser.ViserServer]:
     finally:
         with contextlib.redirect_stdout(io.StringIO()):  # its own farewell
             server.stop()
+
+
+def _check_free(host: str, port: int) -> None:
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except (OSError, UnicodeError) as error:
+        if getattr(error, 'errno', None) == errno.EADDRINUSE:
+            raise InputError(
+                f'port {port} of {host} is in use; choose another with --port'
+            ) from error
+        reason = getattr(error, 'strerror', None) or error
+        raise InputError(f'port {port} of {host!r} cannot be served: {reason}') from error

@@ -57,6 +57,11 @@ def test_a_home_is_printed_and_written(run, tmp_path: pathlib.Path) -> None:
     analyse(load_description(file))
 
 
+def test_an_equation_that_follows_from_others_takes_no_warning(run) -> None:
+    answer = run('close', samples.file_of('five_bar'))
+    assert (answer.status, answer.out, answer.err) == (0, 'home:\n  y: 0.325\n', '')
+
+
 def test_another_branch_is_found_from_there(run, tmp_path: pathlib.Path) -> None:
     file = four_bar(tmp_path, home={'crank_joint': 0.5, 'rod_joint': 0.1})
     for side in (1.0, -1.0):
@@ -81,7 +86,10 @@ def test_what_cannot_close_is_named(run, tmp_path: pathlib.Path) -> None:
     assert file.read_text(encoding='utf-8') == before
 
 
-@pytest.mark.parametrize('text', ['crank_joint', 'crank_joint=x', 'crank_joint=nan', '=1', 'no=1'])
+@pytest.mark.parametrize(
+    'text',
+    ['crank_joint', 'crank_joint=x', 'crank_joint=nan', 'crank_joint=1e308', '=1', 'no=1'],
+)
 def test_starts_that_are_none(run, tmp_path: pathlib.Path, text: str) -> None:
     answer = run('close', four_bar(tmp_path), '--from', text)
     assert answer.status == 2 and answer.out == ''

@@ -111,7 +111,7 @@ def test_without_matplotlib_the_data_are_still_written(run, tmp_path, monkeypatc
         (['--fix', 'x=0', '--fix', 'x=1'], "'x' is there twice"),
         (['--axis', 'x:0.001:0.001:5'], 'x: the range is empty: both ends are 0.001 m'),
         (['--axis', 'x:0.002:0.001'], 'x: the range is inverted: 0.002 m is above 0.001 m'),
-        (['--axis', 'x:0:inf:5'], 'x needs a finite range, not [0, inf] m'),
+        (['--axis', 'x:0:inf:5'], 'x needs a finite range, at most 1e+06 m from 0, not [0, inf] m'),
         (['--axis', 'x:nan:1:5'], 'x needs a finite range'),
         (['--axis', 'x:0'], 'x: 0 steps; needed are at least 2'),
         (['--axis', 'x:0:0.001:1'], 'x: 1 steps'),
@@ -124,7 +124,12 @@ def test_without_matplotlib_the_data_are_still_written(run, tmp_path, monkeypatc
         (['--fix', 'x'], "'x' is not NAME=VALUE"),
         (['--fix', 'x=nan', '--axis', 'y'], 'x is nan, not a finite number'),
         (['--fix', 'x=0', '--fix', 'y=0', '--fix', 'alpha=0', '--fix', 'beta=0'], 'nothing to'),
-        (['--characteristic-length', '0'], 'characteristic length 0.0 m is not positive'),
+        (['--axis', 'x:-1e308:1e308:3'], 'x needs a finite range, at most 1e+06 m from 0'),
+        (
+            ['--characteristic-length', '0'],
+            'characteristic length 0.0 m is not from 1e-06 to 1e+06',
+        ),
+        (['--characteristic-length', '1e308'], 'length 1e+308 m is not from 1e-06 to 1e+06 m'),
         (['--clearance', '1.5'], 'clearance 1.5 is not between'),
         (['--actuators', 'crank_9'], "no actuator 'crank_9'"),
         (['--output', '-', '--plot', '-'], 'cannot both go to standard output'),
@@ -143,4 +148,6 @@ def test_bad_input_is_one_line_and_exit_2(run, words, message) -> None:
 def test_a_coordinate_without_limits_needs_a_range(run) -> None:
     answer = run('workspace', samples.file_of('boom'))
     assert answer.status == 2
-    assert 'swivel needs a finite range, not [-inf, inf] rad' in answer.err
+    assert (
+        'swivel needs a finite range, at most 1e+06 rad from 0, not [-inf, inf] rad' in answer.err
+    )

@@ -252,3 +252,7 @@ def test_words_that_contradict_each_other_are_refused(motion, tmp_path, capsys) 
         port = str(taken.getsockname()[1])
         assert main(['view', 'masticator', '--port', port]) == 2
     assert f'port {port} of 127.0.0.1 is in use' in capsys.readouterr().err
+    for host in ('192.0.2.1', 'a' * 300):  # an address of nobody, and a name longer than any
+        assert main(['view', 'masticator', '--host', host]) == 2
+        said = capsys.readouterr().err
+        assert f"port 8080 of '{host}' cannot be served: " in said and said.count('\n') == 1
