@@ -173,8 +173,7 @@ class Closing:
     def _check_regular(self, determinant: Any) -> None:
         lengths: Any = REGULAR**2
         for square, usual in self._squares():
-            lengths = lengths * square
-            self.conditions.append(square - usual * REGULAR**2)
+            lengths = lengths * greater(square, usual)
         self.conditions.append(determinant * determinant - lengths)
 
     def _squares(self) -> list[tuple[Any, Any]]:
