@@ -105,6 +105,7 @@ def import_robot(
         if chosen not in model.links:
             raise DescriptionError(path, 'platform', f'link {chosen!r} does not exist')
         positions = _without_idle_spins(model, positions, chosen)
+        _drop_rigid_loops(model)
         _hinges_to_points(model, positions)
         names = list(independent) or _independent(model, positions)
         if not names:
@@ -198,6 +199,16 @@ def _without_idle_spins(
     for joint in idle_joints(kinematics, q, motions, platform):
         lock(model, joint, moved, 'it would spin idly, with no effect on motors and platform')
     return moved
+
+
+def _drop_rigid_loops(model: RobotModel) -> None:
+    """Leave out loops within one rigid body: closed as they are, they say nothing."""
+    carriers = model.tree().carriers()
+    for loop in list(model.loops):
+        if carriers[loop.first.link] == carriers[loop.second.link]:
+            model.loops.remove(loop)
+            ends = f'{loop.first.link} and {loop.second.link}'
+            model.notes.append(f'{loop.name} is left out: {ends} are parts of one rigid body')
 
 
 def _hinges_to_points(model: RobotModel, positions: dict[str, float]) -> None:

@@ -159,6 +159,18 @@ def test_sdf_joints_between_frames(write: Write) -> None:
         import_description(write('c.sdf', ring))
 
 
+def test_links_joined_twice(write: Write) -> None:
+    """Effector and rod are welded; that they also turn about one axis changes nothing."""
+    again = (
+        '<joint name="again" type="revolute"><parent>rod_1</parent><child>effector</child>'
+        '<axis><xyz>0 0 1</xyz></axis></joint></model>'
+    )
+    path = write('a.sdf', five_bars.sdf().replace('</model>', again))
+    assert_the_same(path)
+    notes = import_robot(path, 'a').notes
+    assert 'again is left out: rod_1 and effector are parts of one rigid body' in notes
+
+
 def test_sdf_masses_that_follow_from_shapes_are_refused(write: Write) -> None:
     text = five_bars.sdf().replace('<inertial>', '<inertial auto="true">', 1)
     with pytest.raises(DescriptionError, match=r'link crank_1: .*auto.*: write mass and inertia'):
