@@ -252,6 +252,20 @@ def test_after_a_gap_no_drive_is_asked_to_leap(mechanism, gap, stalled):
     assert told or gap < 0.09
 
 
+@pytest.mark.parametrize('joins', [0, BEGINS])
+@pytest.mark.parametrize(('periods', 'largest'), [(1.0, 1.0), (4.0, 4.0), (4.5, 2.0), (50.0, 2.0)])
+def test_a_step_after_a_stall_is_no_larger_than_drives_can_take(mechanism, joins, periods, largest):
+    """They hold by then, and would be there within one period, also after the second stall."""
+    guard = Bench(mechanism).supervisor.guard
+    for share, refused in ((0.99, False), (1.01, True)):
+        gate = Gate(DRIVES, guard, mechanism)
+        gate.begin(mechanism.home.position)
+        step = array(2, share * largest * VELOCITY * PERIOD, 0.0)
+        setpoint = Setpoint(Goal.ENABLED, mechanism.home.position + step, np.zeros(6))
+        found = gate.refuse(setpoint, periods * PERIOD, commanded=False, joins=joins)
+        assert [one.kind for one in found] == ['setpoint step'] * refused
+
+
 def quiet(bench, cycles=10):
     bench.drives.run(cycles * PERIOD, bench.command)
     assert bench.drives.setpoint.goal is Goal.ENABLED, bench.report.text
