@@ -141,7 +141,8 @@ class Following:
                 before = self.command.position
                 elapsed = max(command.stamp - self.command.stamp, feedback.time - self._changed)
                 elapsed = min(elapsed, _LONGEST_STEP * self._guard.period)
-                self._gap = feedback.time - self.command.time
+                # This process may have stood still since SYNC, too.
+                self._gap = max(feedback.time, command.time) - self.command.time
             if not reason:
                 found = self._guard.command(sent, position, command.velocity, before, elapsed)
                 found = self.with_gap(found)

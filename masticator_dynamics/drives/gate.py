@@ -21,6 +21,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 
 _SHORTEST, _LONGEST = 0.5, 5.0  # periods between two setpoints that count as such
+_GAP = 4.0  # periods without a setpoint, after which drives have come to hold
 _AFTER_GAP = 2.0  # periods of motion that drives may make up for in one, after they have held
 _EFFORT = {'rad': 'N m', 'm': 'N'}
 _ROUNDING = 1.0 + 1e-9
@@ -79,7 +80,6 @@ class Gate:
         found = self._check_efforts(setpoint, elapsed)
         rate = self._rate
         if self._positions:
-            elapsed = min(elapsed, _AFTER_GAP * period) if joins == BEGINS else elapsed
             rate = (setpoint.position - self._position) / elapsed
             found += self._check_positions(setpoint.position, rate, elapsed)
             if not found:
@@ -99,6 +99,8 @@ class Gate:
         lower, upper = np.minimum(guard.lower, before), np.maximum(guard.upper, before)
         inside = (position >= lower) & (position <= upper)
         largest = guard.velocity * _ROUNDING
+        if elapsed > _GAP * guard.period:
+            largest = largest * (_AFTER_GAP * guard.period / elapsed)
         if self._joining == BEGINS:
             largest = np.maximum(largest, FIRST_STEP * guard.following_error / elapsed)
         slow = np.abs(rate) <= largest
@@ -110,7 +112,7 @@ class Gate:
             return []
         return [
             *self._each('setpoint position', ~inside, position, '', guard.upper),
-            *self._each('setpoint step', inside & ~slow, rate, '/s', guard.velocity),
+            *self._each('setpoint step', inside & ~slow, rate, '/s', largest),
             *self._each(
                 'setpoint change of step', inside & slow & ~smooth, change, '/s^2',
                 self._acceleration,

@@ -252,3 +252,11 @@ def test_no_can_device():
 def test_error_frames(identifier, text):
     said = error_frame_words(can.Message(arbitration_id=identifier, is_error_frame=True))
     assert (text in said) if text else said == ''
+
+
+def test_buses_within_one_process():
+    bus = Bus(interface='virtual', channel='within one process')
+    with open_bus(bus) as one, open_bus(bus) as other:
+        one.send(can.Message(arbitration_id=0x181, is_extended_id=False, data=b'\x01'))
+        assert receive(other, 0x181) == b'\x01'
+        assert one.recv(0.0) is None  # which is how another master's frames are known

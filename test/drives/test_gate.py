@@ -148,12 +148,14 @@ def test_no_setpoint_is_beyond_the_limits_whatever_is_commanded(mechanism, mode)
             if setpoint.goal is not Goal.ENABLED:
                 break
             joins, longest = 0, 4.0 * PERIOD
-            silence = np.inf if newest is None else drives.time - newest.time
             if bench.report.accepted == taken:
-                held = newest is not None and silence + newest.age > longest
+                held = newest is not None and drives.time - newest.time + newest.age > longest
                 joins = int(held)
-            elif newest is None or ((held or silence > longest) and drives.time - begun > longest):
-                joins, begun = 2, drives.time
+            else:
+                came = max(drives.time, command.time)
+                held = newest is None or held or came - newest.time > longest
+                if held and drives.time - begun > longest:
+                    joins, begun = 2, drives.time
             held = held and joins == 1
             judge.look(setpoint, joins)
             if mode == 'position':
@@ -250,6 +252,31 @@ def test_after_a_gap_no_drive_is_asked_to_leap(mechanism, gap, stalled):
             assert 'the first command after none for' in bench.report.text
     print(f'GAP {gap} s: {told} stops')
     assert told or gap < 0.09
+
+
+@pytest.mark.parametrize('joins', [0, BEGINS])
+@pytest.mark.parametrize(('periods', 'largest'), [(1.0, 1.0), (4.0, 4.0), (4.5, 2.0), (50.0, 2.0)])
+def test_a_step_after_a_stall_is_no_larger_than_drives_can_take(mechanism, joins, periods, largest):
+    """They hold by then, and would be there within one period, also after the second stall."""
+    guard = Bench(mechanism).supervisor.guard
+    for share, refused in ((0.99, False), (1.01, True)):
+        gate = Gate(DRIVES, guard, mechanism)
+        gate.begin(mechanism.home.position)
+        step = array(2, share * largest * VELOCITY * PERIOD, 0.0)
+        setpoint = Setpoint(Goal.ENABLED, mechanism.home.position + step, np.zeros(6))
+        found = gate.refuse(setpoint, periods * PERIOD, commanded=False, joins=joins)
+        assert [one.kind for one in found] == ['setpoint step'] * refused
+
+
+def test_a_stop_after_a_stall_that_began_after_sync_tells_of_it(strict, mechanism):
+    quiet(strict)
+    opened = mechanism.solve(mechanism.home.y + [0.0, 0.0, 0.0, 0.03]).position
+    command = strict.command(opened)
+    strict.supervisor.submit(
+        dataclasses.replace(command, time=command.time + 0.08, stamp=command.stamp + 0.08)
+    )
+    assert strict.drives.cycle().goal is Goal.STOPPED
+    assert 'the first command after none for 0.08' in strict.report.text
 
 
 def quiet(bench, cycles=10):

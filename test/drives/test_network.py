@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import can
 import numpy as np
 import pytest
 import yaml
@@ -295,6 +296,22 @@ def test_restore_after_a_loss(robot):
         wait_for(lambda: told.newest.fresh.all(), 'feedback')
         told.reach(Goal.RESET, 'switch on disabled')
         told.reach(Goal.ENABLED, 'operation enabled')
+
+
+def test_a_drive_that_has_restarted_is_lost_whatever_it_says_since(robot):
+    """Its settings and its home are gone, even if somebody else has started it."""
+    with connected(robot) as network:
+        time.sleep(0.2)
+        assert network.lost() == ()
+        heartbeat = {'arbitration_id': 0x702, 'is_extended_id': False}
+        network._take(can.Message(**heartbeat, is_remote_frame=True))  # no sign of life
+        network._take(can.Message(**heartbeat, data=b''))
+        assert network.lost() == ()
+        for state in (NmtState.BOOT_UP, NmtState.OPERATIONAL):
+            network._take(can.Message(**heartbeat, data=bytes((state,))))
+        assert network.lost() == ('crank_2',)
+        network.restore(network.lost())
+        assert network.lost() == ()
 
 
 def test_homing_takes_the_present_position_for_home(robot):
