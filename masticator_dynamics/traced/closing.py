@@ -194,7 +194,8 @@ class Closing:
     def regularity(self) -> Any:
         """Smallest sine of the angle between a column of the Jacobian and the others.
 
-        Less by as much as the column is shorter than at home. Dimensionless. Below ``SMALLEST_SINE`` rates have fewer than about ten correct digits.
+        Less by as much as the column is shorter than at home. Dimensionless. Below
+        ``SMALLEST_SINE`` rates have fewer than about ten correct digits.
         """
         longest: Any = 1.0
         products = []
