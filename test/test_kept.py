@@ -85,6 +85,15 @@ def test_what_others_can_write_is_not_loaded(folder: pathlib.Path) -> None:
     assert not (folder / 'a.o').is_symlink()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason='only root can give files away')
+def test_what_belongs_to_another_user_is_not_loaded(folder: pathlib.Path) -> None:
+    kept.kept('machine_code', 'a.o', lambda: CODE)
+    os.chown(folder / 'a.o', 12345, -1)
+    with pytest.warns(RuntimeWarning, match='a.o is not used and made anew: it belongs to user 12'):
+        assert kept.kept('machine_code', 'a.o', lambda: CODE[1:]) == CODE[1:]
+    assert (folder / 'a.o').stat().st_uid == 0
+
+
 def test_without_a_folder_everything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, 'code_folder', lambda name: None)
     assert kept.kept('machine_code', 'a.o', lambda: CODE) == CODE
