@@ -261,6 +261,30 @@ def test_ctrl_c_while_modules_load_says_nothing(library: str) -> None:
     assert (process.returncode, told) == (-signal.SIGINT, '')
 
 
+@pytest.mark.parametrize('patience', [0.0, 0.05, 0.5])
+def test_ctrl_c_while_workers_start_says_nothing(patience: float) -> None:
+    """A terminal sends it to every process of the group."""
+    process = start(
+        'compare', 'parameters', 'coupling', '--processes', '2', start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
+    end = time.monotonic() + PATIENCE
+    while len(children.read_text().split()) < 3 and time.monotonic() < end:  # one keeps the books
+        time.sleep(0.002)
+    time.sleep(patience)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, told.strip()) == (130, '')
+
+
+def test_what_a_terminal_cannot_show_is_written_another_way() -> None:
+    process = start('compare', 'parameters', env=os.environ | {'PYTHONIOENCODING': 'ascii'})
+    shown, told = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, told) == (0, '')
+    assert shown.isascii() and r'\x' in shown
+
+
 @pytest.mark.parametrize(
     ('closed', 'words', 'message'),
     [
