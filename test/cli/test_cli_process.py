@@ -125,6 +125,29 @@ def test_standard_streams_carry_what_files_do(run, tmp_path) -> None:
     assert printed == out.read_text()
 
 
+@pytest.mark.parametrize(
+    ('words', 'columns'),
+    [
+        (['inverse-dynamics', 'masticator', '--motion'], 'time,x,y,alpha,beta'),
+        (['coupling', 'masticator', '--motion'], 'time,x,y,alpha,beta'),
+        (['load-inertia', 'masticator', '--motion'], 'time,x,y,alpha,beta'),
+        (['flexible', 'rrr4', '--motion'], 'time,x,y,phi'),
+        (['track-incisor', 'masticator', '--incisor'], 'time,incisor_x,incisor_y,incisor_z'),
+        (['forward-kinematics', 'rcid', '--joints'], 'time'),
+        (['track-tool', 'trimule_five_axis', '--tool'], 'time'),
+        (['fit-food', '--thickness', '0.01'], 'displacement,force'),
+    ],
+)
+def test_a_result_never_replaces_what_it_is_made_from(run, tmp_path, words, columns) -> None:
+    file, link = tmp_path / 'in.csv', tmp_path / 'link.csv'
+    content = columns + '\n' + ','.join(['0'] * len(columns.split(','))) + '\n'
+    file.write_text(content)
+    link.symlink_to(file)
+    answer = run(*words, file, '--output', link)
+    assert answer.status == 2 and file.read_text() == content
+    assert 'link.csv: is what is read; choose another file' in answer.err
+
+
 def test_nothing_goes_to_standard_output_when_a_row_is_refused() -> None:
     process = start(*INVERSE, '-', '--output', '-', stdin=subprocess.PIPE)
     printed, complaint = process.communicate(MOTION + '2,0.2,0,0,0\n')
