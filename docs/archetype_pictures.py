@@ -54,8 +54,9 @@ def draw(name: str, axes: plt.Axes) -> None:
             columns = line.T if name in SPATIAL else line.T[[0, 2]]
             axes.plot(*columns, color=colour, linewidth=width, marker='o', markersize=3)
     axes.set_aspect('equal')
-    axes.set_title(name, fontsize=9)
+    axes.set_title(f'{name} (m)', fontsize=9)
     axes.tick_params(labelsize=6)
+    axes.locator_params(nbins=4 if name in SPATIAL else 5)
 
 
 if __name__ == '__main__':

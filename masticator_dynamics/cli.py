@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import importlib
+import io
 import keyword
+import sys
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -100,6 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         With status 1, from click, when the reader of standard output goes away.
     """
     warnings.showwarning = _warn
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors='backslashreplace')  # in encodings that lack a character
     try:
         status = commands.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except click.ClickException as error:

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C while modules load."""
+"""Ctrl-C while modules load, and in processes that end with their parent."""
 
 import contextlib
 import signal
@@ -24,3 +24,16 @@ def ending_at_once() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def starting_deaf() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: their parent ends them, and says so once.
+
+    A terminal sends it to all, and Python would print a stack trace from each that just starts.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -70,7 +70,7 @@ def compare(
                 param_hint="'--output'",
             )
         rendered = FORMATS[ending]
-        check_writable(output_file)
+        check_writable(output_file, motion_file)
     inputs = Inputs(_reader(motion_file) if motion_file else None, _shown)
     if motion_file:
         _ = inputs.motion  # refused now, not after minutes, and even if no section uses it

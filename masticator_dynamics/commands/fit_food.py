@@ -23,9 +23,10 @@ def fit_food(curve: str, output: str, thickness: float, softening: float) -> Non
     import yaml
 
     from masticator_dynamics.errors import InputError
-    from masticator_dynamics.files.tables import read_table, write_text
+    from masticator_dynamics.files.tables import check_writable, read_table, write_text
     from masticator_dynamics.laboratory.food_fit import fit_food as fit
 
+    check_writable(output, curve)
     table = read_table(curve)
     displacement, force = table.numbers(['displacement', 'force']).T
     try:

@@ -84,7 +84,7 @@ def flexible(
     """
     for target in (output_file, plot_file):
         if target is not None:
-            check_writable(target)
+            check_writable(target, motion_file)
     for name in against or ():
         if name not in DRIVE_MODES:
             raise InputError(f'--against {name!r}: drive modes are {", ".join(DRIVE_MODES)}')

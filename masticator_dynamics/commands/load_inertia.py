@@ -73,7 +73,7 @@ def load_inertia(
         raise click.UsageError('--output and --plot cannot both go to standard output')
     for target in (output_file, plot_file):
         if target is not None:
-            check_writable(target)
+            check_writable(target, motion_file)
     loaded = Mechanism.load(mechanism)
     if motion_file is not None and output_file is not None:
         _along_motion(loaded, motion_file, output_file)

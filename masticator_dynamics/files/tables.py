@@ -210,23 +210,33 @@ def read_cut_table(source: str) -> tuple[Table, str]:
     return table, f'{source}: it ends in the middle of a row: {len(table)} rows are whole'
 
 
-def check_writable(target: str) -> None:
+def check_writable(target: str, *sources: str | None) -> None:
     """Refuse early, before long work, a file that cannot be written.
+
+    Parameters
+    ----------
+    target : str
+        Path of the file, or ``-``.
+    sources : str or None
+        Files that the work reads, which must not be lost.
 
     Raises
     ------
     InputError
-        When its folder is missing or not writable, when it is a folder, or when standard output
-        is closed.
+        When its folder is missing or not writable, when it is a folder or one of the sources, or
+        when standard output is closed.
     """
-    path = pathlib.Path(target)
+    path, final = pathlib.Path(target), os.path.realpath(target)
     if target == STANDARD_STREAM:
         if sys.stdout is None:
             raise InputError('standard output is closed')
         return
     if path.is_dir():
         raise InputError(f'{target}: cannot be written: it is a folder')
-    folder = pathlib.Path(os.path.realpath(path)).parent
+    for source in sources:
+        if source is not None and _is_plain(path) and os.path.realpath(source) == final:
+            raise InputError(f'{target}: is what is read; choose another file')
+    folder = pathlib.Path(final).parent
     if not folder.is_dir():
         raise InputError(f'{target}: cannot be written: there is no folder {folder}')
     if _is_plain(path) and not os.access(folder, os.W_OK | os.X_OK):

@@ -229,7 +229,8 @@ def _force_figure(experiment: Experiment) -> Any:
     peaks.xaxis.get_major_locator().set_params(integer=True)
     peaks.set(xlabel='stroke', ylabel='peak force, N', title='peak of every stroke', ylim=(0, None))
     if len(seen) > 1:
-        first.legend(fontsize=8, frameon=False)
+        factors = ', '.join(experiment.mouthfuls[0].levels)
+        first.legend(title=factors, title_fontsize=8, fontsize=8, frameon=False)
     for axes in (first, peaks):
         axes.grid(alpha=0.3)
     return figure

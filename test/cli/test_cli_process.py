@@ -125,6 +125,29 @@ def test_standard_streams_carry_what_files_do(run, tmp_path) -> None:
     assert printed == out.read_text()
 
 
+@pytest.mark.parametrize(
+    ('words', 'columns'),
+    [
+        (['inverse-dynamics', 'masticator', '--motion'], 'time,x,y,alpha,beta'),
+        (['coupling', 'masticator', '--motion'], 'time,x,y,alpha,beta'),
+        (['load-inertia', 'masticator', '--motion'], 'time,x,y,alpha,beta'),
+        (['flexible', 'rrr4', '--motion'], 'time,x,y,phi'),
+        (['track-incisor', 'masticator', '--incisor'], 'time,incisor_x,incisor_y,incisor_z'),
+        (['forward-kinematics', 'rcid', '--joints'], 'time'),
+        (['track-tool', 'trimule_five_axis', '--tool'], 'time'),
+        (['fit-food', '--thickness', '0.01'], 'displacement,force'),
+    ],
+)
+def test_a_result_never_replaces_what_it_is_made_from(run, tmp_path, words, columns) -> None:
+    file, link = tmp_path / 'in.csv', tmp_path / 'link.csv'
+    content = columns + '\n' + ','.join(['0'] * len(columns.split(','))) + '\n'
+    file.write_text(content)
+    link.symlink_to(file)
+    answer = run(*words, file, '--output', link)
+    assert answer.status == 2 and file.read_text() == content
+    assert 'link.csv: is what is read; choose another file' in answer.err
+
+
 def test_nothing_goes_to_standard_output_when_a_row_is_refused() -> None:
     process = start(*INVERSE, '-', '--output', '-', stdin=subprocess.PIPE)
     printed, complaint = process.communicate(MOTION + '2,0.2,0,0,0\n')
@@ -259,6 +282,30 @@ def test_ctrl_c_while_modules_load_says_nothing(library: str) -> None:
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=PATIENCE)
     assert (process.returncode, told) == (-signal.SIGINT, '')
+
+
+@pytest.mark.parametrize('patience', [0.0, 0.05, 0.5])
+def test_ctrl_c_while_workers_start_says_nothing(patience: float) -> None:
+    """A terminal sends it to every process of the group."""
+    process = start(
+        'compare', 'parameters', 'coupling', '--processes', '2', start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
+    end = time.monotonic() + PATIENCE
+    while len(children.read_text().split()) < 3 and time.monotonic() < end:  # one keeps the books
+        time.sleep(0.002)
+    time.sleep(patience)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, told.strip()) == (130, '')
+
+
+def test_what_a_terminal_cannot_show_is_written_another_way() -> None:
+    process = start('compare', 'parameters', env=os.environ | {'PYTHONIOENCODING': 'ascii'})
+    shown, told = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, told) == (0, '')
+    assert shown.isascii() and r'\x' in shown
 
 
 @pytest.mark.parametrize(

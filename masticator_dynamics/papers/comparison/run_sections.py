@@ -7,10 +7,10 @@ from __future__ import annotations
 import concurrent.futures
 import itertools
 import multiprocessing
-import signal
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from masticator_dynamics.interrupt import starting_deaf
 from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
 from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs
 from masticator_dynamics.papers.comparison.sections import TIMED, cases, section
@@ -59,7 +59,8 @@ def _in_parallel(inputs: Inputs, jobs: Sequence[Job], processes: int) -> None:
         initargs=(inputs.given_motion,),
     ) as pool:
         try:
-            futures = {pool.submit(function, case): (function, case) for function, case in jobs}
+            with starting_deaf():
+                futures = {pool.submit(function, case): (function, case) for function, case in jobs}
             done = concurrent.futures.as_completed(futures)
             for future in inputs.show(done, 'all sections', len(jobs)):
                 inputs.known[futures[future]] = future.result()
@@ -73,7 +74,6 @@ def _in_parallel(inputs: Inputs, jobs: Sequence[Job], processes: int) -> None:
 def _begin(motion: ChewingMotion | None) -> None:
     """Set up a worker process."""
     global _inputs
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent reports the interruption
     _inputs = Inputs(None if motion is None else lambda _: motion)
 
 
