@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import struct
 
 import can
@@ -15,7 +16,6 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Action, Emergency, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.state_machine import control_word, state_of
-from masticator_dynamics.drives.status_words import LOST_AFTER
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
@@ -33,6 +33,7 @@ _NMT_COMMANDS = {
 _LARGEST_COUNT = 2**31 - 1
 _TURNING = 0.2  # rad/s, more than one encoder count per cycle
 _PULSE = 0.02  # s; half a period of the fault reset bit
+_LATEST_ANSWER = 5.0  # s after SYNC; one that comes even later is taken for another node's
 
 
 class DriveFrames:
@@ -81,8 +82,8 @@ class DriveFrames:
         self._counts = [0] * count
         self._torque = [0] * count
         self._sampled = np.full(count, np.nan)  # when the raw values were taken
-        # Answers that each drive owes: one for each SYNC, of which some may be late.
-        self._owed = [0] * count
+        # Times of the SYNCs that each drive has not answered: its answers may be late.
+        self._unanswered = [collections.deque[float]() for _ in settings]
         self._answers_twice = ''
         self._missed = np.zeros(count, dtype=np.int64)
         self._lost = np.zeros(count, dtype=np.int64)
@@ -95,7 +96,10 @@ class DriveFrames:
         """Note that SYNC was sent: all drives take a sample now."""
         self._sync = time
         self._fresh = [False] * len(self._names)
-        self._owed = [min(owed + 1, LOST_AFTER) for owed in self._owed]
+        for unanswered in self._unanswered:
+            unanswered.append(time)
+            while unanswered[0] < time - _LATEST_ANSWER:
+                unanswered.popleft()
         self.outstanding = len(self._names)
 
     def take(self, message: can.Message) -> bool:
@@ -215,11 +219,10 @@ class DriveFrames:
 
     def _count_answer(self, index: int, identifier: int) -> None:
         """Notice a drive that answers more often than it is asked: another node does so, too."""
-        if self._sync == -np.inf:  # not asked by this side
-            return
-        self._owed[index] -= 1
-        if self._owed[index] < 0:
-            self._owed[index] = 0
+        unanswered = self._unanswered[index]
+        if unanswered:
+            unanswered.pop()
+        elif self._sync > -np.inf:  # asked by this side
             name = self._names[index]
             self._answers_twice = f'another node answers as {name} (0x{identifier:03X})'
 

@@ -239,8 +239,22 @@ def test_answers_that_come_late_are_a_drives_own():
     bench.cycle(one)
     assert bench.cycle(one, two).other_master == ''  # that of the cycle before
     assert bench.cycle(one, two, late=[two]).other_master == ''
-    for _ in range(100):  # what was lost long ago excuses little
+    for _ in range(5):
         bench.cycle(one)
-    for _ in range(4):
+    for _ in range(500):  # what was lost long ago excuses nothing
+        bench.cycle(one, two)
+    assert bench.cycle(one, two, two).other_master == 'another node answers as crank_2 (0x182)'
+
+
+def test_a_drive_that_answers_late_and_then_in_time_again_is_one_node():
+    bench = Bench()
+    one, two = answer(1, READY, 0), answer(2, READY, 0)
+    for _ in range(12):
+        bench.cycle(one)
+    for _ in range(100):
+        assert bench.cycle(one, two).other_master == ''  # each to a SYNC of twelve cycles ago
+    for _ in range(12):
         assert bench.cycle(one, two, two).other_master == ''
+    for _ in range(500):
+        assert bench.cycle(one, two).other_master == ''
     assert bench.cycle(one, two, two).other_master == 'another node answers as crank_2 (0x182)'
