@@ -7,20 +7,19 @@ actuated space needs an extension of the kinetic energy to velocities that the l
 takes the velocities of cranks and platform as independent of one another and lets each coupler
 follow its two ends, stretching if it must; that is done here for every limb made of a driven link
 and a rod. On velocities that the loops allow it is the true kinetic energy.
-
-Each body's contribution is in :mod:`masticator_dynamics.analysis.actuated_kernels`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.analysis import actuated_kernels as kernels
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.status import CLOSED
 from masticator_dynamics.engine.structure import Block
 from masticator_dynamics.errors import ActuationError, SingularityError
 from masticator_dynamics.failures import in_row
 from masticator_dynamics.results import Effort, Evaluator, Motion
+from masticator_dynamics.traced.actuated_inertia import inertia_code
 
 
 class ActuatedInertia:
@@ -29,7 +28,6 @@ class ActuatedInertia:
     Parameters
     ----------
     mechanism : Mechanism
-        Holds scratch memory, as this does: for one thread only.
 
     Raises
     ------
@@ -38,90 +36,37 @@ class ActuatedInertia:
     """
 
     def __init__(self, mechanism: Evaluator):
-        self._actuated = np.array(mechanism.tree_indices(mechanism.actuated))
-        actuators = [mechanism.description.actuators[name] for name in mechanism.actuated]
-        rotors = [actuator.rotor_inertia for actuator in actuators]
-        self._motors = np.array([mechanism.transmission_ratios, rotors])
-        at_home = mechanism.jacobian_actuated_from_independent(mechanism.home)
-        self._usual = np.linalg.norm(at_home, axis=0)
-        # The tree, less the limbs of a redundantly actuated mechanism.
         redundant = len(mechanism.actuated) > len(mechanism.independent)
-        limbs = [_limb(mechanism, joint) for joint in self._actuated] if redundant else []
-        self._links = _links(mechanism, limbs)
-        self._rods, self._names = _rods(mechanism, limbs)
-        sizes = len(self._links), len(self._actuated), len(mechanism.independent)
-        self._scratch = np.zeros(kernels.scratch_shape(*sizes))
+        driven = mechanism.tree_indices(mechanism.actuated) if redundant else []
+        limbs = [_limb(mechanism, joint) for joint in driven]
+        closures = (mechanism.structure.constraints[block.constraints[0]] for block in limbs)
+        self._rods, self._count = [closure.name for closure in closures], len(mechanism.actuated)
+        self._code = inertia_code(mechanism.description, mechanism.structure, limbs)
 
-    def __call__(self, q: FloatArray, tangent: FloatArray) -> FloatArray:
+    def __call__(self, q: FloatArray) -> FloatArray:
         """Inertia matrices (N, n_u, n_u), kg m^2 or kg; NaN where the actuators lose control.
 
         Parameters
         ----------
         q : array, shape (N, n_q)
             Tree positions of the closed mechanism, rad or m.
-        tangent : array, shape (N, n_q, n_y)
-            Tree velocities per independent velocity there.
 
         Raises
         ------
         ActuationError
             When a rod has its centre of mass off the line between its ends.
         """
-        inertia = np.empty((len(q), len(self._actuated), len(self._actuated)))
-        fault = kernels.actuated_inertia(
-            self._links,
-            self._rods,
-            self._actuated,
-            self._motors,
-            self._usual,
-            self._scratch,
-            q,
-            tangent,
-            inertia,
-        )
-        if fault >= 0:
-            raise ActuationError(
-                f'{self._names[fault]}: the rod has its centre of mass off the line between its '
-                'ends'
-            )
+        found = self._code(q)
+        known = found[:, 0] == CLOSED
+        for fault in found[known, 3]:
+            if fault >= 0.0:
+                raise ActuationError(
+                    f'{self._rods[int(fault)]}: the rod has its centre of mass off the line '
+                    'between its ends'
+                )
+        inertia = found[:, 4:].reshape(-1, self._count, self._count)
+        inertia[~known] = np.nan
         return inertia
-
-
-def _links(mechanism: Evaluator, limbs: list[Block]) -> np.ndarray:
-    """Records of all bodies; those of limbs count separately or as rods."""
-    tree = mechanism.structure.tree
-    in_limbs = {j for block in limbs for j in block.joints}
-    driven = {block.joints[0]: k for k, block in enumerate(limbs)}
-    records = np.zeros(len(tree.joints), kernels.LINK)
-    for j, (record, joint) in enumerate(zip(records, tree.joints, strict=True)):
-        placement, inertia = tree.placements[j], tree.inertias[j]
-        record['parent'], record['prismatic'] = placement.body, joint.type == 'prismatic'
-        record['rotation'], record['position'] = placement.rotation, placement.position
-        record['mass'], record['center'] = inertia.mass, inertia.center_of_mass
-        record['root'] = _root(inertia.about_center)
-        if j in driven:
-            record['counts'], record['actuator'] = kernels.WITH_ITS_ACTUATOR, driven[j]
-        elif j not in in_limbs and (inertia.mass > 0.0 or inertia.about_center.any()):
-            record['counts'] = kernels.WITH_ALL
-    return records
-
-
-def _rods(mechanism: Evaluator, limbs: list[Block]) -> tuple[np.ndarray, list[str]]:
-    """Records of the rods of limbs, and the names of the closures at their tips."""
-    structure = mechanism.structure
-    records, names = np.zeros(len(limbs), kernels.ROD), []
-    for record, block in zip(records, limbs, strict=True):
-        rod = block.joints[-1]
-        inertia = structure.tree.inertias[rod]
-        constraint = structure.constraints[block.constraints[0]]
-        ends = (constraint.body_a, constraint.point_a), (constraint.body_b, constraint.point_b)
-        tip, seat = ends if constraint.body_a == rod else ends[::-1]
-        record['driving'], record['foot'], record['rod'] = *block.joints[:2], rod
-        record['seat'], record['tip'] = seat[0], tip[1]
-        record['mass'], record['center'] = inertia.mass, inertia.center_of_mass
-        record['transverse'] = max(np.linalg.eigvalsh(inertia.about_center)[-1], 0.0)
-        names.append(constraint.name)
-    return records, names
 
 
 def actuated_inertia(mechanism: Evaluator, motion: Motion | Effort) -> FloatArray:
@@ -137,9 +82,8 @@ def actuated_inertia(mechanism: Evaluator, motion: Motion | Effort) -> FloatArra
     SingularityError
         Where the actuators lose control.
     """
-    q, tangent = motion.q, motion.tangent
-    many = q.ndim > 1
-    inertia = mechanism.made(ActuatedInertia)(*((q, tangent) if many else (q[None], tangent[None])))
+    many = motion.q.ndim > 1
+    inertia = mechanism.made(ActuatedInertia)(motion.q if many else motion.q[None])
     lost = np.flatnonzero(np.isnan(inertia[:, 0, 0]))
     if len(lost):
         row = int(lost[0])
@@ -174,9 +118,3 @@ def _limb(mechanism: Evaluator, joint: int) -> Block:
         f'{mechanism.tree_joints[joint]}: inertia in actuated space is defined for redundantly '
         'actuated mechanisms whose limbs are a driven link and a rod'
     )
-
-
-def _root(inertia: FloatArray) -> FloatArray:
-    """A matrix F (3, 3) with F^T F = inertia."""
-    values, vectors = np.linalg.eigh(inertia)
-    return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T

@@ -46,9 +46,8 @@ def load_inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> Floa
 def inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
     """Inertia matrices (N, n_u, n_u) in actuated space, NaN at poses out of reach or singular."""
     attempts, count = mechanism.attempt(poses), len(mechanism.actuated)
-    motions = attempts.motions
     inertia = np.full((len(poses), count, count), np.nan)
-    inertia[attempts.closed] = mechanism.made(ActuatedInertia)(motions.q, motions.tangent)
+    inertia[attempts.closed] = mechanism.made(ActuatedInertia)(attempts.motions.q)
     return inertia
 
 
