@@ -31,7 +31,7 @@ def poses(tree: SpanningTree) -> RowCode:
             bodies[k] = Body(bodies[at.body], None)
             turn, offset = at.rotation.tolist(), at.position.tolist()
             slides = joint.type == 'prismatic'
-            Joint((k,), slides, turn, offset, 0.0, None, (), bodies[k]).place(q[k])
+            Joint((k,), slides, turn, offset, 0.0, None, (), bodies[k], position=q[k]).place()
         del bodies[-1]
         vectors = [row for body in bodies.values() for row in (*body.rotation, body.position)]
         return [x for vector in vectors for x in vector]
