@@ -384,8 +384,8 @@ class Mechanism(Evaluator):
         Code that closes loops from home is not included.
         """
         kind = self._kind(EffortOptions(goal, friction))
-        for inputs in (self.kernels.inputs, self.kernels.with_loads.inputs):
-            given = np.zeros(inputs)
+        for loads in (0, 6 * len(self.tree_joints)):
+            given = np.zeros(self.kernels.inputs + loads)
             given[: self._freedoms] = self.home.y
             self.solver.fallback(kind, given)
 

@@ -24,8 +24,6 @@ class RowKind:
 
     Parameters
     ----------
-    kernels : Kernels
-        Of the mechanism.
     code : Code
         Machine code, which is tried first.
     slices : mapping of str to slice
@@ -41,16 +39,9 @@ class RowKind:
         Numbers in a row.
     """
 
-    def __init__(
-        self,
-        kernels: Kernels,
-        code: Code,
-        slices: Mapping[str, slice],
-        fallback: Code | None = None,
-    ):
+    def __init__(self, code: Code, slices: Mapping[str, slice], fallback: Code | None = None):
         self.code, self.slices = code, dict(slices)
-        fallback = fallback or code
-        self.reference = Reference(kernels, fallback.kind, fallback.function, fallback.outputs)
+        self.reference = Reference((fallback or code).at_positions)
         self.width = code.outputs - 1
 
 
@@ -83,7 +74,7 @@ class GoalKind(RowKind):
         check_goals(model.description, goals, len(model.driving), friction)
         code = kernels.distribution(goals, friction)
         fallback = kernels.distribution(goals, friction, exhaustive=True)
-        super().__init__(kernels, code, model.slices, fallback)
+        super().__init__(code, model.slices, fallback)
         self.weights = np.array([goals.get(goal, 0.0) for goal in GOALS])
         self._model, self._kernels, self._choice = model, kernels, (goals, friction)
         actuated, contacts = len(model.actuated), len(model.contacts)

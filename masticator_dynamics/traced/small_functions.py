@@ -13,7 +13,7 @@ import numpy as np
 from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.engine.tree import SpanningTree
 from masticator_dynamics.files import kept
-from masticator_dynamics.traced.kernels import RowCode
+from masticator_dynamics.traced.row_code import RowCode
 
 
 def _depends_on(*further: Any) -> list[Any]:

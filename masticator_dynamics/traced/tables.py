@@ -14,7 +14,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import RefusedError
 from masticator_dynamics.traced.distribution import goal_of, observed_joints
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
-from masticator_dynamics.traced.kernels import Kernels
+from masticator_dynamics.traced.kernels import Code, Kernels
 from masticator_dynamics.traced.load_cases import LoadCases
 from masticator_dynamics.traced.numbers import Scalar
 from masticator_dynamics.traced.reference import Reference
@@ -72,7 +72,7 @@ class Tables:
         }
         outputs = 4 + sum(int(np.prod(shape)) for shape in self.shapes.values())
         kind = f'load cases, {sorted(goals.items())}, friction {friction}'
-        self._reference = Reference(kernels, kind, self._outputs, outputs)
+        self._reference = Reference(Code(kernels, kind, self._outputs, outputs, at_positions=True))
 
     def __call__(self, given: FloatArray, q: FloatArray) -> dict[str, FloatArray]:
         """Tables of one input row, at tree positions (n_q,).
