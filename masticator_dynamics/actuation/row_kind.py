@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from masticator_dynamics.actuation.goals import GOALS, check_goals
+from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.model import Model
 from masticator_dynamics.traced.kernels import Code, Kernels
 from masticator_dynamics.traced.reference import Reference
@@ -82,11 +83,8 @@ class GoalKind(RowKind):
             'optimality': 1, 'friction': actuated, 'contact_friction': 3 * contacts,
             'bearing_force': 3 * actuated, 'shortfall': len(model.independent),
         }  # fmt: skip
-        first = self.slices['tangent'].stop
-        for name, length in lengths.items():
-            self.slices[name] = slice(first, first + length)
-            first += length
-        assert first == self.width
+        self.slices |= consecutive(lengths, self.slices['tangent'].stop)
+        assert self.slices['shortfall'].stop == self.width
 
     @functools.cached_property
     def tables(self) -> Tables:
