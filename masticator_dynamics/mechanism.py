@@ -92,10 +92,9 @@ class Mechanism(Evaluator):
 
     def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
         super().__init__(description, actuators)
-        self._entries: dict[object, Entry | None] = {}
         self._quick_kinds: dict[object, tuple[kernels.Code, type[QuickEffort]]] = {}
         self._freedoms = len(self.independent)
-        self.kernels = kernels.Kernels(description, self._structure, self.driving)
+        self.kernels = kernels.Kernels(description, self.structure, self.driving)
         self.solver = RowSolver(self, self.kernels)
 
     @classmethod
@@ -119,7 +118,7 @@ class Mechanism(Evaluator):
     @functools.cached_property
     def home(self) -> Motion:
         """The mechanism at home, at rest."""
-        return self.solve(self._structure.home[self.tree_indices(self.independent)])
+        return self.solve(self.structure.home[self.tree_indices(self.independent)])
 
     @property
     def memory_size(self) -> int:
@@ -253,17 +252,17 @@ class Mechanism(Evaluator):
         """
         # From the first call on, machine code replaces this method; it calls `_feedforward` for
         # input that it does not cover.
-        if '_quick' not in self.__dict__:
-            self._entry = self.kernels.entry(
-                self.kernels.evaluate, QuickEffort, self, self._feedforward
-            )
-            self._quick = self._entry.call if self._entry else self._feedforward
-            if self._entry is not None:
-                self.feedforward = self._quick  # type: ignore[method-assign]
-        return self._quick(
+        if self._entry is not None:
+            self.feedforward = self._entry.call  # type: ignore[method-assign]
+        return self._feedforward(
             y, y_dot, y_ddot, wrench, link_wrenches=link_wrenches,
             goal=goal, friction=friction, limits=limits, nearest=nearest,
         )  # fmt: skip
+
+    @functools.cached_property
+    def _entry(self) -> Entry | None:
+        """The generated function."""
+        return self.kernels.entry(self.kernels.evaluate, QuickEffort, self, self._feedforward)
 
     def _feedforward(
         self,
@@ -303,10 +302,9 @@ class Mechanism(Evaluator):
             self._quick_kinds[key] = code, result
             if isinstance(goal, str) and code.available:
                 fallback = functools.partial(self._feedforward, goal=goal, friction=friction)
-                self._entries[key] = self.kernels.entry(code, result, self, fallback)
-        chosen = self._entries.get(key)
-        if chosen is not None and '_entry' in self.__dict__ and self._entry is not None:
-            self._entry.add(name, bool(friction), chosen.call)
+                chosen = self.kernels.entry(code, result, self, fallback)
+                if self._entry is not None and chosen is not None:
+                    self._entry.add(name, bool(friction), chosen.call)
         return self._quick_kinds[key]
 
     def feedforward_batch(
@@ -384,8 +382,8 @@ class Mechanism(Evaluator):
         Code that closes loops from home is not included.
         """
         kind = self._kind(EffortOptions(goal, friction))
-        for inputs in (self.kernels.inputs, self.kernels.with_loads.inputs):
-            given = np.zeros(inputs)
+        for loads in (0, 6 * len(self.tree_joints)):
+            given = np.zeros(self.kernels.inputs + loads)
             given[: self._freedoms] = self.home.y
             self.solver.fallback(kind, given)
 
@@ -396,7 +394,7 @@ class Mechanism(Evaluator):
         from masticator_dynamics.frames import check_frame
 
         placement = check_frame(self, frame)
-        poses = self._structure.tree.poses(motion.q)
+        poses = self.structure.tree.poses(motion.q)
         rotation = poses.rotations[placement.body] @ placement.rotation
         return FramePose(poses.point(placement.body, placement.position), rotation)
 
@@ -414,7 +412,7 @@ class Mechanism(Evaluator):
         from masticator_dynamics.frames import check_frame
 
         placement = check_frame(self, frame)
-        poses = self._structure.tree.poses(motion.q)
+        poses = self.structure.tree.poses(motion.q)
         point = poses.point(placement.body, placement.position)
         linear = poses.point_jacobian(placement.body, point)
         return np.vstack([linear, poses.angular_jacobian(placement.body)]) @ motion.tangent
@@ -509,7 +507,7 @@ class Mechanism(Evaluator):
         given, freedoms = effort.given(), self._freedoms
         given[2 * freedoms : 3 * freedoms] -= effort.shortfall  # the motion that is actually driven
         bodies = self.solver.bodies(given, effort.q)
-        return joint_reactions(self._structure, effort.q, bodies, multipliers, friction)
+        return joint_reactions(self.structure, effort.q, bodies, multipliers, friction)
 
     # Helpers
 

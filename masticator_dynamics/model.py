@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.urdf import Joint
-from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_slice
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_slice, consecutive
 from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
@@ -47,19 +47,19 @@ class Model:
             if name not in description.actuated:
                 known = ', '.join(description.actuated)
                 raise ActuationError(f'no actuator {name!r}; there are: {known}')
-        self._structure = structure_of(description)
+        self.structure: Structure = structure_of(description)
         self.name = description.name
         self.independent = description.independent
         self.actuated = description.actuated
-        self.tree_joints = tuple(joint.name for joint in self._structure.tree.joints)
+        self.tree_joints = tuple(joint.name for joint in self.structure.tree.joints)
         self.actuated_rows = np.array(self.tree_indices(self.actuated))
         self.actuated_part = as_slice(self.actuated_rows)
         self.independent_rows = self.tree_indices(self.independent)
         self.closures = tuple(closure.name for closure in description.closures)
         self.contacts = tuple(contact.name for contact in description.contacts)
-        self.frames = tuple(self._structure.tree.frames)
+        self.frames = tuple(self.structure.tree.frames)
         self.contact_rows: IntArray = np.array(self._rows_of(self.contacts), dtype=np.int64)
-        self.limits = JointLimits.of(self._structure.tree.joints)
+        self.limits = JointLimits.of(self.structure.tree.joints)
         ratios = [description.actuators[name].ratio for name in description.actuated]
         self.transmission_ratios: FloatArray = np.array(ratios)  # of each motor to its joint
         self._made: dict[object, Any] = {}
@@ -71,19 +71,13 @@ class Model:
         ``report`` is status, block, amount, closure residual (m) and balance residual (N, N m).
         """
         n, k, u = len(self.tree_joints), len(self.independent), len(self.actuated)
-        rows = sum(c.size for c in self._structure.constraints)
-        sizes = {
-            'report': 5,
-            'q': n,
-            'v': n,
-            'a': n,
-            'effort': u,
-            'multipliers': rows,
-            'tangent': n * k,
-        }
-        ends = np.cumsum([*sizes.values()]).tolist()
-        parts = zip(sizes, [0, *ends], ends, strict=False)
-        return {name: slice(start, end) for name, start, end in parts}
+        rows = sum(c.size for c in self.structure.constraints)
+        return consecutive(
+            {
+                'report': 5, 'q': n, 'v': n, 'a': n, 'effort': u, 'multipliers': rows,
+                'tangent': n * k,
+            }
+        )  # fmt: skip
 
     def made(self, make: Callable[[Any], _Made]) -> _Made:
         """Result of a class or function for this model, made on first use and kept."""
@@ -99,7 +93,7 @@ class Model:
     @property
     def effort_units(self) -> tuple[str, ...]:
         """Unit of each actuator's effort: the motor's where there is a transmission."""
-        joints = self._structure.tree.joints
+        joints = self.structure.tree.joints
         slides = [joints[j].unit == 'm' for j in self.tree_indices(self.actuated)]
         geared = [self.description.actuators[n].transmission is not None for n in self.actuated]
         return tuple('N' if s and not g else 'N m' for s, g in zip(slides, geared, strict=True))
@@ -119,26 +113,15 @@ class Model:
         high = np.array([np.inf if high is None else high for _, high in given])
         return np.maximum(low, -most), np.minimum(high, most)
 
-    @property
-    def structure(self) -> Structure:
-        """Tree, constraints and the order in which loops are closed."""
-        return self._structure
-
     def block_names(self, block: int) -> tuple[str, ...]:
         """Closures and contacts of one of the engine's blocks; the first has none."""
-        constraints = self._structure.blocks[block - 1].constraints
-        return tuple(dict.fromkeys(self._structure.constraints[c].name for c in constraints))
+        constraints = self.structure.blocks[block - 1].constraints
+        return tuple(dict.fromkeys(self.structure.constraints[c].name for c in constraints))
 
     def home_rank(self) -> int:
         """Number of degrees of freedom that the powered actuators control at home."""
-        free = self.tree_indices(self.independent)
-        held = [j for j in range(len(self.tree_joints)) if j not in free]
-        tangent = np.zeros((len(self.tree_joints), len(free)))
-        tangent[free] = np.eye(len(free))
-        if held:
-            jacobian = self._structure.jacobian(self._structure.home)
-            tangent[held] = -np.linalg.lstsq(jacobian[:, held], jacobian[:, free], rcond=None)[0]
-        return self.rank(tangent[self.actuated_rows], tangent[self.actuated_rows])
+        jacobian = self.structure.home_tangent(self.independent_rows)[self.actuated_rows]
+        return self.rank(jacobian, jacobian)
 
     def rank(self, jacobian: FloatArray, at_home: FloatArray) -> int:
         """Rank of the powered actuators, from Jacobians (n_u, n_y) here and at home.
@@ -152,4 +135,4 @@ class Model:
 
     def _rows_of(self, constraints: Sequence[str]) -> list[int]:
         """Rows of constraints, by name, among the engine's multipliers."""
-        return [row for name in constraints for row in self._structure.rows(name)]
+        return [row for name in constraints for row in self.structure.rows(name)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, consecutive
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.model import Model
 from masticator_dynamics.traced import kernels
@@ -64,10 +64,10 @@ class Evaluator(Model):
 
     def condition_number_loops(self, motion: Motion) -> float:
         """Condition number of the constraint Jacobian over the dependent joints."""
-        if not self._structure.constraints:
+        if not self.structure.constraints:
             return 1.0
         dependent = [i for i, j in enumerate(self.tree_joints) if j not in self.independent]
-        return float(np.linalg.cond(self._structure.jacobian(motion.q)[:, dependent]))
+        return float(np.linalg.cond(self.structure.jacobian(motion.q)[:, dependent]))
 
 
 class _Answer:
@@ -386,15 +386,6 @@ class Effort(_Answer):
 _OF_MOTION = ('q', 'v', 'a', 'tangent')
 
 
-def _motion_slices(slices: dict[str, slice]) -> dict[str, slice]:
-    """Slice of each quantity in a row of a motion, from its slice in a whole row."""
-    found, start = {}, 0
-    for name in _OF_MOTION:
-        length = slices[name].stop - slices[name].start
-        found[name] = slice(start, start := start + length)
-    return found
-
-
 class QuickEffort(Effort):
     """An effort whose commonly used parts machine code computed; the rest follows on demand.
 
@@ -469,7 +460,9 @@ class QuickEffort(Effort):
         if name == 'multipliers':
             return self._output(kernels.EFFORT + self.mechanism.kernels.actuators)
         if name in _OF_MOTION and self._given.ndim > 1:
-            return self._batch_motions()[:, _motion_slices(self._slices)[name]]
+            whole = ((part, self._slices[part]) for part in _OF_MOTION)
+            places = consecutive({part: where.stop - where.start for part, where in whole})
+            return self._batch_motions()[:, places[name]]
         return super()._field(name)
 
     def _batch_motions(self) -> FloatArray:

@@ -20,7 +20,7 @@ from masticator_dynamics.actuation.row_kind import GoalKind, RowKind
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.model import Model
 from masticator_dynamics.traced import kernels
-from masticator_dynamics.traced.reference import Fallback, Reference
+from masticator_dynamics.traced.reference import Reference
 
 _TOGETHER = 32  # rows, milliseconds each: an error does not wait for all the rows after it
 
@@ -49,7 +49,7 @@ class RowSolver:
     @functools.cached_property
     def least_norm(self) -> RowKind:
         """Rows with the frictionless efforts of least norm."""
-        return RowKind(self._kernels, self._kernels.everything, self._model.slices)
+        return RowKind(self._kernels.everything, self._model.slices)
 
     def distribution(self, goal: Goal, friction: bool) -> GoalKind:
         """Rows with the efforts for a goal, with or without friction; created once."""
@@ -198,14 +198,12 @@ class RowSolver:
     # Helpers
 
     @functools.cached_property
-    def _from_home(self) -> Fallback:
-        return Fallback(self._kernels.from_home, self._kernels.inputs)
+    def _from_home(self) -> Reference:
+        return Reference(self._kernels.from_home, self._kernels.inputs)
 
     @functools.cached_property
     def _bodies(self) -> Reference:
-        from masticator_dynamics.traced.outputs import bodies
-
-        return Reference(self._kernels, 'bodies', bodies, 4 + 18 * len(self._model.tree_joints))
+        return Reference(self._kernels.bodies)
 
     @staticmethod
     def _by_code(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from masticator_dynamics.actuation.goals import GOALS, check_goals
+from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.model import Model
 from masticator_dynamics.traced.kernels import Code, Kernels
 from masticator_dynamics.traced.reference import Reference
@@ -24,8 +25,6 @@ class RowKind:
 
     Parameters
     ----------
-    kernels : Kernels
-        Of the mechanism.
     code : Code
         Machine code, which is tried first.
     slices : mapping of str to slice
@@ -41,16 +40,9 @@ class RowKind:
         Numbers in a row.
     """
 
-    def __init__(
-        self,
-        kernels: Kernels,
-        code: Code,
-        slices: Mapping[str, slice],
-        fallback: Code | None = None,
-    ):
+    def __init__(self, code: Code, slices: Mapping[str, slice], fallback: Code | None = None):
         self.code, self.slices = code, dict(slices)
-        fallback = fallback or code
-        self.reference = Reference(kernels, fallback.kind, fallback.function, fallback.outputs)
+        self.reference = Reference((fallback or code).at_positions)
         self.width = code.outputs - 1
 
 
@@ -83,7 +75,7 @@ class GoalKind(RowKind):
         check_goals(model.description, goals, len(model.driving), friction)
         code = kernels.distribution(goals, friction)
         fallback = kernels.distribution(goals, friction, exhaustive=True)
-        super().__init__(kernels, code, model.slices, fallback)
+        super().__init__(code, model.slices, fallback)
         self.weights = np.array([goals.get(goal, 0.0) for goal in GOALS])
         self._model, self._kernels, self._choice = model, kernels, (goals, friction)
         actuated, contacts = len(model.actuated), len(model.contacts)
@@ -91,11 +83,8 @@ class GoalKind(RowKind):
             'optimality': 1, 'friction': actuated, 'contact_friction': 3 * contacts,
             'bearing_force': 3 * actuated, 'shortfall': len(model.independent),
         }  # fmt: skip
-        first = self.slices['tangent'].stop
-        for name, length in lengths.items():
-            self.slices[name] = slice(first, first + length)
-            first += length
-        assert first == self.width
+        self.slices |= consecutive(lengths, self.slices['tangent'].stop)
+        assert self.slices['shortfall'].stop == self.width
 
     @functools.cached_property
     def tables(self) -> Tables:

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Array types and the conversion of user input."""
 
+import itertools
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -67,6 +70,12 @@ def as_finite_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArra
     if not np.isfinite(numbers).all():
         raise InputError(f'{name} is not finite: {numbers}')
     return numbers
+
+
+def consecutive(lengths: Mapping[str, int], start: int = 0) -> dict[str, slice]:
+    """Where parts of these lengths are in a row, one after the other."""
+    ends = [*itertools.accumulate(lengths.values(), initial=start)]
+    return dict(zip(lengths, map(slice, ends, ends[1:]), strict=True))
 
 
 def as_slice(indices: IntArray) -> slice | IntArray:

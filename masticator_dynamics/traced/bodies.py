@@ -21,9 +21,12 @@ from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.tree import SpanningTree
 from masticator_dynamics.engine.universal_limb import limb_of
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.functions import sine_cosine
-from masticator_dynamics.traced.numbers import per_lane, stacked
+from masticator_dynamics.traced.functions import angle_of, nearest_turn, sine_cosine
+from masticator_dynamics.traced.numbers import lane_sum, per_lane, stacked
 from masticator_dynamics.traced.vectors import Matrix, Vector
+
+Twist = tuple[Vector, Vector]  # velocity of the origin, angular velocity
+Turn = tuple[Any, Any]  # sine and cosine
 
 
 class Body:
@@ -57,12 +60,17 @@ class Body:
     angular_velocity: Vector
     acceleration: Vector
     angular_acceleration: Vector
-    twists: list[tuple[Vector, Vector]]
+    twists: list[Twist]
     force: Vector
     moment: Vector
 
     def __init__(self, parent: Body | None, stage: Stage | None):
         self.parent, self.stage = parent, stage
+
+    @property
+    def twist(self) -> Twist:
+        """Velocity of the origin, and angular velocity."""
+        return self.velocity, self.angular_velocity
 
     def point(self, local: Vector) -> Vector:
         """Position of a point given in the body's frame."""
@@ -72,6 +80,14 @@ class Body:
         """Velocity of the body's point at a position in the base."""
         arm = vec.subtract(point, self.position)
         return vec.add(self.velocity, vec.cross(self.angular_velocity, arm))
+
+    def bear(self, force: Vector, moment: Vector, stage: Stage | None = None) -> None:
+        """Add to what the body needs; from another stage, the sum over that one's lanes."""
+        if self.parent is None:
+            return
+        lanes = 1 if stage is None or stage is self.stage else stage.lanes
+        self.force = vec.add(self.force, [lane_sum(x, lanes) for x in force])
+        self.moment = vec.add(self.moment, [lane_sum(x, lanes) for x in moment])
 
 
 def fixed_base(gravity: tuple[float, ...], freedoms: int) -> Body:
@@ -85,9 +101,18 @@ def fixed_base(gravity: tuple[float, ...], freedoms: int) -> Body:
     return base
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Joint:
-    """A moving joint of a stage and the body that it carries."""
+    """A moving joint of a stage, its state, and the body that it carries.
+
+    Attributes
+    ----------
+    position, turn
+        Its position; or the sine and cosine of it, where a formula gave these.
+    velocity, acceleration : number
+    tangent : list
+        Velocity per unit velocity of each independent joint.
+    """
 
     joints: tuple[int, ...]  # index in the tree, per lane
     slides: bool
@@ -97,10 +122,21 @@ class Joint:
     independent: int | None  # index of its independent coordinate
     actuator: tuple[int, ...]  # index of its actuator, per lane; empty: none
     body: Body
+    position: Any = None
+    turn: Turn | None = None
+    velocity: Any = None
+    acceleration: Any = None
+    tangent: list[Any] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Have the body know its joint."""
         self.body.joint = self
+
+    @property
+    def stage(self) -> Stage:
+        """The stage that it belongs to."""
+        assert self.body.stage is not None
+        return self.body.stage
 
     @property
     def parent(self) -> Body:
@@ -112,17 +148,21 @@ class Joint:
         """Known numbers, per lane, from those of a joint of the tree."""
         return stacked([of(j) for j in self.joints])
 
-    def place(self, position: Any, turn: tuple[Any, Any] | None = None) -> None:
-        """Place the body for a joint position, or for the sine and cosine of a turn."""
+    def unwound(self) -> Any:
+        """Its position, by whole turns the one closest to home."""
+        return nearest_turn(angle_of(*self.turn), self.home) if self.turn else self.position
+
+    def place(self) -> None:
+        """Place the body."""
         body, parent = self.body, self.parent
         before = vec.product(parent.rotation, self.rotation)
         origin = vec.add(parent.position, vec.rotate(parent.rotation, self.offset))
         body.axis = vec.column(before, 2)
         if self.slides:
             body.rotation = before
-            body.position = vec.add(origin, vec.scale(body.axis, position))
+            body.position = vec.add(origin, vec.scale(body.axis, self.position))
             return
-        sine, cosine = turn or sine_cosine(position)
+        sine, cosine = self.turn or sine_cosine(self.position)
         x, y = vec.column(before, 0), vec.column(before, 1)
         new_x = vec.add(vec.scale(x, cosine), vec.scale(y, sine))
         new_y = vec.subtract(vec.scale(y, cosine), vec.scale(x, sine))
@@ -130,9 +170,17 @@ class Joint:
         body.position = origin
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Stage:
-    """Bodies that are placed together, and the equations that determine their joints."""
+    """Bodies that are placed together, and the equations that determine their joints.
+
+    Attributes
+    ----------
+    equations : list of constraints.Equation
+        At the present poses.
+    jacobian, inverse : matrices
+        Rates of their gaps per velocity of the unknown joints, and its inverse.
+    """
 
     blocks: tuple[Block, ...]  # per lane; empty where nothing is to be closed
     joints: list[Joint]
@@ -141,6 +189,9 @@ class Stage:
     formula: list[dict[str, Any]]  # per lane, as universal_limb.limb_of; empty dictionaries: none
     home_jacobian: Any  # per lane (rows, unknowns)
     home_axes: list[FloatArray]  # of the unknown joints, per lane (unknowns, 3), base axes
+    equations: list[Any] = dataclasses.field(default_factory=list)
+    jacobian: Matrix = ()
+    inverse: Matrix = ()
 
     @property
     def lanes(self) -> int:
@@ -165,11 +216,24 @@ class Plan:
         self.base = fixed_base(description.gravity, len(self.independent))
         self._bodies: dict[int, Body] = {-1: self.base}
         self._home = structure.tree.poses(structure.home)
+        self.extent = structure.extent()
         self.stages = [self._stage(blocks, bodies) for blocks, bodies in self._groups()]
 
+    @property
+    def joints(self) -> list[Joint]:
+        """All joints, outwards."""
+        return [joint for stage in self.stages for joint in stage.joints]
+
     def body(self, index: int) -> Body:
-        """A body by its index in the tree; -1 is the base."""
+        """A body by its index in the tree; -1 is the base. Not for all limbs in lanes."""
         return self._bodies[index]
+
+    def joint(self, index: int) -> tuple[Joint, int]:
+        """A joint by its index in the tree, and its lane."""
+        for joint in self.joints:
+            if index in joint.joints:
+                return joint, joint.joints.index(index)
+        raise KeyError(index)
 
     def _groups(self) -> list[tuple[list[Block], list[list[int]]]]:
         """Blocks, consecutive ones of the same kind grouped, with the bodies that each places."""

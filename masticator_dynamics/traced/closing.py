@@ -9,7 +9,6 @@ many of these steps as it takes, see ``from_home.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,8 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import SINGULAR, RefusedError
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Joint, Stage, chain
-from masticator_dynamics.traced.constraints import Equation, in_base_axes, stage_equations
-from masticator_dynamics.traced.functions import angle_of, nearest_turn
+from masticator_dynamics.traced.bodies import Joint, Plan, Stage, Turn, chain
+from masticator_dynamics.traced.constraints import in_base_axes, stage_equations
 from masticator_dynamics.traced.matrices import inverse
 from masticator_dynamics.traced.numbers import (
     Number,
@@ -34,7 +32,7 @@ from masticator_dynamics.traced.numbers import (
     stacked,
     total,
 )
-from masticator_dynamics.traced.vectors import Matrix, Vector
+from masticator_dynamics.traced.vectors import Vector
 
 NEWTON_STEPS = 7
 LARGEST_TURN = 0.3  # rad per Newton step: with it the iteration never left the branch of home
@@ -50,54 +48,36 @@ CERTAIN_COSINE = 0.0  # of such a turn
 # Likewise of two turns, 1 rad: beyond 1.18 rad a five-bar's straight path may leave its reach.
 CERTAIN_TURNS = 0.5403023058681398
 
-Turn = tuple[Any, Any]  # sine and cosine
+
+def largest_step(joint: Joint, plan: Plan) -> float:
+    """Of Newton's iteration, rad or m."""
+    return LARGEST_SLIDE * plan.extent if joint.slides else LARGEST_TURN
 
 
 class Closing:
-    """A stage with its loops closed: its equations and Jacobian at the closed poses.
+    """Closes the loops of a stage, and sets its equations and Jacobian at the closed poses.
 
     Parameters
     ----------
     stage : Stage
-    body : callable
-        From the number of a link to its `Body`.
+    plan : Plan
+        To which it belongs; its earlier stages are closed.
     y : vector
         Independent positions.
-    extent : float
-        Size of the mechanism, m.
-    before : sequence of Closing, optional
-        The stages that this one builds on.
 
     Attributes
     ----------
-    positions, turns : dict of Joint
-        Positions of joints; sine and cosine of those that a formula gave.
-    equations : list of Equation
-    jacobian, inverse : matrices
-        Rates of the gaps per velocity of the unknown joints, and its inverse.
     conditions : list
         Numbers that are positive where the result is valid.
     """
 
-    def __init__(
-        self,
-        stage: Stage,
-        body: Callable[[int], Body],
-        y: Vector,
-        extent: float,
-        before: Sequence[Closing] = (),
-    ):
-        self.stage, self._body, self._extent = stage, body, extent
-        self._before = before
-        self.positions: dict[int, Any] = {}
-        self.turns: dict[int, Turn] = {}
+    def __init__(self, stage: Stage, plan: Plan, y: Vector):
+        self.stage, self._plan = stage, plan
         self.conditions: list[Any] = []
-        self.equations: list[Equation] = []
-        self.jacobian: Matrix = []
-        self.inverse: Matrix = []
         for joint in stage.joints:
+            joint.turn = None
             if joint.independent is not None:
-                self.positions[id(joint)] = y[joint.independent]
+                joint.position = y[joint.independent]
         if not stage.blocks:
             self.place()
 
@@ -112,7 +92,7 @@ class Closing:
         determinant = self._measure()
         self.conditions.append(self.orientation(determinant))
         self._check_regular(determinant)
-        for equation in self.equations:
+        for equation in self.stage.equations:
             if not is_known(equation.gap, 0.0):
                 self.conditions.append(CLOSED_GAP - absolute(equation.gap))
 
@@ -131,39 +111,29 @@ class Closing:
         if isinstance(determinant, Number):
             self._check_regular(determinant)
         elif not (sine := self.regularity()) >= SMALLEST_SINE:
-            raise RefusedError(SINGULAR, len(self._before), sine)
+            raise RefusedError(SINGULAR, self._plan.stages.index(self.stage), sine)
 
     def put(self, positions: Vector) -> None:
         """Set the positions of the unknown joints."""
         for joint, position in zip(self.stage.unknowns, positions, strict=True):
-            self.positions[id(joint)] = position
-
-    def unwound(self, joint: Joint) -> Any:
-        """Position of a joint, by whole turns the one closest to home."""
-        if turn := self.turns.get(id(joint)):
-            return nearest_turn(angle_of(*turn), joint.home)
-        return self.positions[id(joint)]
-
-    def _joint_position(self, index: int) -> Any:
-        """Position of a joint of this or an earlier stage; not for limbs in lanes."""
-        for closing in (*self._before, self):
-            for joint in closing.stage.joints:
-                if index in joint.joints:
-                    return closing.unwound(joint)
-        raise KeyError(index)
+            joint.position, joint.turn = position, None
 
     def place(self) -> None:
         """Place the bodies of the stage."""
         for joint in self.stage.joints:
-            joint.place(self.positions.get(id(joint)), self.turns.get(id(joint)))
+            joint.place()
 
     def _measure(self) -> Any:
         """Set equations, Jacobian and inverse at the present positions; return the determinant."""
-        self.place()
-        self.equations = stage_equations(self.stage, self._body, self._joint_position)
-        self.jacobian = [[e.entry(j) for j in self.stage.unknowns] for e in self.equations]
-        self.inverse, determinant = inverse(self.jacobian, self.stage.home_jacobian[0])
+        stage = self.stage
+        self._find_equations()
+        stage.jacobian = [[e.entry(j) for j in stage.unknowns] for e in stage.equations]
+        stage.inverse, determinant = inverse(stage.jacobian, stage.home_jacobian[0])
         return determinant
+
+    def _find_equations(self) -> None:
+        self.place()
+        self.stage.equations = stage_equations(self.stage, self._plan.body)
 
     def orientation(self, determinant: Any) -> Any:
         """A determinant of the Jacobian, made positive where its sign is the same as at home."""
@@ -182,7 +152,7 @@ class Closing:
         A joint whose axis comes to pass through the point that it moves hardly moves it any more,
         though its direction stays across those of the others.
         """
-        columns = zip(*self.jacobian, strict=True)
+        columns = zip(*self.stage.jacobian, strict=True)
         usual = zip(*((rates * rates).sum(axis=0) for rates in self.stage.home_jacobian),
                     strict=True)  # fmt: skip
         return [
@@ -198,7 +168,7 @@ class Closing:
         """
         longest: Any = 1.0
         products = []
-        for (square, usual), row in zip(self._squares(), self.inverse, strict=True):
+        for (square, usual), row in zip(self._squares(), self.stage.inverse, strict=True):
             products.append(greater(square, usual) * total(x * x for x in row))
             longest = greater(products[-1], longest)
         # Zero where a product is not a number.
@@ -215,7 +185,7 @@ class Closing:
         self.conditions.append(STEP_TOLERANCE - longest)
         for joint in unknowns:
             if not joint.slides:
-                far = absolute(self.positions[id(joint)] - joint.home)
+                far = absolute(joint.position - joint.home)
                 self.conditions.append(FAR_FROM_HOME - far)
 
     def newton_step(self) -> tuple[Any, Vector, Any]:
@@ -231,19 +201,18 @@ class Closing:
             Longest undamped step of a joint over the largest one allowed.
         """
         determinant = self._measure()
-        steps = [total(x * e.gap for x, e in zip(row, self.equations, strict=True))
-                 for row in self.inverse]  # fmt: skip
+        steps = [total(x * e.gap for x, e in zip(row, self.stage.equations, strict=True))
+                 for row in self.stage.inverse]  # fmt: skip
         longest = self._longest(steps)
         shorter = reciprocal(greater(longest, 1.0))
         unknowns = zip(self.stage.unknowns, steps, strict=True)
-        moved = [self.positions[id(joint)] - step * shorter for joint, step in unknowns]
+        moved = [joint.position - step * shorter for joint, step in unknowns]
         return determinant, moved, longest
 
     def _longest(self, steps: list[Any]) -> Any:
         longest: Any = 0.0
         for joint, step in zip(self.stage.unknowns, steps, strict=True):
-            largest = LARGEST_SLIDE * self._extent if joint.slides else LARGEST_TURN
-            longest = greater(absolute(step) * (1.0 / largest), longest)
+            longest = greater(absolute(step) * (1.0 / largest_step(joint, self._plan)), longest)
         return longest
 
     # Two equations for a slide and a turn, e.g. of a platform that touches two planes
@@ -258,42 +227,42 @@ class Closing:
         turns = [joint for joint in unknowns if not joint.slides]
         if len(slides) != 1 or len(turns) != 1 or not in_base_axes(self.stage):
             return False
-        slide, turn = slides[0], turns[0]
-        if turn.body in chain(slide.body, self.stage):
+        slide, pivot = slides[0], turns[0]
+        if pivot.body in chain(slide.body, self.stage):
             return False
-        self.positions[id(slide)] = 0.0
-        c = self._gaps_at({id(turn): (0.0, 0.0)})
-        self._gaps_at({id(turn): (0.0, 1.0)})
-        along = [e.entry(slide) for e in self.equations]
-        b = [e.entry(turn) for e in self.equations]
-        self._gaps_at({id(turn): (1.0, 0.0)})
-        a = [-e.entry(turn) for e in self.equations]
+        slide.position = 0.0
+        c = self._gaps_at({pivot: (0.0, 0.0)})
+        self._gaps_at({pivot: (0.0, 1.0)})
+        along = [e.entry(slide) for e in self.stage.equations]
+        b = [e.entry(pivot) for e in self.stage.equations]
+        self._gaps_at({pivot: (1.0, 0.0)})
+        a = [-e.entry(pivot) for e in self.stage.equations]
 
         def without_slide(pair: list[Any]) -> Any:
             return along[1] * pair[0] - along[0] * pair[1]
 
-        slope = self._home_slope(slide, turn)
+        slope = self._home_slope(slide, pivot)
         sine, cosine = self._root(without_slide(a), without_slide(b), without_slide(c), slope)
-        self.turns[id(turn)] = sine, cosine
-        self._certain(turn)
+        pivot.turn = sine, cosine
+        self._certain(pivot)
         rest = [x * cosine + y * sine + z for x, y, z in zip(a, b, c, strict=True)]
         weight = reciprocal(along[0] * along[0] + along[1] * along[1])
-        self.positions[id(slide)] = -((along[0] * rest[0] + along[1] * rest[1]) * weight)
+        slide.position = -((along[0] * rest[0] + along[1] * rest[1]) * weight)
         return True
 
-    def _gaps_at(self, turns: dict[int, Turn]) -> list[Any]:
+    def _gaps_at(self, turns: dict[Joint, Turn]) -> list[Any]:
         """Gaps of all equations for sines and cosines of joints.
 
         With (0, 0), which is not a rotation, the part that does not depend on the turn.
         """
-        self.turns.update(turns)
-        self.place()
-        self.equations = stage_equations(self.stage, self._body, self._joint_position)
-        return [equation.gap for equation in self.equations]
+        for joint, turn in turns.items():
+            joint.turn = turn
+        self._find_equations()
+        return [equation.gap for equation in self.stage.equations]
 
-    def _home_slope(self, slide: Joint, turn: Joint) -> Any:
+    def _home_slope(self, slide: Joint, pivot: Joint) -> Any:
         """Sign, at home, of the slope of the equation for the turn."""
-        at = [self.stage.unknowns.index(joint) for joint in (slide, turn)]
+        at = [self.stage.unknowns.index(joint) for joint in (slide, pivot)]
 
         def slope(rates: FloatArray) -> float:
             (along_0, turn_0), (along_1, turn_1) = rates[0, at], rates[1, at]
@@ -310,10 +279,11 @@ class Closing:
         inverted = reciprocal(square)
         return -((b * c + a * height) * inverted), (b * height - a * c) * inverted
 
-    def _certain(self, turn: Joint, least: float = CERTAIN_COSINE) -> None:
+    def _certain(self, joint: Joint, least: float = CERTAIN_COSINE) -> None:
         """Require a joint to be near home: within a quarter turn, as for Newton steps."""
-        sine, cosine = self.turns[id(turn)]
-        homes = np.broadcast_to(getattr(turn.home, 'values', turn.home), self.stage.lanes)
+        assert joint.turn is not None
+        sine, cosine = joint.turn
+        homes = np.broadcast_to(getattr(joint.home, 'values', joint.home), self.stage.lanes)
         at_sine, at_cosine = stacked([[np.sin(home), np.cos(home)] for home in homes])
         self.conditions.append(cosine * at_cosine + sine * at_sine - least)
 
@@ -334,9 +304,9 @@ class Closing:
             first, second = second, first
         carried = first.body in chain(second.body, self.stage)
         gone, zero = (0.0, 0.0), (0.0, 1.0)
-        v = self._columns(second, {id(first): zero})
-        u = self._columns(first, {id(second): gone})
-        k = self._gaps_at({id(first): gone, id(second): gone})
+        v = self._columns(second, {first: zero})
+        u = self._columns(first, {second: gone})
+        k = self._gaps_at({first: gone, second: gone})
         back, orientation = inverse([*zip(*v, strict=True)], self.stage.home_jacobian[0])
         w, m_cosine, m_sine = (vec.apply(back, x) for x in (k, *u))
         order = [unknowns.index(joint) for joint in (first, second)]
@@ -347,14 +317,14 @@ class Closing:
             vec.inner(w, w) + vec.inner(m_cosine, m_cosine) - 1.0,
             sign_of(orientation) * per_lane(signs),
         )
-        self.turns[id(first)] = sine, cosine
+        first.turn = sine, cosine
         along, across = (
             -(rest + x * cosine + y * sine) for rest, x, y in zip(w, m_cosine, m_sine, strict=True)
         )
         if carried:
             turned = sine * per_lane(alike)
             across, along = across * cosine - along * turned, along * cosine + across * turned
-        self.turns[id(second)] = across, along
+        second.turn = across, along
         self._certain(first, CERTAIN_TURNS)
         self._certain(second, CERTAIN_TURNS)
         return True
@@ -366,12 +336,12 @@ class Closing:
         parallel = pairs and all(abs(abs(x) - 1.0) < PARALLEL for x in cosines)
         return [float(np.sign(x)) for x in cosines] if parallel else []
 
-    def _columns(self, joint: Joint, others: dict[int, Turn]) -> tuple[list[Any], list[Any]]:
+    def _columns(self, joint: Joint, others: dict[Joint, Turn]) -> tuple[list[Any], list[Any]]:
         """Coefficients of cosine and sine of a joint's turn in the gaps."""
         found = []
         for turn, sign in (((1.0, 0.0), -1.0), ((0.0, 1.0), 1.0)):
-            self._gaps_at({id(joint): turn, **others})
-            found.append([e.entry(joint) * sign for e in self.equations])
+            self._gaps_at({joint: turn, **others})
+            found.append([e.entry(joint) * sign for e in self.stage.equations])
         return found[0], found[1]
 
     # Limbs on a universal joint
@@ -379,15 +349,15 @@ class Closing:
     def guess_limb(self) -> None:
         """Put the joints of a limb without lanes where its formula says, if it can reach."""
         unknowns = self.stage.unknowns
-        before = [self.positions[id(joint)] for joint in unknowns]
+        before = [joint.position for joint in unknowns]
         self._universal_limb()
         first, second = self.conditions
         both = select(first, second, 0.0)
         self.put([
-            select(reached, self.unwound(joint), old)
+            select(reached, joint.unwound(), old)
             for reached, joint, old in zip((first, both, both), unknowns, before, strict=True)
         ])  # fmt: skip
-        self.turns, self.conditions = {}, []
+        self.conditions = []
 
     def _universal_limb(self) -> None:
         """The formula of ``engine/universal_limb.py``, with sines and cosines, not angles."""
@@ -397,7 +367,7 @@ class Closing:
         roots = [per_lane(f[name] for f in formula) for name in ('first_root', 'second_root')]
         constraints = stage.constraints[0]
         side = 'a' if formula[0]['limb'] > 0.0 else 'b'
-        end = self._body(getattr(constraints[0], f'body_{side}'))
+        end = self._plan.body(getattr(constraints[0], f'body_{side}'))
         tip = end.point(stacked([getattr(c, f'point_{side}') for c in constraints]))
         parent = first.parent
         local = vec.rotate_back(parent.rotation, vec.subtract(tip, parent.position))
@@ -410,11 +380,11 @@ class Closing:
         e = vec.rotate_back(second.rotation, d)
         # a cos + b sin = c here: the slope at the root has the sign opposite to the limb's.
         sine, cosine = self._root(rod_x[2], rod_y[2], -e[2], -roots[1])
-        self.turns[id(third)] = sine, cosine
+        third.turn = sine, cosine
         wx = cosine * rod_x[0] + sine * rod_y[0]
         wy = cosine * rod_x[1] + sine * rod_y[1]
         inverted = reciprocal(e[0] * e[0] + e[1] * e[1])
-        self.turns[id(second)] = (
+        second.turn = (
             (wx * e[1] - wy * e[0]) * inverted,
             (wx * e[0] + wy * e[1]) * inverted,
         )
@@ -427,7 +397,7 @@ class Closing:
         rest = length_squared - x * x - y * y
         self.conditions.append(rest)
         height = square_root(rest) * root
-        self.positions[id(first)] = m[2] - foot[2] + height
+        first.position = m[2] - foot[2] + height
         return [x, y, -height]
 
     def _reach_by_turn(
@@ -438,7 +408,7 @@ class Closing:
         a = m[0] * foot[0] + m[1] * foot[1]
         b = m[1] * foot[0] - m[0] * foot[1]
         sine, cosine = self._root(a, b, -reach, -root)
-        self.turns[id(first)] = sine, cosine
+        first.turn = sine, cosine
         x = cosine * m[0] + sine * m[1] - foot[0]
         y = cosine * m[1] - sine * m[0] - foot[1]
         return [x, y, m[2] - foot[2]]

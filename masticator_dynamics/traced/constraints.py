@@ -16,12 +16,11 @@ from typing import Any
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.surface import Surface, polynomial, polynomial_2
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Joint, Stage, chain
+from masticator_dynamics.traced.bodies import Body, Joint, Stage, Twist, chain
 from masticator_dynamics.traced.numbers import per_lane, reciprocal, select, stacked, total
 from masticator_dynamics.traced.vectors import Vector
 
-Twist = tuple[Vector, Vector]  # velocity of the origin, angular velocity
-Find = Callable[[int], Any]  # a body, or the position of a joint, by its index in the tree
+Find = Callable[[int], Body]  # a body by its index in the tree
 
 
 @dataclasses.dataclass
@@ -108,10 +107,9 @@ def in_base_axes(stage: Stage) -> bool:
 class _Ends:
     """The two bodies of a constraint, one constraint per lane, and its points and rows."""
 
-    def __init__(self, constraints: tuple[Constraint, ...], body: Find, position: Find):
+    def __init__(self, constraints: tuple[Constraint, ...], body: Find):
         first = constraints[0]
-        self.constraints, self.carried = constraints, first.carried
-        self.body, self.position = body, position
+        self.constraints, self.carried, self.body = constraints, first.carried, body
         self.a, self.b = body(first.body_a), body(first.body_b)
         self.at_a = self.a.point(self.known('point_a'))
         self.at_b = self.b.point(self.known('point_b'))
@@ -247,15 +245,15 @@ def _coupling(ends: _Ends) -> list[Equation]:
     wrenches: list[Wrench] = []
     bends: list[tuple[Any, Wrench, Wrench]] = []
     for joint, coefficients in constraint.terms:
-        value, slope, bend = polynomial(coefficients, ends.position(joint))
-        gap = gap + value
         body = ends.body(joint)
+        value, slope, bend = polynomial(coefficients, body.joint.unwound())
+        gap = gap + value
         axis, slides = body.axis, body.joint.slides
         on_body, on_parent = (
             Wrench(of, body.position, along, vec.ZERO)
             if slides
             else Wrench(of, body.position, vec.ZERO, along)
-            for of, along in ((body, axis), (body.parent, vec.scale(axis, -1.0)))
+            for of, along in ((body, axis), (body.joint.parent, vec.scale(axis, -1.0)))
         )
         bends.append((bend, on_body, on_parent))
         for one in (on_body, on_parent):
@@ -263,10 +261,7 @@ def _coupling(ends: _Ends) -> list[Equation]:
             wrenches.append(Wrench(one.body, one.point, force, couple))
 
     def turning() -> Any:
-        rates = [
-            (bend, total(w.power((w.body.velocity, w.body.angular_velocity)) for w in unit))
-            for bend, *unit in bends
-        ]
+        rates = [(bend, total(w.power(w.body.twist) for w in unit)) for bend, *unit in bends]
         return total(bend * rate * rate for bend, rate in rates)
 
     return [Equation(gap, tuple(wrenches), turning)]
@@ -278,27 +273,18 @@ _KINDS = {
 }  # fmt: skip
 
 
-def equations(constraints: tuple[Constraint, ...], body: Find, position: Find) -> list[Equation]:
-    """Equations of a constraint at the present poses; one constraint per lane.
-
-    Parameters
-    ----------
-    constraints : tuple of Constraint
-        The same except for their numbers, one per lane.
-    body, position : callable
-        Give a body's pose and a joint's position by index.
-    """
-    return _KINDS[constraints[0].kind](_Ends(constraints, body, position))
-
-
-def stage_equations(stage: Stage, body: Find, position: Find) -> list[Equation]:
-    """Equations of all constraints of a stage, in their order.
+def stage_equations(stage: Stage, body: Find) -> list[Equation]:
+    """Equations of all constraints of a stage, in their order, at the present poses.
 
     Parameters
     ----------
     stage : Stage
         Whose loops are closed.
-    body, position : callable
-        Give a body's pose and a joint's position by index.
+    body : callable
+        Gives a body by index.
     """
-    return [e for constraints in stage.constraints for e in equations(constraints, body, position)]
+    return [
+        equation
+        for constraints in stage.constraints
+        for equation in _KINDS[constraints[0].kind](_Ends(constraints, body))
+    ]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
@@ -69,7 +69,7 @@ class Distribution:
         sizes = [*self.efforts(), *self.multipliers()]
         conditions.append(LARGEST_SQUARE - vec.inner(sizes, sizes))
 
-    def _sum(self, per_case: list[Any]) -> Any:
+    def _sum(self, per_case: Sequence[Any]) -> Any:
         """A quantity summed over the load cases with their best amounts."""
         return vec.inner(per_case, self._amounts)
 
@@ -82,16 +82,18 @@ class Distribution:
     def multipliers(self) -> list[Any]:
         """Of all constraint equations, in block order."""
         return self._run.in_block_order(
-            [
-                [self._sum([c.multipliers[s][r] for c in self._all]) for r in range(len(found))]
-                for s, found in enumerate(self._cases.load.multipliers)
-            ]
+            {
+                stage: [
+                    self._sum(cases)
+                    for cases in zip(*(c.multipliers[stage] for c in self._all), strict=True)
+                ]
+                for stage in self._run.plan.stages
+            }
         )
 
     def balance_residual(self) -> Any:
         """Largest generalised force left unbalanced, N or N m."""
-        count = len(self._cases.load.rest)
-        return largest([self._sum([c.rest[j] for c in self._all]) for j in range(count)])
+        return largest(self._sum(cases) for cases in zip(*(c.rest for c in self._all), strict=True))
 
     def joint_friction(self) -> list[Any]:
         """Part of the efforts that overcomes the friction of the actuated joints."""
@@ -131,7 +133,7 @@ def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) ->
         Whether joints and contacts have friction.
     """
     motors = run.forces.motors
-    rates = [run.joint_rate(m.joint.body)[1] for m in motors]
+    rates = [m.joint.velocity for m in motors]
     fastest = largest(rates)
     torque, power = goals.get('torque', 0.0), goals.get('power', 0.0)
     weights = []

@@ -13,11 +13,11 @@ from typing import Any
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Joint, Plan
+from masticator_dynamics.traced.bodies import Joint, Plan, Stage
 from masticator_dynamics.traced.closing import Closing
 from masticator_dynamics.traced.forces import Forces
 from masticator_dynamics.traced.functions import LARGEST_ANGLE
-from masticator_dynamics.traced.motion import StageMotion
+from masticator_dynamics.traced.motion import move
 from masticator_dynamics.traced.numbers import (
     Number,
     absolute,
@@ -63,39 +63,27 @@ class Evaluation:
         share: bool,
         positions: Vector | None = None,
     ):
-        self._given, (self._y, y_dot, y_ddot) = given, motion
+        self._given, (y, y_dot, y_ddot) = given, motion
         self.plan = Plan(description, structure, share)
-        extent = structure.extent()
         self.closings: list[Closing] = []
-        self.motions: list[StageMotion] = []
         self.comments: dict[int, str] = {}  # by the node of the recording at which a section begins
         for stage in self.plan.stages:
             names = [c.name for lanes in stage.constraints for c in lanes]
             self.comment(f'Positions to accelerations: {", ".join(names) or "open joints"}')
-            closing = Closing(stage, self.plan.body, self._y, extent, self.closings[:])
+            closing = Closing(stage, self.plan, y)
             if positions is None:
                 closing.close()
             else:
                 closing.close_at(positions)
             self.closings.append(closing)
-            self.motions.append(StageMotion(stage, closing, y_dot, y_ddot))
+            move(stage, y_dot, y_ddot)
         self.comment('Forces that the motion needs, inwards')
-        self.forces = Forces(
-            self.plan, self.closings, self.motions, wrench, driving, positions is not None
-        )
+        self.forces = Forces(self.plan, wrench, driving, positions is not None)
 
     def comment(self, text: str) -> None:
         """Note what comes next, for generated C code."""
         if isinstance(self._given[0], Number):
             self.comments[len(self._given[0].graph.nodes)] = text
-
-    def stage_of(self, joint: int) -> tuple[int, Joint, int]:
-        """Stage, joint and lane of a joint of the tree."""
-        for s, stage in enumerate(self.plan.stages):
-            for found in stage.joints:
-                if joint in found.joints:
-                    return s, found, found.joints.index(joint)
-        raise KeyError(joint)
 
     # Results, scalar by scalar
 
@@ -107,35 +95,35 @@ class Evaluation:
                 found[actuator] = lane_pick(value, lane)
         return [found[i] for i in sorted(found)]
 
-    def in_block_order(self, found: list[list[Any]]) -> list[Any]:
+    def in_block_order(self, found: dict[Stage, list[Any]]) -> list[Any]:
         """Numbers of all constraint equations, given per stage and equation."""
         return [
             lane_pick(multiplier, lane)
-            for stage, of_stage in zip(self.plan.stages, found, strict=True)
+            for stage in self.plan.stages
             for lane in range(stage.lanes)
-            for multiplier in of_stage
+            for multiplier in found[stage]
         ]
 
     def closure_residual(self) -> Any:
         """Largest loop gap, m."""
-        return largest([e.gap for closing in self.closings for e in closing.equations])
+        return largest([e.gap for stage in self.plan.stages for e in stage.equations])
 
     def positions(self) -> list[Any]:
         """Of all joints, in tree order."""
-        return self._per_joint(lambda i, joint: [self.closings[i].unwound(joint)])
+        return self._per_joint(lambda joint: [joint.unwound()])
 
     def velocities(self) -> list[Any]:
         """Of all joints."""
-        return self._per_joint(lambda i, joint: [self.motions[i].velocity[id(joint)]])
+        return self._per_joint(lambda joint: [joint.velocity])
 
     def accelerations(self) -> list[Any]:
         """Of all joints."""
-        return self._per_joint(lambda i, joint: [self.motions[i].acceleration[id(joint)]])
+        return self._per_joint(lambda joint: [joint.acceleration])
 
     def bodies(self) -> list[Any]:
         """Current rotation, origin, force and moment of all bodies, body by body."""
 
-        def numbers(stage: int, joint: Joint) -> list[Any]:
+        def numbers(joint: Joint) -> list[Any]:
             body = joint.body
             rotation = [x for row in body.rotation for x in row]
             return [*rotation, *body.position, *body.force, *body.moment]
@@ -144,12 +132,7 @@ class Evaluation:
 
     def tangent(self) -> list[Any]:
         """Velocities of all joints per unit independent velocity, row by row."""
-        return self._per_joint(lambda i, joint: self.motions[i].tangent[id(joint)])
-
-    def joint_rate(self, body: Body) -> tuple[Joint, Any]:
-        """The joint that carries a body, and its velocity."""
-        stage, joint, _ = self.stage_of(body.joint.joints[0])
-        return joint, self.motions[stage].velocity[id(joint)]
+        return self._per_joint(lambda joint: joint.tangent)
 
     def valid(self) -> Any:
         """1 where the results are valid, 0 where the reference must be used."""
@@ -170,10 +153,9 @@ class Evaluation:
 
     def angle_conditions(self) -> list[Any]:
         """Conditions that angles are small enough for their sines."""
-        joints = (joint for stage in self.plan.stages for joint in stage.joints)
         return [
-            LARGEST_ANGLE - absolute(self._y[joint.independent])
-            for joint in joints
+            LARGEST_ANGLE - absolute(joint.position)
+            for joint in self.plan.joints
             if joint.independent is not None and not joint.slides
         ]
 
@@ -186,16 +168,18 @@ class Evaluation:
         """Numbers that must be finite, with their lanes."""
         return [
             (x, stage.lanes)
-            for stage, motion in zip(self.plan.stages, self.motions, strict=True)
-            for x in (*motion.velocity.values(), *motion.acceleration.values())
+            for stage in self.plan.stages
+            for x in (
+                *(joint.velocity for joint in stage.joints),
+                *(joint.acceleration for joint in stage.joints),
+            )
         ]
 
-    def _per_joint(self, of: Callable[[int, Joint], list[Any]]) -> list[Any]:
+    def _per_joint(self, of: Callable[[Joint], list[Any]]) -> list[Any]:
         """Numbers of all joints of the tree, joint by joint, from those of a stage's joints."""
         found: dict[int, list[Any]] = {}
-        for i, stage in enumerate(self.plan.stages):
-            for joint in stage.joints:
-                numbers = of(i, joint)
-                for lane, index in enumerate(joint.joints):
-                    found[index] = [lane_pick(x, lane) for x in numbers]
+        for joint in self.plan.joints:
+            numbers = of(joint)
+            for lane, index in enumerate(joint.joints):
+                found[index] = [lane_pick(x, lane) for x in numbers]
         return [x for i in sorted(found) for x in found[i]]

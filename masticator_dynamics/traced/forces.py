@@ -13,11 +13,17 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import NOT_ACTUATED, WEAK_ACTUATION, RefusedError
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Joint, Plan, Stage, carrier, chain, is_base
-from masticator_dynamics.traced.closing import Closing
+from masticator_dynamics.traced.bodies import (
+    Joint,
+    Plan,
+    Stage,
+    Twist,
+    carrier,
+    chain,
+    is_base,
+)
 from masticator_dynamics.traced.constraints import Wrench
 from masticator_dynamics.traced.matrices import cholesky, orthogonal, solve_factored
-from masticator_dynamics.traced.motion import StageMotion
 from masticator_dynamics.traced.numbers import (
     Number,
     is_known,
@@ -34,8 +40,7 @@ from masticator_dynamics.traced.vectors import Matrix, Vector
 STRENGTH = 1e-5
 WEAK = 1e-11  # of the square of the usual rate; below that of WEAK_ACTUATION it is refused
 
-Efforts = dict[int, Any]  # by the identity of a joint
-Pair = tuple[Vector, Vector]
+Efforts = dict[Joint, Any]
 
 
 @dataclasses.dataclass
@@ -43,9 +48,13 @@ class Motors:
     """The actuators of one joint of a stage (one per lane) and their effect on the freedoms."""
 
     joint: Joint
-    lanes: int
     ratio: Any  # motion of the motor per motion of the joint
     rates: list[Any]  # of the motor, per unit velocity of each independent joint; 0 if it idles
+
+    @property
+    def lanes(self) -> int:
+        """How many there are."""
+        return self.joint.stage.lanes
 
 
 @dataclasses.dataclass
@@ -56,15 +65,15 @@ class Balance:
     ----------
     freedoms : list
         Generalised force left unbalanced in each independent coordinate.
-    rest : list of (number, lanes)
+    rest : dict of Joint to number
         The same for each joint.
-    multipliers : list of list
-        Per stage and equation.
+    multipliers : dict of Stage to list
+        Per equation.
     """
 
     freedoms: list[Any]
-    rest: list[tuple[Any, int]]
-    multipliers: list[list[Any]]
+    rest: Efforts
+    multipliers: dict[Stage, list[Any]]
 
 
 class Forces:
@@ -73,10 +82,7 @@ class Forces:
     Parameters
     ----------
     plan : Plan
-    closings : list of Closing
-        Per stage.
-    motions : list of StageMotion
-        Likewise.
+        Closed, and in motion.
     wrench : vector
         On the platform (6), N and N m, base axes, about its origin.
     driving : collection of str
@@ -85,19 +91,11 @@ class Forces:
         Factor the motors' rates with an orthogonal basis; limbs must not share lanes.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        closings: list[Closing],
-        motions: list[StageMotion],
-        wrench: Vector,
-        driving: Collection[str],
-        orthogonal: bool,
-    ):
-        self._plan, self._closings, self._motions = plan, closings, motions
+    def __init__(self, plan: Plan, wrench: Vector, driving: Collection[str], orthogonal: bool):
+        self._plan = plan
         self.conditions: list[Any] = []
         self._wrench, self.driving = wrench, driving
-        self.motors = [m for motion in motions for m in self._motors(motion)]
+        self.motors = self._motors()
         self._orthogonal = orthogonal or self._known
 
     # What motions need
@@ -105,11 +103,10 @@ class Forces:
     def inertial(self) -> None:
         """Set the force and moment that each body's acceleration needs, less external wrenches."""
         plan = self._plan
-        for stage in plan.stages:
-            for joint in stage.joints:
-                body = joint.body
-                rates = body.acceleration, body.angular_acceleration
-                body.force, body.moment = self.inertial_wrench(joint, rates, body.angular_velocity)
+        for joint in plan.joints:
+            body = joint.body
+            rates = body.acceleration, body.angular_acceleration
+            body.force, body.moment = self.inertial_wrench(joint, rates, body.angular_velocity)
         frame = plan.tree.frames[plan.description.platform]
         body = plan.body(frame.body)
         arm = vec.rotate(body.rotation, stacked([frame.position]))
@@ -121,7 +118,7 @@ class Forces:
             body.force = vec.subtract(body.force, self._wrench[first : first + 3])
             body.moment = vec.subtract(body.moment, self._wrench[first + 3 : first + 6])
 
-    def inertial_wrench(self, joint: Joint, rates: Pair, turning: Vector) -> Pair:
+    def inertial_wrench(self, joint: Joint, rates: Twist, turning: Vector) -> tuple[Vector, Vector]:
         """Force and moment, about the origin of a joint's body, that its acceleration needs.
 
         The inertial moment is summed over the principal axes of the second moments of mass: a thin
@@ -159,9 +156,8 @@ class Forces:
 
     def clear(self) -> None:
         """Have no body need any force."""
-        for stage in self._plan.stages:
-            for joint in stage.joints:
-                joint.body.force = joint.body.moment = vec.ZERO
+        for joint in self._plan.joints:
+            joint.body.force = joint.body.moment = vec.ZERO
 
     # What efforts and constraints supply
 
@@ -170,102 +166,67 @@ class Forces:
 
         Overwrites the bodies' forces: call :meth:`inertial` or the like before.
         """
-        found = Balance([0.0] * len(self._plan.independent), [], [])
-        for closing, motion in zip(reversed(self._closings), reversed(self._motions), strict=True):
-            found.multipliers.insert(0, self._inwards(closing, motion, efforts, rotors, found))
+        found = Balance([0.0] * len(self._plan.independent), {}, {})
+        for stage in reversed(self._plan.stages):
+            found.multipliers[stage], loads = self._inwards(stage, efforts or {}, rotors)
+            for joint in stage.joints:
+                found.rest[joint] = loads[joint]
+                if joint.independent is not None:
+                    found.freedoms[joint.independent] = loads[joint]
         return found
 
-    def _inwards(
-        self,
-        closing: Closing,
-        motion: StageMotion,
-        efforts: Efforts | None,
-        rotors: bool,
-        found: Balance,
-    ) -> list[Any]:
-        """Multipliers of a stage; what its joints do not bear goes to the bodies that carry it."""
-        stage = closing.stage
-        loads: dict[int, Any] = {}
-        handed: list[tuple[Body, Vector, Vector]] = []
+    def _inwards(self, stage: Stage, efforts: Efforts, rotors: bool) -> tuple[list[Any], Efforts]:
+        """Multipliers of a stage, and what its joints are left with; others go to outer bodies."""
+        loads: Efforts = {}
         for joint in reversed(stage.joints):
             body, parent = joint.body, joint.parent
             load = vec.dot(body.axis, body.force if joint.slides else body.moment)
             if rotors:
-                load = load + self.spring(closing, joint)
-                load = load + self.rotor(joint) * motion.acceleration[id(joint)]
-            if efforts is not None and id(joint) in efforts:
-                load = load - efforts[id(joint)]
-            loads[id(joint)] = load
+                load = load + self.spring(joint) + self.rotor(joint) * joint.acceleration
+            if joint in efforts:
+                load = load - efforts[joint]
+            loads[joint] = load
             arm = vec.subtract(body.position, parent.position)
-            handed_on = body.force, vec.add(body.moment, vec.cross(arm, body.force))
-            if parent.stage is stage:
-                parent.force = vec.add(parent.force, handed_on[0])
-                parent.moment = vec.add(parent.moment, handed_on[1])
-            else:
-                handed.append((parent, *handed_on))
-        multipliers = self._multipliers(closing, loads, handed)
-        for parent, force, moment in handed:
-            if not is_base(parent):
-                count = stage.lanes
-                parent.force = vec.add(parent.force, [lane_sum(x, count) for x in force])
-                parent.moment = vec.add(parent.moment, [lane_sum(x, count) for x in moment])
-        for joint in stage.joints:
-            found.rest.append((loads[id(joint)], stage.lanes))
-            if joint.independent is not None:
-                found.freedoms[joint.independent] = loads[id(joint)]
-        return multipliers
-
-    def _multipliers(
-        self, closing: Closing, loads: dict[int, Any], handed: list[tuple[Body, Vector, Vector]]
-    ) -> list[Any]:
-        """Multipliers that carry the unknown joints' loads; take their effect off all loads."""
-        stage = closing.stage
+            parent.bear(body.force, vec.add(body.moment, vec.cross(arm, body.force)), stage)
         multipliers = [
             total(
-                row[r] * loads[id(joint)]
-                for joint, row in zip(stage.unknowns, closing.inverse, strict=True)
+                row[r] * loads[joint]
+                for joint, row in zip(stage.unknowns, stage.inverse, strict=True)
             )
-            for r in range(len(closing.equations))
+            for r in range(len(stage.equations))
         ]
-        for r, (equation, multiplier) in enumerate(
-            zip(closing.equations, multipliers, strict=True)
+        for equation, row, multiplier in zip(
+            stage.equations, stage.jacobian, multipliers, strict=True
         ):
-            for joint, entry in zip(stage.unknowns, closing.jacobian[r], strict=True):
-                loads[id(joint)] = loads[id(joint)] - entry * multiplier
+            for joint, entry in zip(stage.unknowns, row, strict=True):
+                loads[joint] = loads[joint] - entry * multiplier
             for wrench in equation.wrenches:
-                self._hand_inwards(stage, wrench, multiplier, loads, handed)
-        return multipliers
+                self._hand_inwards(stage, wrench, multiplier, loads)
+        return multipliers, loads
 
-    def _hand_inwards(
-        self,
-        stage: Stage,
-        wrench: Wrench,
-        multiplier: Any,
-        loads: dict[int, Any],
-        handed: list[tuple[Body, Vector, Vector]],
-    ) -> None:
+    @staticmethod
+    def _hand_inwards(stage: Stage, wrench: Wrench, multiplier: Any, loads: Efforts) -> None:
         """Subtract a constraint's wrench from the stage's other joints and from outer bodies."""
         for body in chain(wrench.body, stage):
             joint = body.joint
             if joint not in stage.unknowns:
-                loads[id(joint)] = loads[id(joint)] - wrench.along(joint) * multiplier
+                loads[joint] = loads[joint] - wrench.along(joint) * multiplier
         outer = carrier(wrench.body, stage)
         if not is_base(outer):
             force = vec.scale(wrench.force, -multiplier)
-            moment = vec.scale(wrench.about(outer.position), -multiplier)
-            handed.append((outer, force, moment))
+            outer.bear(force, vec.scale(wrench.about(outer.position), -multiplier), stage)
 
-    def spring(self, closing: Closing, joint: Joint) -> Any:
+    def spring(self, joint: Joint) -> Any:
         """Effort that holds the joint's spring deflected."""
-        bent, stiffness = self._bent(closing, joint)
+        bent, stiffness = self._bent(joint)
         return bent * stiffness
 
-    def spring_energy(self, closing: Closing, joint: Joint) -> Any:
+    def spring_energy(self, joint: Joint) -> Any:
         """Energy in the joint's spring, J."""
-        bent, stiffness = self._bent(closing, joint)
+        bent, stiffness = self._bent(joint)
         return bent * bent * stiffness * 0.5
 
-    def _bent(self, closing: Closing, joint: Joint) -> tuple[Any, Any]:
+    def _bent(self, joint: Joint) -> tuple[Any, Any]:
         """Deflection of a joint's spring, and the spring's stiffness."""
         physics = self._plan.description.joints
         names = [self._plan.tree.joints[j].name for j in joint.joints]
@@ -275,7 +236,7 @@ class Forces:
         stiffness, reference = stacked(
             [[spring.stiffness, spring.reference] if spring else [0.0, 0.0] for spring in springs]
         )
-        return closing.unwound(joint) - reference, stiffness
+        return joint.unwound() - reference, stiffness
 
     def rotor(self, joint: Joint) -> Any:
         """Inertia of the motor, reflected to the joint."""
@@ -289,16 +250,16 @@ class Forces:
 
     # Efforts of least norm
 
-    def _motors(self, motion: StageMotion) -> list[Motors]:
-        stage, actuators = motion.stage, self._plan.description.actuators
+    def _motors(self) -> list[Motors]:
+        actuators = self._plan.description.actuators
         names = [joint.name for joint in self._plan.tree.joints]
         found = []
-        for joint in stage.joints:
+        for joint in self._plan.joints:
             if joint.actuator:
                 ratio = joint.constant(lambda j: [actuators[names[j]].ratio])[0]
                 drives = joint.constant(lambda j: [float(names[j] in self.driving)])[0]
-                rates = [rate * (ratio * drives) for rate in motion.tangent[id(joint)]]
-                found.append(Motors(joint, stage.lanes, ratio, rates))
+                rates = [rate * (ratio * drives) for rate in joint.tangent]
+                found.append(Motors(joint, ratio, rates))
         return found
 
     def factor(self) -> None:
@@ -364,9 +325,7 @@ class Forces:
 
     def on_joints(self, efforts: list[Any]) -> Efforts:
         """Efforts of the motors as forces and torques of their joints."""
-        return {
-            id(m.joint): m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)
-        }
+        return {m.joint: m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)}
 
 
 def _second_moments(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -18,13 +18,12 @@ from typing import Any
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Joint
-from masticator_dynamics.traced.constraints import Twist
+from masticator_dynamics.traced.bodies import Body, Joint, Stage, Twist
 from masticator_dynamics.traced.evaluation import Evaluation
-from masticator_dynamics.traced.forces import Efforts, Pair
+from masticator_dynamics.traced.forces import Efforts
 from masticator_dynamics.traced.friction import Contact, friction_of_actuators, losses
 from masticator_dynamics.traced.matrices import cholesky, solve_factored
-from masticator_dynamics.traced.motion import Rates, Slide
+from masticator_dynamics.traced.motion import Rates, Slide, Twists, solve
 from masticator_dynamics.traced.numbers import (
     Number,
     absolute,
@@ -54,21 +53,21 @@ class Virtual:
 
     Attributes
     ----------
-    stage : int or None
+    stage : Stage or None
         The one to which it is confined; its limbs may then move independently, and its work is
         given for each limb.
     """
 
     rates: Rates
-    twists: dict[int, Twist]
-    stage: int | None = None
+    twists: Twists
+    stage: Stage | None = None
 
 
 @dataclasses.dataclass
 class Load:
     """Forces on bodies, with moments about their origins, and efforts on joints."""
 
-    bodies: dict[int, Pair]
+    bodies: dict[Body, tuple[Vector, Vector]]
     joints: Efforts
 
 
@@ -151,13 +150,9 @@ class ForwardDynamics(Evaluation):
         count = len(joint.actuator)
         return total(values[j] * in_lane(lane, count) for lane, j in enumerate(joint.actuator))
 
-    def _bodies(self) -> dict[int, Pair]:
+    def _bodies(self) -> dict[Body, tuple[Vector, Vector]]:
         """Force and moment that all bodies currently need."""
-        return {
-            id(joint.body): (joint.body.force, joint.body.moment)
-            for stage in self.plan.stages
-            for joint in stage.joints
-        }
+        return {joint.body: (joint.body.force, joint.body.moment) for joint in self.plan.joints}
 
     def _load(self) -> Load:
         """Load of the motion without independent accelerations, less what is not friction's."""
@@ -167,36 +162,27 @@ class ForwardDynamics(Evaluation):
             contact.resist(contact.viscous)
         joints: Efforts = {}
         supplied = self._supplied(self._motor_efforts)
-        for stage, closing, motion in zip(
-            self.plan.stages, self.closings, self.motions, strict=True
-        ):
-            for joint in stage.joints:
-                rotor = self.forces.rotor(joint) * motion.acceleration[id(joint)]
-                held = self.forces.spring(closing, joint) + rotor
-                joints[id(joint)] = held - supplied.get(id(joint), 0.0)
+        for joint in self.plan.joints:
+            held = self.forces.spring(joint) + self.forces.rotor(joint) * joint.acceleration
+            joints[joint] = held - supplied.get(joint, 0.0)
         return Load(self._bodies(), joints)
 
     def _supplied(self, motor_efforts: list[Any]) -> Efforts:
         """What motors and stops supply to joints, less the joints' own losses."""
-        found = {
-            id(m.joint): m.ratio * effort
-            for m, effort in zip(self.forces.motors, motor_efforts, strict=True)
-        }
-        for key, effort in self.outside.joints.items():
-            found[key] = found.get(key, 0.0) + effort
-        for key, effort in self._losses.items():
-            found[key] = found.get(key, 0.0) - effort
+        found = self.forces.on_joints(motor_efforts)
+        for joint, effort in self.outside.joints.items():
+            found[joint] = found.get(joint, 0.0) + effort
+        for joint, effort in self._losses.items():
+            found[joint] = found.get(joint, 0.0) - effort
         return found
 
     def _unit_load(self, tangent: Virtual) -> Load:
         """Load of a unit acceleration at rest."""
         bodies, joints = {}, {}
-        for stage in self.plan.stages:
-            for joint in stage.joints:
-                twist = tangent.twists[id(joint.body)]
-                bodies[id(joint.body)] = self.forces.inertial_wrench(joint, twist, vec.ZERO)
-                rate = tangent.rates[id(joint)]
-                joints[id(joint)] = self.forces.rotor(joint) * rate
+        for joint in self.plan.joints:
+            twist = tangent.twists[joint.body]
+            bodies[joint.body] = self.forces.inertial_wrench(joint, twist, vec.ZERO)
+            joints[joint] = self.forces.rotor(joint) * tangent.rates[joint]
         return Load(bodies, joints)
 
     def _units(self) -> list[Load]:
@@ -206,7 +192,7 @@ class ForwardDynamics(Evaluation):
         found = []
         for m in self.forces.motors:
             for lane in range(m.lanes):
-                found.append(Load({}, {id(m.joint): m.ratio * in_lane(lane, m.lanes)}))
+                found.append(Load({}, {m.joint: m.ratio * in_lane(lane, m.lanes)}))
         for contact in self.contacts:
             self.forces.clear()
             contact.resist(contact.coulomb)
@@ -216,50 +202,43 @@ class ForwardDynamics(Evaluation):
     # Virtual motions
 
     def _tangent(self, k: int) -> Virtual:
-        rates, twists = {}, {}
-        for stage, motion in zip(self.plan.stages, self.motions, strict=True):
-            for joint in stage.joints:
-                rates[id(joint)] = motion.tangent[id(joint)][k]
-                twists[id(joint.body)] = joint.body.twists[k]
-        return Virtual(rates, twists)
+        joints = self.plan.joints
+        return Virtual(
+            {joint: joint.tangent[k] for joint in joints},
+            {joint.body: joint.body.twists[k] for joint in joints},
+        )
 
     def _virtual(
-        self, s: int, opening: tuple[int, Any] | None = None, slide: Slide | None = None
+        self, stage: Stage, opening: tuple[int, Any] | None = None, slide: Slide | None = None
     ) -> Virtual:
         """The motion in which a contact of a stage opens, or a body shifts."""
         # Nothing depends on limbs that share lanes: their motion stays within the stage.
-        alone = self.plan.stages[s].lanes > 1
-        found = Virtual({}, {}, s if alone else None)
+        alone, stages = stage.lanes > 1, self.plan.stages
+        found = Virtual({}, {}, stage if alone else None)
 
         def outside(body: Body) -> Twist:
-            return found.twists.get(id(body), (vec.ZERO, vec.ZERO))
+            return found.twists.get(body, (vec.ZERO, vec.ZERO))
 
-        for number, motion in enumerate(self.motions[: s + 1 if alone else None]):
-            if number < s:
-                continue
-            here = number == s
-            rates, twists = motion.solve({}, outside, opening if here else None, slide)
+        for moved in [stage] if alone else stages[stages.index(stage) :]:
+            here = opening if moved is stage else None
+            rates, twists = solve(moved, {}, outside, here, slide)
             found.rates |= rates
-            for joint, twist in zip(motion.stage.joints, twists, strict=True):
-                found.twists[id(joint.body)] = twist
+            found.twists |= twists
         return found
 
     def _work(self, load: Load, virtual: Virtual) -> Any:
         """Work of a load; for each lane where limbs move independently."""
         work: Any = 0.0
-        for s, stage in enumerate(self.plan.stages):
-            if virtual.stage is not None and s != virtual.stage:
-                continue
+        for stage in [virtual.stage] if virtual.stage else self.plan.stages:
             own: Any = 0.0
             for joint in stage.joints:
-                key = id(joint.body)
-                if key in load.bodies and key in virtual.twists:
-                    force, moment = load.bodies[key]
-                    velocity, turning = virtual.twists[key]
+                if joint.body in load.bodies and joint.body in virtual.twists:
+                    force, moment = load.bodies[joint.body]
+                    velocity, turning = virtual.twists[joint.body]
                     own = own + vec.dot(force, velocity) + vec.dot(moment, turning)
-                if id(joint) in load.joints and id(joint) in virtual.rates:
-                    own = own + load.joints[id(joint)] * virtual.rates[id(joint)]
-            work = work + (own if virtual.stage is not None else lane_sum(own, stage.lanes))
+                if joint in load.joints and joint in virtual.rates:
+                    own = own + load.joints[joint] * virtual.rates[joint]
+            work = work + (own if virtual.stage else lane_sum(own, stage.lanes))
         return work
 
     def _find_mass(self, tangents: list[Virtual]) -> None:
@@ -290,10 +269,12 @@ class ForwardDynamics(Evaluation):
         motors = self.forces.motors
         bearings = []
         for m in motors:
-            s = self.stage_of(m.joint.joints[0])[0]
-            x, y = (vec.column(m.joint.body.rotation, i) for i in range(2))
+            axes = (vec.column(m.joint.body.rotation, i) for i in range(2))
             bearings.append(
-                [self._respond(self._virtual(s, slide=(m.joint, axis)), units) for axis in (x, y)]
+                [
+                    self._respond(self._virtual(m.joint.stage, slide=(m.joint, axis)), units)
+                    for axis in axes
+                ]
             )
         pressed = [
             [lane_pick(x, c.lane) for x in self._respond(self._opened(c), units)]
@@ -331,7 +312,7 @@ class ForwardDynamics(Evaluation):
 
     def _opened(self, contact: Contact) -> Virtual:
         """The motion in which a contact opens at unit rate."""
-        rate = in_lane(contact.lane, self.plan.stages[contact.stage].lanes)
+        rate = in_lane(contact.lane, contact.stage.lanes)
         return self._virtual(contact.stage, opening=(contact.row, rate))
 
     def _scalars(self) -> list[Any]:
@@ -360,16 +341,14 @@ class ForwardDynamics(Evaluation):
 
     def _accelerate(self) -> None:
         """Add the independent accelerations to the motion without them."""
-        for motion in self.motions:
-            for joint in motion.stage.joints:
-                body, key = joint.body, id(joint)
-                for k, rate in enumerate(self.y_ddot):
-                    velocity, turning = body.twists[k]
-                    body.acceleration = vec.add(body.acceleration, vec.scale(velocity, rate))
-                    change = vec.scale(turning, rate)
-                    body.angular_acceleration = vec.add(body.angular_acceleration, change)
-                    more = motion.tangent[key][k] * rate
-                    motion.acceleration[key] = motion.acceleration[key] + more
+        for joint in self.plan.joints:
+            body = joint.body
+            for k, rate in enumerate(self.y_ddot):
+                velocity, turning = body.twists[k]
+                body.acceleration = vec.add(body.acceleration, vec.scale(velocity, rate))
+                change = vec.scale(turning, rate)
+                body.angular_acceleration = vec.add(body.angular_acceleration, change)
+                joint.acceleration = joint.acceleration + joint.tangent[k] * rate
 
     def _pulls(self) -> list[Vector]:
         """Friction that each contact's body has to overcome, N, base axes."""
@@ -400,22 +379,21 @@ class ForwardDynamics(Evaluation):
 
     def balance_residual(self) -> Any:
         """Largest generalised force left unbalanced, N or N m."""
-        return largest([rest for rest, _ in self.balance.rest])
+        return largest(self.balance.rest.values())
 
     def energy(self) -> tuple[Any, Any]:
         """Kinetic, and potential of gravity (zero at the base's origin) and springs, J."""
         rates = self.given.y_dot
         momentum = vec.apply(self.mass, rates)
         potential: Any = 0.0
-        for stage, closing in zip(self.plan.stages, self.closings, strict=True):
-            for joint in stage.joints:
-                own = self.forces.spring_energy(closing, joint)
-                inertias = [self.plan.tree.inertias[j] for j in joint.joints]
-                if any(i.mass > 0.0 for i in inertias):
-                    center = joint.body.point(stacked([i.center_of_mass for i in inertias]))
-                    mass = per_lane(i.mass for i in inertias)
-                    own = own + mass * vec.dot(self.plan.base.acceleration, center)
-                potential = potential + lane_sum(own, stage.lanes)
+        for joint in self.plan.joints:
+            own = self.forces.spring_energy(joint)
+            inertias = [self.plan.tree.inertias[j] for j in joint.joints]
+            if any(i.mass > 0.0 for i in inertias):
+                center = joint.body.point(stacked([i.center_of_mass for i in inertias]))
+                mass = per_lane(i.mass for i in inertias)
+                own = own + mass * vec.dot(self.plan.base.acceleration, center)
+            potential = potential + lane_sum(own, joint.stage.lanes)
         return 0.5 * vec.inner(momentum, rates), potential
 
     def _everything(self) -> list[tuple[Any, int]]:

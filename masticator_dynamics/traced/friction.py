@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, chain, is_base
+from masticator_dynamics.traced.bodies import Stage, chain, is_base
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.forces import Efforts
 from masticator_dynamics.traced.numbers import (
@@ -17,7 +18,6 @@ from masticator_dynamics.traced.numbers import (
     absolute,
     in_lane,
     lane_pick,
-    lane_sum,
     largest,
     reciprocal,
     select,
@@ -49,8 +49,9 @@ class Contact:
 
     Attributes
     ----------
-    stage, lane, row : int
-        Where its multiplier is.
+    stage : Stage
+    lane, row : int
+        Where its multiplier is in the stage.
     sliding : number
         Positive where there is Coulomb friction.
     coulomb : vector
@@ -62,41 +63,37 @@ class Contact:
     def __init__(
         self, run: Evaluation, data: ContactData, friction: bool, least_transition: float = 0.0
     ):
-        self.stage, self.lane, self.row = _place(run, data.name)
-        stage = run.plan.stages[self.stage]
-        self._stage = stage
-        lanes = next(c for c in stage.constraints if c[self.lane].name == data.name)
+        self.stage, self.lane, self.row, lanes = _place(run, data.name)
         self._a, self._b = run.plan.body(lanes[0].body_a), run.plan.body(lanes[0].body_b)
         self._point = self._b.point(stacked([c.point_b for c in lanes]))
         self.sliding: Any = 0.0
         self.coulomb = self.viscous = vec.ZERO
         law = data.friction
         if friction and (law.coulomb or law.viscous):
-            slip, moving = self._slip(run)
+            slip, moving = self._slip()
             transition = max(law.transition_velocity, least_transition)
-            unit = law.coulomb * self._length(run, data)
+            unit = law.coulomb * self._length(data)
             speed = square_root(vec.dot(slip, slip) + transition**2)
             per_speed = select(moving, unit * reciprocal(speed), 0.0)
             self.sliding = moving if law.coulomb else 0.0
             self.coulomb, self.viscous = vec.scale(slip, per_speed), vec.scale(slip, law.viscous)
 
-    def _length(self, run: Evaluation, data: ContactData) -> Any:
+    def _length(self, data: ContactData) -> Any:
         """Newtons of normal force per unit of multiplier."""
         if data.height is None:
             return float(np.linalg.norm(data.normal))
-        force = run.closings[self.stage].equations[self.row].wrenches[1].force
+        force = self.stage.equations[self.row].wrenches[1].force
         return square_root(vec.dot(force, force))
 
-    def _slip(self, run: Evaluation) -> tuple[Vector, Any]:
+    def _slip(self) -> tuple[Vector, Any]:
         """Velocity of the body on the plane, and whether it is more than rounding."""
         slip = vec.subtract(*(body.velocity_at(self._point) for body in (self._b, self._a)))
         one, other = chain(self._b), chain(self._a)
         parts: Any = 0.0
         for body in [b for b in one if b not in other] + [b for b in other if b not in one]:
-            joint, rate = run.joint_rate(body)
             arm = vec.subtract(self._point, body.position)
-            per_rate = body.axis if joint.slides else vec.cross(body.axis, arm)
-            parts = parts + total(absolute(x) for x in per_rate) * absolute(rate)
+            per_rate = body.axis if body.joint.slides else vec.cross(body.axis, arm)
+            parts = parts + total(absolute(x) for x in per_rate) * absolute(body.joint.velocity)
         slip = [lane_pick(x, self.lane) for x in slip]
         parts = lane_pick(parts, self.lane) * REST
         moving = vec.dot(slip, slip) - parts * parts
@@ -104,28 +101,21 @@ class Contact:
 
     def resist(self, force: Vector) -> None:
         """Add a force that the body has to overcome."""
-        force = vec.scale(force, in_lane(self.lane, self._stage.lanes))
+        force = vec.scale(force, in_lane(self.lane, self.stage.lanes))
         for body, push in ((self._b, force), (self._a, vec.scale(force, -1.0))):
             if not is_base(body):
-                moment = vec.cross(vec.subtract(self._point, body.position), push)
-                body.force = vec.add(body.force, self._as_of(body, push))
-                body.moment = vec.add(body.moment, self._as_of(body, moment))
-
-    def _as_of(self, body: Body, vector: Vector) -> Vector:
-        """A vector of the contact's stage for a body of this or another stage."""
-        if body.stage is self._stage:
-            return vector
-        return [lane_sum(x, self._stage.lanes) for x in vector]
+                arm = vec.subtract(self._point, body.position)
+                body.bear(push, vec.cross(arm, push), self.stage)
 
 
-def _place(run: Evaluation, name: str) -> tuple[int, int, int]:
-    """Stage, lane and row of a contact's multiplier."""
-    for s, stage in enumerate(run.plan.stages):
+def _place(run: Evaluation, name: str) -> tuple[Stage, int, int, tuple[Constraint, ...]]:
+    """Stage, lane and row of a contact's multiplier, and its constraints, one per lane."""
+    for stage in run.plan.stages:
         row = 0
         for lanes in stage.constraints:
             for lane, constraint in enumerate(lanes):
                 if constraint.name == name:
-                    return s, lane, row
+                    return stage, lane, row, lanes
             row += lanes[0].size
     raise KeyError(name)
 
@@ -148,7 +138,7 @@ def friction_of_actuators(
     motors = run.forces.motors
     if not friction:
         return [0.0] * len(motors), [0.0] * len(motors)
-    rates = [run.joint_rate(m.joint.body)[1] for m in motors]
+    rates = [m.joint.velocity for m in motors]
     fastest = largest(rates)
     actuators, names = run.plan.description.actuators, [j.name for j in run.plan.tree.joints]
     drag, per_newton = [], []
@@ -178,17 +168,13 @@ def losses(run: Evaluation) -> Efforts:
             return [0.0, 0.0, 0.0]
         return [data.damping or 0.0, data.friction or 0.0, data.transition_velocity]
 
-    moving = [
-        (joint, motion.velocity[id(joint)])
-        for stage, motion in zip(run.plan.stages, run.motions, strict=True)
-        for joint in stage.joints
-    ]
-    fastest = largest(rate for _, rate in moving)
+    fastest = largest(joint.velocity for joint in run.plan.joints)
     found = {}
-    for joint, rate in moving:
+    for joint in run.plan.joints:
         if any(any(law(j)) for j in joint.joints):
             damping, coulomb, transition = joint.constant(law)
-            found[id(joint)] = damping * rate + coulomb * _sense(rate, fastest, transition)
+            rate = joint.velocity
+            found[joint] = damping * rate + coulomb * _sense(rate, fastest, transition)
     return found
 
 

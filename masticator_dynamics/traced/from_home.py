@@ -24,14 +24,13 @@ from masticator_dynamics.engine.status import (
     RefusedError,
 )
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.traced.bodies import Plan
+from masticator_dynamics.traced.bodies import Joint, Plan
 from masticator_dynamics.traced.closing import (
     FAR_FROM_HOME,
-    LARGEST_SLIDE,
-    LARGEST_TURN,
     SMALLEST_SINE,
     STEP_TOLERANCE,
     Closing,
+    largest_step,
 )
 from masticator_dynamics.traced.control_flow import graph_of, repeat
 from masticator_dynamics.traced.evaluation import Evaluation
@@ -78,9 +77,8 @@ class FromHome:
 
     def __init__(self, description: MechanismDescription, structure: Structure, y: Vector):
         self._plan, self._y = Plan(description, structure, share=False), y
-        self._extent, home = structure.extent(), structure.home.tolist()
-        slides = [joint.type == 'prismatic' for joint in structure.tree.joints]
-        self._largest_step = [LARGEST_SLIDE * self._extent if s else LARGEST_TURN for s in slides]
+        home = structure.home.tolist()
+        self._independent = [self._plan.joint(j)[0] for j in self._plan.independent]
         self._home = [home[j] for j in self._plan.independent]
         self._unknowns = [joint for stage in self._plan.stages for joint in stage.unknowns]
         self._unknown_home = [joint.home for joint in self._unknowns]
@@ -118,32 +116,32 @@ class FromHome:
         """Whether all is closed after a step, what failed, and the positions."""
         y = [h + (x - h) * done / steps for x, h in zip(self._y, self._home, strict=True)]
         along_a_path = steps - 1.5
-        near_enough = LARGEST_JUMP - self._jump(self._plan.independent, self._y, self._home, steps)
+        near_enough = LARGEST_JUMP - self._jump(self._independent, self._y, self._home, steps)
         closed: Any = select(along_a_path, near_enough, 1.0)
         report = self._nothing_failed()
         after: list[Any] = []
-        closings: list[Closing] = []
         for b, stage in enumerate(self._plan.stages):
-            closing = Closing(stage, self._plan.body, y, self._extent, closings[:])
-            closings.append(closing)
+            closing = Closing(stage, self._plan, y)
             if not stage.blocks:
                 continue
             first = len(after)
             last = first + len(stage.unknowns)
             status, amount = self._close(closing, before[first:last], closed, steps)
-            after += [closing.positions[id(joint)] for joint in stage.unknowns]
+            after += [joint.position for joint in stage.unknowns]
             found = (status, float(b), amount)
             report = [select(closed, new, old) for new, old in zip(found, report, strict=True)]
             closed = select(closed, 0.5 - status, 0.0)
-        jump = self._jump([joint.joints[0] for joint in self._unknowns], after, before)
+        jump = self._jump(self._unknowns, after, before)
         closed = select(closed, select(along_a_path, LARGEST_JUMP - jump, 1.0), 0.0)
         return [closed, *report, *after]
 
-    def _jump(self, joints: Sequence[int], after: Vector, before: Vector, steps: Any = 1.0) -> Any:
-        """How far joints (tree indices) go in each of some steps, over the largest Newton step."""
+    def _jump(
+        self, joints: Sequence[Joint], after: Vector, before: Vector, steps: Any = 1.0
+    ) -> Any:
+        """How far joints go in each of some steps, over the largest Newton step."""
         largest: Any = 0.0
-        for j, new, old in zip(joints, after, before, strict=True):
-            far = absolute(new - old) / steps * (1.0 / self._largest_step[j])
+        for joint, new, old in zip(joints, after, before, strict=True):
+            far = absolute(new - old) / steps * (1.0 / largest_step(joint, self._plan))
             largest = greater(far, largest)
         return largest
 
@@ -154,13 +152,13 @@ class FromHome:
         if by_formula:
             closing.guess_limb()
         unknowns = closing.stage.unknowns
-        start = [closing.positions[id(joint)] for joint in unknowns]
+        start = [joint.position for joint in unknowns]
 
         def step(state: list[Any]) -> tuple[Any, list[Any]]:
             last, smallest, *_ = state[:5]
             closing.put(state[5:])
             determinant, moved, longest = closing.newton_step()
-            gaps = [absolute(equation.gap) for equation in closing.equations]
+            gaps = [absolute(equation.gap) for equation in closing.stage.equations]
             gap: Any = 0.0
             for one in gaps:
                 gap = greater(one, gap)

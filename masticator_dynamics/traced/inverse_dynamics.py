@@ -58,8 +58,10 @@ class LeastNorm:
         run.comment('Forces of the constraints with these efforts, and whether all this counts')
         forces.inertial()
         self._balance = forces.balance(forces.on_joints(self._efforts))
-        stages = zip(run.plan.stages, self._balance.multipliers, strict=True)
-        squares = [lane_sum(x * x, stage.lanes) for stage, found in stages for x in found]
+        multipliers = self._balance.multipliers
+        squares = [
+            lane_sum(x * x, stage.lanes) for stage in run.plan.stages for x in multipliers[stage]
+        ]
         forces.conditions.append(LARGEST_SQUARE - total(squares))
 
     def efforts(self) -> list[Any]:
@@ -72,4 +74,4 @@ class LeastNorm:
 
     def balance_residual(self) -> Any:
         """Largest generalised force left unbalanced, N or N m."""
-        return largest([rest for rest, _ in self._balance.rest])
+        return largest(self._balance.rest.values())

@@ -1,30 +1,19 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code of one mechanism, made when first needed, and the rows that go through it."""
+"""What is computed for a mechanism by machine code of its own."""
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.files import kept
 from masticator_dynamics.traced import python_entry
-from masticator_dynamics.traced.llvm_ir import row_function
-from masticator_dynamics.traced.machine_code import (
-    Library,
-    generator_version,
-    object_code,
-    this_processor,
-)
-from masticator_dynamics.traced.numbers import Graph, TooLargeError
-from masticator_dynamics.traced.rows_ir import rows_function
+from masticator_dynamics.traced.row_code import RowCode
 
 Function = Callable[[Any], list[Any]]  # output numbers of an evaluation, see `outputs.py`
 VALID, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of the outputs
@@ -32,10 +21,9 @@ MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
 
 
 class Kernels:
-    """What is computed for a mechanism by machine code of its own.
+    """Machine code of one mechanism, each made when first needed.
 
-    Inputs are y, y_dot, y_ddot and wrench, and with ``loads`` wrenches on all bodies, base axes,
-    about their origins; rows longer than ``inputs`` go to code of that kind. Outputs are 1 where
+    Inputs are y, y_dot, y_ddot and wrench; see :class:`Code` for more. Outputs of most are 1 where
     they are valid and 0 where the reference must be used, then closure residual, balance residual,
     efforts and multipliers.
 
@@ -43,45 +31,29 @@ class Kernels:
     ----------
     driving : sequence of str
         Powered actuators.
-    loads : bool
-        Wrenches on all bodies.
-    at_positions : bool
-        Positions of all joints follow the inputs: loops are already closed.
     """
 
     def __init__(
-        self,
-        description: MechanismDescription,
-        structure: Structure,
-        driving: Sequence[str],
-        loads: bool = False,
-        at_positions: bool = False,
+        self, description: MechanismDescription, structure: Structure, driving: Sequence[str]
     ):
         self._description, self._structure = description, structure
         self._driving = tuple(driving)
         self.freedoms, self.actuators = len(description.independent), len(description.actuated)
-        self.movable = bool(self.freedoms and self.actuators)
         self.rows = sum(c.size for c in structure.constraints)
         self.outputs = EFFORT + self.actuators + self.rows
         self.tree = len(structure.tree.joints)
         self.width = 5 + self.tree * (3 + self.freedoms) + self.actuators + self.rows
-        self._loads, self._at_positions = loads, at_positions
-        self.inputs = 3 * self.freedoms + 6 + self.tree * (6 * loads + at_positions)
+        self.inputs = 3 * self.freedoms + 6
 
-    reason = ''  # why there is no machine code
-
-    @functools.cached_property
+    @property
     def available(self) -> bool:
         """Whether there is machine code for this mechanism; else only the reference serves it."""
-        if not self.movable:
-            self.reason = 'it has no freedoms, or no actuators'
-            return False
-        try:
-            _ = self.evaluate.row
-        except TooLargeError as error:
-            self.reason = str(error)
-            return False
-        return True
+        return self.evaluate.available
+
+    @property
+    def reason(self) -> str:
+        """Why there is none."""
+        return self.evaluate.reason
 
     def entry(
         self, code: Code, result: type, mechanism: object, fallback: Callable[..., Any]
@@ -105,26 +77,31 @@ class Kernels:
         return python_entry.Entry(code.row, result, mechanism, fallback, sizes)
 
     @functools.cached_property
-    def with_loads(self) -> Kernels:
-        """The same with wrenches on all bodies."""
-        return Kernels(self._description, self._structure, self._driving, True, self._at_positions)
-
-    @functools.cached_property
-    def at_positions(self) -> Kernels:
-        """The same for loops that are already closed."""
-        return Kernels(self._description, self._structure, self._driving, self._loads, True)
-
-    @functools.cached_property
     def evaluate(self) -> Code:
         """Outputs (..., outputs) for inputs (..., inputs), one row or many."""
         return Code(
-            self, 'row', lambda run: _outputs().efforts(run), self.outputs, self._entry_text
-        )
+            self, 'row', lambda run: _outputs().efforts(run), self.outputs,
+            further=self._entry_text,
+        )  # fmt: skip
 
     @functools.cached_property
-    def from_home(self) -> Code:
-        """A whole row without forces, loops closed in as many steps as it takes."""
-        return KernelsFromHome(self._description, self._structure).closed
+    def from_home(self) -> RowCode:
+        """Whether floats are not needed, then a whole row, efforts and multipliers zero.
+
+        Loops are closed in as many steps as it takes; the wrench does not matter.
+        """
+        description, structure = self._description, self._structure
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            from masticator_dynamics.traced.from_home import ClosedFromHome
+
+            return _outputs().closed(ClosedFromHome(description, structure, given))
+
+        return RowCode(
+            'closed from home', self.inputs, 1 + self.width, function,
+            lambda: identity(description, structure), largest=MOST_OPERATIONS,
+            impossible='' if self.freedoms else 'it has no freedoms',
+        )  # fmt: skip
 
     @functools.cached_property
     def everything(self) -> Code:
@@ -142,13 +119,24 @@ class Kernels:
         kind = f'row, {sorted(goals.items())}, friction {friction}'
         return Code(
             self, kind, lambda run: _outputs().best_efforts(goals, friction, run), self.outputs,
-            self._entry_text,
+            further=self._entry_text,
         )  # fmt: skip
 
     @functools.cached_property
     def gap(self) -> Code:
         """The largest gap, m, for inputs followed by positions of all joints."""
-        return Code(self.at_positions, 'gap', lambda run: [run.closure_residual()], 1)
+        return Code(self, 'gap', lambda run: [run.closure_residual()], 1, at_positions=True)
+
+    @functools.cached_property
+    def bodies(self) -> Code:
+        """What it takes to carry each body, see `outputs.bodies`."""
+        return Code(
+            self,
+            'bodies',
+            lambda run: _outputs().bodies(run),
+            4 + 18 * self.tree,
+            at_positions=True,
+        )
 
     def distribution(
         self, goals: Mapping[str, float], friction: bool, exhaustive: bool = False
@@ -174,8 +162,6 @@ class Kernels:
     # Machine code
 
     def _entry_text(self) -> str:
-        if self._loads:
-            return ''
         from masticator_dynamics.traced.entry_text import entry_function
 
         return entry_function('entry', 'row', self.freedoms, self.outputs, EFFORT)
@@ -183,51 +169,86 @@ class Kernels:
     @functools.cached_property
     def identity(self) -> list[Any]:
         """Everything that the machine code depends on."""
-        of_mechanism = identity(self._description, self._structure)
-        return [*of_mechanism, self._driving, self._loads, self._at_positions]
+        return [*identity(self._description, self._structure), self._driving]
 
-    def on_floats(self, given: FloatArray, function: Function) -> FloatArray:
-        """Outputs of one row, computed on floats, limb by limb.
+    def run(self, given: Sequence[Any], share: bool, at_positions: bool) -> Any:
+        """An evaluation of inputs.
 
-        Raises
-        ------
-        RefusedError
-            If there is no answer.
+        Parameters
+        ----------
+        given : sequence
+            As for :class:`Code`.
+        share : bool
+            Limbs of the same kind in lanes, where possible.
+        at_positions : bool
+            Whether the last inputs are positions.
         """
-        return np.array(function(self.run(given.tolist(), False)), dtype=float)
-
-    def run(self, given: Sequence[Any], share: bool) -> Any:
-        """An evaluation of inputs; ``share``: limbs of the same kind in lanes, where possible."""
         from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 
-        share = share and not (self._loads or self._at_positions)
-        end = self.inputs - self.tree * self._at_positions
-        positions = given[end:] if self._at_positions else None
+        end = len(given) - self.tree * at_positions
         return InverseDynamics(
-            self._description, self._structure, given[:end], self._driving, share, positions
-        )
+            self._description, self._structure, given[:end], self._driving,
+            share and len(given) == self.inputs, given[end:] if at_positions else None,
+        )  # fmt: skip
 
 
-class KernelsFromHome(Kernels):
-    """Machine code that closes the loops from home, see `from_home.py`.
+class Code(RowCode):
+    """A function of an evaluation of a mechanism.
 
-    Inputs are those of `Kernels`, without loads; the wrench does not matter.
+    Inputs are those of the mechanism's `Kernels`; with ``loads``, wrenches on all bodies follow, in
+    base axes, about their origins; with ``at_positions``, positions of all joints at which loops
+    are already closed follow these. Longer rows than those without loads have them.
+
+    Parameters
+    ----------
+    kernels : Kernels
+        Of the mechanism.
+    kind : str
+        Distinguishes it from others of the mechanism.
+    function : callable
+        Gives the output numbers of an evaluation.
+    outputs : int
+        How many they are.
+    loads, at_positions : bool
+        What follows the inputs.
+    further, streamed
+        As for :class:`RowCode`.
     """
 
-    def __init__(self, description: MechanismDescription, structure: Structure):
-        super().__init__(description, structure, ())
-        self.movable = bool(self.freedoms)
+    def __init__(
+        self,
+        kernels: Kernels,
+        kind: str,
+        function: Function,
+        outputs: int,
+        *,
+        loads: bool = False,
+        at_positions: bool = False,
+        further: Callable[[], str] = str,
+        streamed: bool = False,
+    ):
+        self._of = kernels, kind, function, outputs
+        self._with_positions = at_positions
+        movable = kernels.freedoms and kernels.actuators
+        super().__init__(
+            kind, kernels.inputs + kernels.tree * (6 * loads + at_positions), outputs,
+            lambda given, share: function(kernels.run(given, share, at_positions)),
+            lambda: [*kernels.identity, loads, at_positions],
+            further=further, streamed=streamed, largest=MOST_OPERATIONS,
+            impossible='' if movable else 'it has no freedoms, or no actuators',
+        )  # fmt: skip
+
+    def _for(self, given: FloatArray) -> RowCode:
+        return self if given.shape[-1] <= self.inputs else self._with_loads
 
     @functools.cached_property
-    def closed(self) -> Code:
-        """Whether floats are not needed, then a whole row, efforts and multipliers zero."""
-        return Code(self, 'closed from home', lambda run: _outputs().closed(run), 1 + self.width)
+    def _with_loads(self) -> Code:
+        return Code(*self._of, loads=True, at_positions=self._with_positions)
 
-    def run(self, given: Sequence[Any], share: bool) -> Any:
-        """An evaluation of inputs; limbs never share lanes."""
-        from masticator_dynamics.traced.from_home import ClosedFromHome
-
-        return ClosedFromHome(self._description, self._structure, given)
+    @functools.cached_property
+    def at_positions(self) -> Code:
+        """The same for loops that are already closed."""
+        return Code(*self._of, at_positions=True)
 
 
 def _outputs() -> Any:
@@ -244,209 +265,3 @@ def identity(description: MechanismDescription, structure: Structure) -> list[An
         d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
         d.force_joints, d.joints,
     ]  # fmt: skip
-
-
-def library(kind: str, text: Callable[[], str], depends_on: list[Any]) -> Library:
-    """Machine code for a text, compiled if it is not in its file.
-
-    Parameters
-    ----------
-    kind : str
-        What the code computes; part of its key.
-    text : callable
-        Gives the text in LLVM's language if it must be compiled.
-    depends_on : list
-        What determines the text; the other part of the key.
-    """
-    processor = this_processor()
-    key = kept.key_of(kind, generator_version(), processor, depends_on)
-    return Library(kept.kept('machine_code', f'{key}.o', lambda: object_code(text(), processor)))
-
-
-class RowCode:
-    """One function of a row, as machine code for one row and for many, made when first called.
-
-    Parameters
-    ----------
-    kind : str
-        Distinguishes it from others.
-    inputs, outputs : int
-        Numbers in an input row and in an output row.
-    function : callable
-        Gives the output numbers for a list of input numbers, and for whether limbs of the same
-        kind may go into lanes.
-    depends_on : callable
-        Gives what determines the code, besides the kind.
-    further : callable, optional
-        Further functions to go with that of one row, in LLVM's language.
-    streamed : bool
-        Write many rows past the caches: more of them than the caches hold are read later.
-    """
-
-    def __init__(
-        self,
-        kind: str,
-        inputs: int,
-        outputs: int,
-        function: Callable[[list[Any], bool], list[Any]],
-        depends_on: Callable[[], list[Any]],
-        further: Callable[[], str] = str,
-        streamed: bool = False,
-    ):
-        self.kind, self.inputs, self.outputs = kind, inputs, outputs
-        self._recorded, self._depends_on = function, depends_on
-        self._further, self._streamed = further, streamed
-
-    @functools.cached_property
-    def row(self) -> Library:
-        """For one row, with limbs of the same kind in lanes."""
-        return library(self.kind, lambda: self._text(0) + self._further(), self._depends_on())
-
-    @functools.cached_property
-    def rows(self) -> Library | None:
-        """For many rows, in lanes; None if the code is too large without limbs in lanes."""
-        width = this_processor().rows
-        try:
-            return library(f'{self.kind}, many', lambda: self._text(width), self._depends_on())
-        except TooLargeError:
-            return None
-
-    def _text(self, width: int) -> str:
-        """The function in LLVM's language, for one row (0) or for several side by side."""
-        graph = self._graph()
-        found = self._recorded(list(graph.inputs(self.inputs)), not width)
-        # The code writes as many numbers into memory for ``outputs``.
-        assert len(found) == self.outputs, (self.kind, len(found), self.outputs)
-        if not width:
-            return row_function(graph, found, 'row')
-        filled = [*found, *[0.0] * (padded(self.outputs, width) - self.outputs)]
-        return rows_function(graph, filled, 'rows', width, self.inputs, self._streamed)
-
-    def _graph(self) -> Graph:
-        """What the function is recorded in."""
-        return Graph()
-
-    def one_by_one(self, given: FloatArray) -> FloatArray:
-        """Outputs (N, outputs) for rows (N, inputs), each by itself."""
-        given, out = np.ascontiguousarray(given), np.empty((len(given), self.outputs))
-        row, source, target = self.row.row, address(given), address(out)
-        for i in range(len(given)):
-            row(source + i * given.strides[0], target + i * out.strides[0])
-        return out
-
-    def __call__(self, given: FloatArray) -> FloatArray:
-        """One row by itself; many side by side, the last group padded with its last row."""
-        given = np.ascontiguousarray(given)
-        if given.ndim == 1:
-            out = np.empty(self.outputs)
-            self.row.row(address(given), address(out))
-            return out
-        if self.rows is None:
-            return self.one_by_one(given)
-        width = this_processor().rows
-        out = _aligned(len(given), padded(self.outputs, width), width)
-        function, rest = self.rows.rows, len(given) % width
-        function(len(given) - rest, address(given), address(out))
-        if rest:
-            group = np.repeat(given[-1:], width, axis=0)
-            group[:rest] = given[-rest:]
-            last = _aligned(width, padded(self.outputs, width), width)
-            function(width, address(group), address(last))
-            out[-rest:] = last[:rest]
-        return out[:, : self.outputs]
-
-
-class Code(RowCode):
-    """A function of an evaluation of a mechanism; rows with wrenches on all bodies may come, too.
-
-    Parameters
-    ----------
-    kernels : Kernels
-        Of the mechanism.
-    kind : str
-        Distinguishes it from others of the mechanism.
-    function : callable
-        Gives the output numbers of an evaluation.
-    outputs : int
-        How many they are.
-    further, streamed
-        As for :class:`RowCode`.
-    """
-
-    def __init__(
-        self,
-        kernels: Kernels,
-        kind: str,
-        function: Function,
-        outputs: int,
-        further: Callable[[], str] = str,
-        streamed: bool = False,
-    ):
-        self._kernels, self.function = kernels, function
-        super().__init__(
-            kind, kernels.inputs, outputs, lambda given, share: function(kernels.run(given, share)),
-            lambda: kernels.identity, further, streamed,
-        )  # fmt: skip
-
-    @functools.cached_property
-    def available(self) -> bool:
-        """Whether there is machine code."""
-        try:
-            return bool(self._kernels.movable and self.row)
-        except TooLargeError:
-            return False
-
-    def _graph(self) -> Graph:
-        return Graph(MOST_OPERATIONS)
-
-    def covers(self, given: FloatArray) -> bool:
-        """Whether there is machine code for such rows."""
-        return self._for(given).available
-
-    def on_floats(self, given: FloatArray) -> FloatArray:
-        """Outputs of one row, computed on floats; raises RefusedError."""
-        return self._for(given)._kernels.on_floats(given, self.function)
-
-    def one_by_one(self, given: FloatArray) -> FloatArray:
-        """Outputs for rows of either kind, each by itself."""
-        return RowCode.one_by_one(self._for(given), given)
-
-    def __call__(self, given: FloatArray) -> FloatArray:
-        """Outputs for one row of either kind, or for many."""
-        return RowCode.__call__(self._for(given), given)
-
-    def _for(self, given: FloatArray) -> Code:
-        """The code for a row: the same with wrenches on all bodies if it has them."""
-        return self if given.shape[-1] <= self.inputs else self._with_loads
-
-    @functools.cached_property
-    def _with_loads(self) -> Code:
-        return Code(self._kernels.with_loads, self.kind, self.function, self.outputs)
-
-
-def padded(outputs: int, width: int) -> int:
-    """Length of an output row, padded to whole registers of this width."""
-    return outputs + -outputs % width
-
-
-def _aligned(count: int, length: int, width: int) -> FloatArray:
-    """Rows aligned to registers: stores across cache lines take twice as long.
-
-    Parameters
-    ----------
-    count, length : int
-        Of the rows, a multiple of ``width`` long.
-    width : int
-        Numbers in a register.
-    """
-    memory = np.empty(count * length + width)
-    start = -address(memory) // memory.itemsize % width
-    return memory[start : start + count * length].reshape(count, length)
-
-
-def address(array: FloatArray) -> int:
-    """Address of an array's data; ``array.ctypes.data`` takes longer than a row does."""
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
-    except (TypeError, ValueError):  # read-only, or no rows
-        return int(array.ctypes.data)

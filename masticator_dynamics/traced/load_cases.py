@@ -39,8 +39,8 @@ class LoadCase:
     ----------
     efforts : list
         Per entry of ``Forces.motors``.
-    multipliers : list of list
-        Per stage and equation.
+    multipliers : dict of Stage to list
+        Per equation.
     rest : list
         Generalised force left unbalanced, per joint.
     bearing : list of vector
@@ -52,7 +52,7 @@ class LoadCase:
     """
 
     efforts: list[Any]
-    multipliers: list[list[Any]]
+    multipliers: dict[Stage, list[Any]]
     rest: list[Any]
     bearing: list[Vector]
     observed: list[Vector]
@@ -71,7 +71,7 @@ class LoadCases:
     def __init__(self, run: InverseDynamics, friction: bool, observed: tuple[str, ...]):
         self._run, self._forces = run, run.forces
         index = run.plan.structure.index
-        self._observed = [run.stage_of(index(name)) for name in observed]
+        self._observed = [run.plan.joint(index(name)) for name in observed]
         contacts = run.plan.description.contacts
         self.contacts = [Contact(run, contact, friction) for contact in contacts]
         self._losses = losses(run) if friction else {}
@@ -88,8 +88,8 @@ class LoadCases:
     def _supplied(self, efforts: list[Any], inertial: bool) -> Efforts:
         """What motors supply to joints, less the joints' own losses in the motion."""
         found = self._forces.on_joints(efforts) if efforts else {}
-        for key, loss in (self._losses if inertial else {}).items():
-            found[key] = found.get(key, 0.0) - loss
+        for joint, loss in (self._losses if inertial else {}).items():
+            found[joint] = found.get(joint, 0.0) - loss
         return found
 
     def _load(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> None:
@@ -106,29 +106,17 @@ class LoadCases:
         self._load(inertial, friction)
         balance = self._forces.balance(self._supplied(efforts, inertial), inertial)
         found = balance.multipliers
-        bearing = []
-        for motors in self._forces.motors:
-            s = self._run.stage_of(motors.joint.joints[0])[0]
-            force = self._transmitted(s, motors.joint, found)
-            bearing.append(vec.rotate_back(motors.joint.body.rotation, force))
+        bearing = [
+            vec.rotate_back(m.joint.body.rotation, _transmitted(m.joint, found))
+            for m in self._forces.motors
+        ]
         observed: list[Vector] = [
-            [lane_pick(x, lane) for x in self._transmitted(s, joint, found)]
-            for s, joint, lane in self._observed
+            [lane_pick(x, lane) for x in _transmitted(joint, found)]
+            for joint, lane in self._observed
         ]
         contacts = [lane_pick(found[c.stage][c.row], c.lane) for c in self.contacts]
-        return LoadCase(efforts, found, [x for x, _ in balance.rest], bearing, observed, contacts)
-
-    def _transmitted(self, s: int, joint: Joint, multipliers: list[list[Any]]) -> Vector:
-        """Force of a joint on its child, base axes, after the balance."""
-        stage: Stage = self._run.plan.stages[s]
-        force = joint.body.force
-        for equation, multiplier in zip(
-            self._run.closings[s].equations, multipliers[s], strict=True
-        ):
-            for wrench in equation.wrenches:
-                if joint.body in chain(wrench.body, stage):
-                    force = vec.subtract(force, vec.scale(wrench.force, multiplier))
-        return force
+        rest = list(balance.rest.values())
+        return LoadCase(efforts, found, rest, bearing, observed, contacts)
 
     # Free efforts
 
@@ -179,3 +167,13 @@ class LoadCases:
             chosen.append(best)
             left = left - np.outer(left[best], left[best]) / left[best, best]
         return chosen
+
+
+def _transmitted(joint: Joint, multipliers: dict[Stage, list[Any]]) -> Vector:
+    """Force of a joint on its child, base axes, after the balance."""
+    stage, force = joint.stage, joint.body.force
+    for equation, multiplier in zip(stage.equations, multipliers[stage], strict=True):
+        for wrench in equation.wrenches:
+            if joint.body in chain(wrench.body, stage):
+                force = vec.subtract(force, vec.scale(wrench.force, multiplier))
+    return force

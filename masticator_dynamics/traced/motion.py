@@ -8,159 +8,137 @@ from collections.abc import Callable
 from typing import Any
 
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Joint, Stage
-from masticator_dynamics.traced.closing import Closing
-from masticator_dynamics.traced.constraints import Twist
+from masticator_dynamics.traced.bodies import Body, Joint, Stage, Twist
 from masticator_dynamics.traced.numbers import is_known
 from masticator_dynamics.traced.vectors import Vector
 
-Rates = dict[int, Any]  # by the identity of a joint
+Rates = dict[Joint, Any]
+Twists = dict[Body, Twist]
 Lookup = Callable[[Body], Twist]
 Slide = tuple[Joint, Vector]  # a joint, and the velocity at which it shifts its body
 
 
-class StageMotion:
-    """Rates of a stage's joints, and the motion of its bodies.
+def move(stage: Stage, y_dot: Vector, y_ddot: Vector) -> None:
+    """Set the rates of a closed stage's joints, and the motion of its bodies.
 
     Parameters
     ----------
-    stage : Stage
-    closing : Closing
-        Its closed loops.
     y_dot, y_ddot : vector
         Independent velocities and accelerations.
-
-    Attributes
-    ----------
-    tangent : dict of Joint to list
-        Velocity per unit velocity of each independent joint.
-    velocity, acceleration : dict of Joint to number
     """
+    rates, twists = solve(stage, _independent(stage, y_dot), lambda body: body.twist)
+    for joint in stage.joints:
+        body = joint.body
+        joint.velocity, joint.tangent, body.twists = rates[joint], [], []
+        body.velocity, body.angular_velocity = twists[body]
+    for k in range(len(y_dot)):
+        unit = [1.0 if i == k else 0.0 for i in range(len(y_dot))]
+        rates, twists = solve(stage, _independent(stage, unit), _unit_twist(k))
+        for joint in stage.joints:
+            joint.tangent.append(rates[joint])
+            joint.body.twists.append(twists[joint.body])
+    _accelerate(stage, y_ddot)
 
-    def __init__(self, stage: Stage, closing: Closing, y_dot: Vector, y_ddot: Vector):
-        self.stage, self._closing = stage, closing
-        self.velocity = self._move(y_dot)
-        self.tangent = self._tangent(len(y_dot))
-        self.acceleration = self._accelerate(y_ddot)
 
-    def _given(self, values: Vector) -> Rates:
-        """Rates of the independent joints of this stage."""
-        return {
-            id(joint): values[joint.independent]
-            for joint in self.stage.joints
-            if joint.independent is not None
-        }
+def solve(
+    stage: Stage,
+    given: Rates,
+    outside: Lookup,
+    opening: tuple[int, Any] | None = None,
+    slide: Slide | None = None,
+) -> tuple[Rates, Twists]:
+    """Rates of a stage's joints that keep its loops closed, and the twists that they make.
 
-    def _move(self, y_dot: Vector) -> Rates:
-        rates, twists = self.solve(
-            self._given(y_dot), lambda body: (body.velocity, body.angular_velocity)
-        )
-        for joint, (velocity, turning) in zip(self.stage.joints, twists, strict=True):
-            joint.body.velocity, joint.body.angular_velocity = velocity, turning
-        return rates
+    Parameters
+    ----------
+    given : dict
+        Rates of the independent joints; others are held.
+    outside : callable
+        Twists of bodies of earlier stages.
+    opening : tuple, optional
+        Index of an equation, and the rate at which its gap opens nevertheless.
+    slide : tuple, optional
+        A joint, and the velocity at which it shifts its body nevertheless.
+    """
+    held = _outwards(stage, given, outside, slide)
+    if not stage.unknowns:
+        return given, held
+    at = _lookup(held, outside)
+    open_rates = [equation.rate(at) for equation in stage.equations]
+    if opening is not None:
+        row, rate = opening
+        open_rates[row] = open_rates[row] - rate
+    rates = given | _closing_rates(stage, open_rates)
+    return rates, _outwards(stage, rates, outside, slide)
 
-    def _tangent(self, freedoms: int) -> dict[int, list[Any]]:
-        tangent: dict[int, list[Any]] = {id(joint): [] for joint in self.stage.joints}
-        for joint in self.stage.joints:
-            joint.body.twists = []
-        for k in range(freedoms):
-            unit = [1.0 if i == k else 0.0 for i in range(freedoms)]
-            rates, twists = self.solve(self._given(unit), _unit_twist(k))
-            for joint, twist in zip(self.stage.joints, twists, strict=True):
-                tangent[id(joint)].append(rates.get(id(joint), 0.0))
-                joint.body.twists.append(twist)
-        return tangent
 
-    def solve(
-        self,
-        given: Rates,
-        outside: Lookup,
-        opening: tuple[int, Any] | None = None,
-        slide: Slide | None = None,
-    ) -> tuple[Rates, list[Twist]]:
-        """Rates of all joints that keep the loops closed, and the twists that they make.
-
-        Parameters
-        ----------
-        given : dict
-            Rates of the independent joints; others are held.
-        outside : callable
-            Twists of bodies of earlier stages.
-        opening : tuple, optional
-            Index of an equation, and the rate at which its gap opens nevertheless.
-        slide : tuple, optional
-            A joint, and the velocity at which it shifts its body nevertheless.
-        """
-        held = self._outwards(given, outside, slide)
-        if not self.stage.unknowns:
-            return given, held
-        at = _lookup(self.stage, held, outside)
-        open_rates = [equation.rate(at) for equation in self._closing.equations]
-        if opening is not None:
-            row, rate = opening
-            open_rates[row] = open_rates[row] - rate
-        rates = given | self.cancel(open_rates)
-        return rates, self._outwards(rates, outside, slide)
-
-    def cancel(self, open_rates: list[Any]) -> Rates:
-        """Rates of the unknown joints that cancel rates of the equations."""
-        return {
-            id(joint): -vec.inner(row, open_rates)
-            for joint, row in zip(self.stage.unknowns, self._closing.inverse, strict=True)
-        }
-
-    def _outwards(self, rates: Rates, outside: Lookup, slide: Slide | None = None) -> list[Twist]:
-        """Twists of the stage's bodies; joints without a rate are at rest."""
-        twists: list[Twist] = []
-        for joint in self.stage.joints:
-            body, parent = joint.body, joint.parent
-            velocity, turning = _lookup(self.stage, twists, outside)(parent)
-            arm = vec.subtract(body.position, parent.position)
-            velocity = vec.add(velocity, vec.cross(turning, arm))
-            rate = rates.get(id(joint), 0.0)
-            if slide is not None and slide[0] is joint:
-                velocity = vec.add(velocity, slide[1])
-            twists.append(_with_rate(joint, (velocity, turning), rate))
-        return twists
-
-    def _accelerate(self, y_ddot: Vector) -> Rates:
-        def outside(body: Body) -> Twist:
-            return body.acceleration, body.angular_acceleration
-
-        given = self._given(y_ddot)
-        accelerations = self._accelerations(given, outside)
-        rates = given
-        if self.stage.unknowns:
-            at = _lookup(self.stage, accelerations, outside)
-            rates = given | self.cancel([e.drift(at) for e in self._closing.equations])
-            accelerations = self._accelerations(rates, outside)
-        for joint, (acceleration, turning) in zip(self.stage.joints, accelerations, strict=True):
-            joint.body.acceleration, joint.body.angular_acceleration = acceleration, turning
-        return rates
-
-    def _accelerations(self, rates: Rates, outside: Lookup) -> list[Twist]:
-        """Linear and angular accelerations of the bodies; joints without a rate add none."""
-        found: list[Twist] = []
-        for joint in self.stage.joints:
-            body, parent = joint.body, joint.parent
-            acceleration, change = _lookup(self.stage, found, outside)(parent)
-            turning = parent.angular_velocity
-            arm = vec.subtract(body.position, parent.position)
-            inward = vec.cross(turning, vec.cross(turning, arm))
-            acceleration = vec.add(acceleration, vec.add(vec.cross(change, arm), inward))
-            coriolis = vec.scale(vec.cross(turning, body.axis), self.velocity[id(joint)])
-            if joint.slides:
-                acceleration = vec.add(acceleration, vec.scale(coriolis, 2.0))
-            else:
-                change = vec.add(change, coriolis)
-            rate = rates.get(id(joint), 0.0)
-            found.append(_with_rate(joint, (acceleration, change), rate))
-        return found
+def _independent(stage: Stage, values: Vector) -> Rates:
+    """Rates of the independent joints of a stage."""
+    return {
+        joint: values[joint.independent] for joint in stage.joints if joint.independent is not None
+    }
 
 
 def _unit_twist(k: int) -> Lookup:
     """Twists per unit velocity of an independent joint."""
     return lambda body: body.twists[k]
+
+
+def _closing_rates(stage: Stage, open_rates: list[Any]) -> Rates:
+    """Rates of the unknown joints that cancel rates of the equations."""
+    return {
+        joint: -vec.inner(row, open_rates)
+        for joint, row in zip(stage.unknowns, stage.inverse, strict=True)
+    }
+
+
+def _outwards(stage: Stage, rates: Rates, outside: Lookup, slide: Slide | None = None) -> Twists:
+    """Twists of a stage's bodies; joints without a rate are at rest."""
+    twists: Twists = {}
+    at = _lookup(twists, outside)
+    for joint in stage.joints:
+        velocity, turning = at(joint.parent)
+        arm = vec.subtract(joint.body.position, joint.parent.position)
+        velocity = vec.add(velocity, vec.cross(turning, arm))
+        if slide is not None and slide[0] is joint:
+            velocity = vec.add(velocity, slide[1])
+        twists[joint.body] = _with_rate(joint, (velocity, turning), rates.get(joint, 0.0))
+    return twists
+
+
+def _accelerate(stage: Stage, y_ddot: Vector) -> None:
+    def outside(body: Body) -> Twist:
+        return body.acceleration, body.angular_acceleration
+
+    rates = _independent(stage, y_ddot)
+    found = _accelerations(stage, rates, outside)
+    if stage.unknowns:
+        at = _lookup(found, outside)
+        rates = rates | _closing_rates(stage, [e.drift(at) for e in stage.equations])
+        found = _accelerations(stage, rates, outside)
+    for joint in stage.joints:
+        joint.acceleration = rates[joint]
+        joint.body.acceleration, joint.body.angular_acceleration = found[joint.body]
+
+
+def _accelerations(stage: Stage, rates: Rates, outside: Lookup) -> Twists:
+    """Linear and angular accelerations of the bodies; joints without a rate add none."""
+    found: Twists = {}
+    at = _lookup(found, outside)
+    for joint in stage.joints:
+        body, parent = joint.body, joint.parent
+        acceleration, change = at(parent)
+        turning = parent.angular_velocity
+        arm = vec.subtract(body.position, parent.position)
+        inward = vec.cross(turning, vec.cross(turning, arm))
+        acceleration = vec.add(acceleration, vec.add(vec.cross(change, arm), inward))
+        coriolis = vec.scale(vec.cross(turning, body.axis), joint.velocity)
+        if joint.slides:
+            acceleration = vec.add(acceleration, vec.scale(coriolis, 2.0))
+        else:
+            change = vec.add(change, coriolis)
+        found[body] = _with_rate(joint, (acceleration, change), rates.get(joint, 0.0))
+    return found
 
 
 def _with_rate(joint: Joint, twist: Twist, rate: Any) -> Twist:
@@ -173,13 +151,6 @@ def _with_rate(joint: Joint, twist: Twist, rate: Any) -> Twist:
     return linear, vec.add(angular, vec.scale(joint.body.axis, rate))
 
 
-def _lookup(stage: Stage, found: list[Twist], outside: Lookup) -> Lookup:
+def _lookup(found: Twists, outside: Lookup) -> Lookup:
     """Twists found so far for bodies of a stage, and known ones for all others."""
-
-    def look(body: Body) -> Twist:
-        for joint, twist in zip(stage.joints, found, strict=False):
-            if joint.body is body:
-                return twist
-        return outside(body)
-
-    return look
+    return lambda body: found[body] if body in found else outside(body)

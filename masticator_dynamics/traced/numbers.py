@@ -13,6 +13,7 @@ kind, or sign patterns, share one sequence of operations and one SIMD register.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -91,6 +92,15 @@ class Graph:
         return [self.record('input', i) for i in range(count)]
 
 
+def _lane_by_lane(function: Callable[[Any, Any], Any]) -> Callable[[Lanes, Scalar], Any]:
+    def run(self: Lanes, other: Scalar) -> Any:
+        if isinstance(other, Number):
+            return NotImplemented
+        return lanes(function(self.values, other.values if isinstance(other, Lanes) else other))
+
+    return run
+
+
 class Lanes:
     """Known numbers, one per lane."""
 
@@ -99,32 +109,12 @@ class Lanes:
     def __init__(self, values: FloatArray):
         self.values = values
 
-    def _with(self, other: Scalar, function: Callable[[Any, Any], Any]) -> Any:
-        if isinstance(other, Number):
-            return NotImplemented
-        return lanes(function(self.values, other.values if isinstance(other, Lanes) else other))
-
-    def __add__(self, other: Scalar) -> Any:
-        return self._with(other, lambda a, b: a + b)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Scalar) -> Any:
-        return self._with(other, lambda a, b: a - b)
-
-    def __rsub__(self, other: Scalar) -> Any:
-        return self._with(other, lambda a, b: b - a)
-
-    def __mul__(self, other: Scalar) -> Any:
-        return self._with(other, lambda a, b: a * b)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Scalar) -> Any:
-        return self._with(other, lambda a, b: a / b)
-
-    def __rtruediv__(self, other: Scalar) -> Any:
-        return self._with(other, lambda a, b: b / a)
+    __add__ = __radd__ = _lane_by_lane(operator.add)
+    __mul__ = __rmul__ = _lane_by_lane(operator.mul)
+    __sub__ = _lane_by_lane(operator.sub)
+    __rsub__ = _lane_by_lane(lambda a, b: b - a)
+    __truediv__ = _lane_by_lane(operator.truediv)
+    __rtruediv__ = _lane_by_lane(lambda a, b: b / a)
 
     def __neg__(self) -> Any:
         return lanes(-self.values)

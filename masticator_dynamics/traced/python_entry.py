@@ -148,7 +148,7 @@ class Entry:
                 for name in FUNCTIONS
             },
         }
-        words = [known.get(name, 0) for name in CONTEXT] + slot_offsets(result)
+        words = [known[name] for name in CONTEXT] + slot_offsets(result)
         self._context = np.array(words, dtype=np.int64).tobytes()
         definition = _MethodDefinition(
             b'feedforward', code.address('entry'), _FASTCALL_KEYWORDS, None

@@ -13,22 +13,22 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import NOT_FINITE, OVERFLOW, RefusedError
-from masticator_dynamics.traced.kernels import Code, Function, Kernels
+from masticator_dynamics.traced.row_code import RowCode
 
 
-class Fallback:
+class Reference:
     """Any outputs of an evaluation, row by row.
 
     Parameters
     ----------
-    code : Code
+    code : RowCode
         Gives whether the row is valid, then status, block and amount of a failure
         (``engine/status.py``), then other outputs.
     inputs : int, optional
         How many numbers of an input row matter; by default all.
     """
 
-    def __init__(self, code: Code, inputs: int | None = None):
+    def __init__(self, code: RowCode, inputs: int | None = None):
         self._code, self._inputs = code, inputs
 
     def __call__(self, rows: FloatArray) -> FloatArray:
@@ -58,19 +58,6 @@ class Fallback:
             failed = RefusedError(OVERFLOW)
         found[1:4] = failed.status, failed.block, failed.amount
 
-
-class Reference(Fallback):
-    """The same for loops that are already closed.
-
-    Parameters
-    ----------
-    function : callable
-        Gives the ``outputs`` numbers, as in :class:`Fallback`.
-    """
-
-    def __init__(self, kernels: Kernels, kind: str, function: Function, outputs: int):
-        super().__init__(Code(kernels.at_positions, kind, function, outputs))
-
     def at(self, given: FloatArray, q: FloatArray) -> FloatArray:
-        """The same for input rows at tree positions (N, n_q)."""
+        """The same for input rows at tree positions (N, n_q), which the code must expect."""
         return self(np.hstack([given, q]))

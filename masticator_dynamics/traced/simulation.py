@@ -12,11 +12,12 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced.control_flow import recorded_call
 from masticator_dynamics.traced.forward_dynamics import ForwardDynamics
-from masticator_dynamics.traced.kernels import MOST_OPERATIONS, identity, library
+from masticator_dynamics.traced.kernels import MOST_OPERATIONS, identity
 from masticator_dynamics.traced.llvm_ir import row_function
 from masticator_dynamics.traced.machine_code import Library
 from masticator_dynamics.traced.numbers import Graph, Scalar, TooLargeError, lesser
 from masticator_dynamics.traced.outputs import whole_row
+from masticator_dynamics.traced.row_code import library
 from masticator_dynamics.traced.simulation_data import Given, Setting
 from masticator_dynamics.traced.vectors import Vector
 

@@ -8,6 +8,7 @@ import dataclasses
 from typing import NamedTuple
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.traced.surroundings import NO_STOPS, Bolus, PackedStops
 from masticator_dynamics.traced.vectors import Vector
 
@@ -54,8 +55,8 @@ class Given(NamedTuple):
     @classmethod
     def of(cls, numbers: Vector, sizes: list[int]) -> Given:
         """From all numbers in a row."""
-        ends = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
-        return cls(*(numbers[a:b] for a, b in zip(ends, ends[1:], strict=False)))
+        places = consecutive(dict(zip(cls._fields, sizes, strict=True)))
+        return cls(*(numbers[where] for where in places.values()))
 
 
 def reported(freedoms: int, actuated: int, contacts: int) -> dict[str, slice]:
@@ -66,7 +67,7 @@ def reported(freedoms: int, actuated: int, contacts: int) -> dict[str, slice]:
     freedoms, actuated, contacts : int
         How many there are.
     """
-    lengths = {
+    return consecutive({
         'report': 3,  # kinetic and potential energy (J), largest force left unbalanced (N or N m)
         'y_ddot': freedoms,
         'wrench': 6,  # food on platform, base axes, about the platform's origin
@@ -75,6 +76,4 @@ def reported(freedoms: int, actuated: int, contacts: int) -> dict[str, slice]:
         'joint_friction': actuated,  # effort that friction takes
         'contact_friction': 3 * contacts,  # N, base axes, on the contact's body
         'mass': freedoms * freedoms,
-    }
-    ends = [sum(list(lengths.values())[:i]) for i in range(len(lengths) + 1)]
-    return dict(zip(lengths, map(slice, ends, ends[1:]), strict=False))
+    })  # fmt: skip

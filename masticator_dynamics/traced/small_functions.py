@@ -8,12 +8,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.engine.tree import SpanningTree
 from masticator_dynamics.files import kept
-from masticator_dynamics.traced.kernels import RowCode
+from masticator_dynamics.traced.row_code import RowCode
 
 
 def _depends_on(*further: Any) -> list[Any]:
@@ -31,7 +30,7 @@ def poses(tree: SpanningTree) -> RowCode:
             bodies[k] = Body(bodies[at.body], None)
             turn, offset = at.rotation.tolist(), at.position.tolist()
             slides = joint.type == 'prismatic'
-            Joint((k,), slides, turn, offset, 0.0, None, (), bodies[k]).place(q[k])
+            Joint((k,), slides, turn, offset, 0.0, None, (), bodies[k], position=q[k]).place()
         del bodies[-1]
         vectors = [row for body in bodies.values() for row in (*body.rotation, body.position)]
         return [x for vector in vectors for x in vector]
@@ -49,14 +48,15 @@ def least_squares(rows: int, columns: int) -> RowCode:
     largest element of the matrix times the step, in its row's unit; -1 where the matrix does not
     determine the step, which is then meaningless.
     """
-    ends = np.cumsum([0, rows * columns, rows, rows, columns]).tolist()
+    parts = consecutive({'matrix': rows * columns, 'error': rows, 'scale': rows, 'usual': columns})
 
     def function(given: Sequence[Any], share: bool) -> list[Any]:
-        return _fitted(*(given[a:b] for a, b in zip(ends, ends[1:], strict=False)))
+        return _fitted(**{name: given[where] for name, where in parts.items()})
 
     return RowCode(
-        'least squares', ends[-1], 1 + columns, function, lambda: _depends_on(rows, columns)
-    )
+        'least squares', parts['usual'].stop, 1 + columns, function,
+        lambda: _depends_on(rows, columns),
+    )  # fmt: skip
 
 
 def _fitted(

@@ -12,7 +12,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Joint, Stage
+from masticator_dynamics.traced.bodies import Body, Joint
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.forces import Efforts
 from masticator_dynamics.traced.numbers import (
@@ -174,7 +174,7 @@ class Surroundings:
 
     def __init__(self, run: Evaluation, stops: PackedStops, bolus: Bolus | None, settle: Any):
         self._run = run
-        self._relieved: list[tuple[Body, Vector, Vector]] = []
+        self._supplied: list[tuple[Body, Vector, Vector]] = []
         self.joints: Efforts = {}
         for row in stops.points.tolist():
             self._stop_point(row)
@@ -187,45 +187,42 @@ class Surroundings:
 
     def relieve(self) -> None:
         """Subtract what stops of points and food supply from what the bodies' joints must."""
-        for body, force, moment in self._relieved:
+        for body, force, moment in self._supplied:
             body.force = vec.subtract(body.force, force)
             body.moment = vec.subtract(body.moment, moment)
 
-    def _act(self, body: Body, stage: Stage, lane: int, point: Vector, force: Vector) -> None:
-        """Note a force at a point of the body of one lane."""
-        force = vec.scale(force, in_lane(lane, stage.lanes))
-        arm = vec.subtract(point, body.position)
-        self._relieved.append((body, force, vec.cross(arm, force)))
+    def _act(self, joint: Joint, lane: int, point: Vector, force: Vector) -> None:
+        """Note a force at a point of a joint's body, of one lane."""
+        force = vec.scale(force, in_lane(lane, joint.stage.lanes))
+        arm = vec.subtract(point, joint.body.position)
+        self._supplied.append((joint.body, force, vec.cross(arm, force)))
 
     def _stop_point(self, row: list[float]) -> None:
-        s, joint, lane = self._run.stage_of(int(row[BODY]))
+        joint, lane = self._run.plan.joint(int(row[BODY]))
         body, axis = joint.body, int(row[AXIS])
         point = body.point(stacked([row[POINT : POINT + 3]]))
         rate = body.velocity_at(point)[axis]
         force = [0.0, 0.0, 0.0]
         force[axis] = _range_force(point[axis], rate, row[LOWER], row[UPPER], row[LAW:])
-        self._act(body, self._run.plan.stages[s], lane, point, force)
+        self._act(joint, lane, point, force)
 
     def _by_lane(self, table: FloatArray, keys: int, idle: FloatArray) -> list[tuple[Any, ...]]:
-        """Rows of joints that share operations: stage, its joints, known numbers of all lanes.
+        """Rows of joints that share operations: these joints, known numbers of all lanes.
 
         The first ``keys`` columns are joints. Lanes without a row get the numbers ``idle``.
         """
-        found: dict[tuple[int, ...], tuple[int, list[Joint], FloatArray]] = {}
+        found: dict[tuple[Joint, ...], FloatArray] = {}
         for row in table:
-            at = [self._run.stage_of(int(j)) for j in row[:keys]]
-            s, joints, lane = at[0][0], [joint for _, joint, _ in at], at[0][2]
-            count = self._run.plan.stages[s].lanes
-            key = tuple(id(joint) for joint in joints)
-            found.setdefault(key, (s, joints, np.tile(idle, (count, 1))))[2][lane] = row[keys:]
-        return [(s, joints, stacked(list(numbers))) for s, joints, numbers in found.values()]
+            joints, lanes = zip(*(self._run.plan.joint(int(j)) for j in row[:keys]), strict=True)
+            numbers = found.setdefault(joints, np.tile(idle, (joints[0].stage.lanes, 1)))
+            numbers[lanes[0]] = row[keys:]
+        return [(joints, stacked(list(numbers))) for joints, numbers in found.items()]
 
     def _stop_joints(self, table: FloatArray) -> None:
         idle = np.array([-np.inf, np.inf, 0.0, 0.0, 1.0])
-        for s, (joint,), (lower, upper, *law) in self._by_lane(table, 1, idle):
-            position = self._run.closings[s].unwound(joint)
-            rate = self._run.motions[s].velocity[id(joint)]
-            self._supply(joint, _range_force(position, rate, lower, upper, law))
+        for (joint,), (lower, upper, *law) in self._by_lane(table, 1, idle):
+            force = _range_force(joint.unwound(), joint.velocity, lower, upper, law)
+            self._supply(joint, force)
 
     def _stop_limbs(self, table: FloatArray) -> None:
         """Keep limbs away from their dead points.
@@ -234,7 +231,7 @@ class Surroundings:
         moves along the rod, over how fast it moves at all. Only the rod's own joints change it.
         """
         idle = np.array([1.0, 0.0, 0.0, 1.0, -2.0, 0.0, 0.0, 1.0])
-        for s, (first, rod), (*tip, sign, least, stiffness, damping, ramp) in self._by_lane(
+        for (first, rod), (*tip, sign, least, stiffness, damping, ramp) in self._by_lane(
             table, 2, idle
         ):
             foot = rod.body.position
@@ -252,29 +249,28 @@ class Surroundings:
                 pivots.append(body.joint)
                 body = body.parent
             levers = [vec.dot(pivot.body.axis, turned) for pivot in pivots]
-            velocity = self._run.motions[s].velocity
             rate: Any = 0.0
             for pivot, lever in zip(pivots, levers, strict=True):
-                rate = rate + lever * velocity[id(pivot)]
+                rate = rate + lever * pivot.velocity
             force = push(stiffness * depth, depth, -rate, [stiffness, damping, ramp])
             force = select(depth, force, 0.0)
             for pivot, lever in zip(pivots, levers, strict=True):
                 self._supply(pivot, force * lever)
 
     def _supply(self, joint: Joint, effort: Any) -> None:
-        self.joints[id(joint)] = self.joints.get(id(joint), 0.0) + effort
+        self.joints[joint] = self.joints.get(joint, 0.0) + effort
 
     def _feed(self, bolus: Bolus, settle: Any) -> None:
         plan = self._run.plan
         frame = plan.tree.frames[plan.description.platform]
-        s, joint, lane = self._run.stage_of(frame.body)
+        joint, lane = plan.joint(frame.body)
         body = joint.body
         point = body.point(bolus.point)
         rate = body.velocity_at(point)[2]
         self.gap = bolus.height - point[2]
         self.food, self.bolus = bolus.crush(self.gap, rate, settle)
         self.arm = vec.subtract(point, body.point(stacked([frame.position])))
-        self._act(body, plan.stages[s], lane, point, [0.0, 0.0, -self.food])
+        self._act(joint, lane, point, [0.0, 0.0, -self.food])
 
     def wrench(self) -> list[Any]:
         """Of the food on the platform: force and torque about its origin, base axes."""

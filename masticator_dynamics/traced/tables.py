@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, consecutive
 from masticator_dynamics.engine.status import RefusedError
 from masticator_dynamics.traced.distribution import goal_of, observed_joints
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
-from masticator_dynamics.traced.kernels import Kernels
+from masticator_dynamics.traced.kernels import Code, Kernels
 from masticator_dynamics.traced.load_cases import LoadCases
 from masticator_dynamics.traced.numbers import Scalar
 from masticator_dynamics.traced.reference import Reference
@@ -70,9 +69,10 @@ class Tables:
             'drag': (actuators,),
             'per_newton': (actuators,),
         }
-        outputs = 4 + sum(int(np.prod(shape)) for shape in self.shapes.values())
+        self._places = consecutive({k: math.prod(shape) for k, shape in self.shapes.items()}, 3)
+        outputs = 1 + self._places['per_newton'].stop
         kind = f'load cases, {sorted(goals.items())}, friction {friction}'
-        self._reference = Reference(kernels, kind, self._outputs, outputs)
+        self._reference = Reference(Code(kernels, kind, self._outputs, outputs, at_positions=True))
 
     def __call__(self, given: FloatArray, q: FloatArray) -> dict[str, FloatArray]:
         """Tables of one input row, at tree positions (n_q,).
@@ -85,12 +85,9 @@ class Tables:
         (numbers,) = self._reference.at(given[None], q[None])
         if numbers[0]:
             raise RefusedError(int(numbers[0]), int(numbers[1]), numbers[2])
-        found, start = {}, 3
-        for name, shape in self.shapes.items():
-            end = start + int(np.prod(shape))
-            found[name] = numbers[start:end].reshape(shape)
-            start = end
-        return found
+        return {
+            name: numbers[where].reshape(self.shapes[name]) for name, where in self._places.items()
+        }
 
     def _outputs(self, run: InverseDynamics) -> list[Scalar]:
         cases = LoadCases(run, self._friction, observed_joints(run.plan.description, self._goals))

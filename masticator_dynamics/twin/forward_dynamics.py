@@ -19,8 +19,8 @@ from masticator_dynamics.results import Motion
 from masticator_dynamics.traced import simulation
 from masticator_dynamics.traced.forward_dynamics import INDEPENDENT
 from masticator_dynamics.traced.forward_dynamics import ForwardDynamics as Evaluated
-from masticator_dynamics.traced.kernels import address
 from masticator_dynamics.traced.machine_code import Library
+from masticator_dynamics.traced.row_code import address
 from masticator_dynamics.traced.simulation_data import Setting, reported
 from masticator_dynamics.traced.surroundings import NO_STOPS, Bolus, PackedStops
 from masticator_dynamics.twin.food import FORCE, GAP

@@ -12,10 +12,10 @@ import samples
 from actuation.jaw_forces import JawForces, least_norm
 
 from masticator_dynamics.traced.control_flow import call, repeat
-from masticator_dynamics.traced.kernels import Code, Kernels
 from masticator_dynamics.traced.llvm_ir import row_function
 from masticator_dynamics.traced.machine_code import Library, object_code, this_processor
 from masticator_dynamics.traced.numbers import Graph
+from masticator_dynamics.traced.row_code import RowCode
 
 GOALS = ('torque', 'power')
 AGREEMENT = 1e-9  # of the largest effort
@@ -63,7 +63,7 @@ def test_rows_that_are_handed_over_need_no_floats(
     def refuse(*_: object) -> None:
         raise AssertionError('computed on floats')
 
-    monkeypatch.setattr(Kernels, 'on_floats', refuse)
+    monkeypatch.setattr(RowCode, 'on_floats', refuse)
     for row in given[handed]:
         effort = mechanism.feedforward(*parts(row), goal=goal, friction=True)
         assert effort.optimality < 1e-6
@@ -77,7 +77,7 @@ def test_they_are_what_floats_say(goal: str, monkeypatch: pytest.MonkeyPatch) ->
     kind = mechanism.solver.distribution(goal, True)
     rows = given[handed][:6]
     found = mechanism.solver.fallback(kind, rows)
-    monkeypatch.setattr(Code, 'covers', lambda code, given: False)
+    monkeypatch.setattr(RowCode, 'covers', lambda code, given: False)
     expected = mechanism.solver.fallback(kind, rows)
     for field in ('effort', 'multipliers', 'friction', 'bearing_force'):
         value, true = found[:, kind.slices[field]], expected[:, kind.slices[field]]

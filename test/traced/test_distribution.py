@@ -15,7 +15,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.actuation.row_kind import GoalKind
 from masticator_dynamics.traced import distribution as traced
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
-from masticator_dynamics.traced.kernels import Code
+from masticator_dynamics.traced.row_code import RowCode
 
 SAMPLES = int(os.environ.get('TRACED_STATES', '200'))  # of each case; slow: 100000
 AGREEMENT = 1e-9  # of the largest of a kind
@@ -114,7 +114,7 @@ def test_floats_take_the_steps_that_they_need(
     packed = mechanism.solver.distribution(goals, friction)
     given = rows_of(name, 4, seed=945, at_rest=1)
     expected = reference_rows(mechanism, given, packed)
-    monkeypatch.setattr(Code, 'covers', lambda code, given: False)
+    monkeypatch.setattr(RowCode, 'covers', lambda code, given: False)
     found = reference_rows(mechanism, given, packed)
     assert not expected[:, 0].any()
     for field in FIELDS:

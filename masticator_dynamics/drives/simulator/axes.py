@@ -13,8 +13,8 @@ from masticator_dynamics.drives.simulator.servo import Servo
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.traced.kernels import address
 from masticator_dynamics.traced.machine_code import this_processor
+from masticator_dynamics.traced.row_code import address
 
 _TOLD = servo_step.TOLD
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from masticator_dynamics.drives.simulator import motor
-from masticator_dynamics.traced.kernels import library
 from masticator_dynamics.traced.machine_code import Library, this_processor
 from masticator_dynamics.traced.numbers import Graph, absolute, greater, lesser, select, sign_of
+from masticator_dynamics.traced.row_code import library
 from masticator_dynamics.traced.rows_ir import rows_function
 
 _LARGEST_TORQUE = 32767.0  # per mille
