@@ -18,12 +18,13 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import CLOSED, NOT_ACTUATED, WEAK_ACTUATION
 from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body
+from masticator_dynamics.traced.bodies import Body, Twist
 from masticator_dynamics.traced.evaluation import Evaluation
-from masticator_dynamics.traced.kernels import Code, Kernels
+from masticator_dynamics.traced.kernels import MOST_OPERATIONS, identity
 from masticator_dynamics.traced.matrices import orthogonal, solve_triangle
-from masticator_dynamics.traced.numbers import Scalar, select, total
-from masticator_dynamics.traced.reference import Fallback
+from masticator_dynamics.traced.numbers import select, total
+from masticator_dynamics.traced.reference import Reference
+from masticator_dynamics.traced.row_code import RowCode
 from masticator_dynamics.traced.vectors import Vector
 
 ON_THE_LINE = 1e-6  # of a rod's length
@@ -34,8 +35,8 @@ Square = tuple[Any, PerActuator]  # with its weight: a part of twice the kinetic
 
 def inertia_code(
     description: MechanismDescription, structure: Structure, limbs: Sequence[Block]
-) -> Fallback:
-    """Rows of status, block and amount, first rod off its line, inertia (n_u * n_u), kg m^2 or kg.
+) -> Reference:
+    """From tree positions: status, block and amount, first rod off its line, inertia (n_u * n_u).
 
     Parameters
     ----------
@@ -45,34 +46,24 @@ def inertia_code(
         Those that are a driven link and a rod, per actuator, where the rods are to follow their
         ends. All other bodies move as the loops say.
     """
-    kernels = _AtPositions(description, structure)
-    outputs = 5 + len(description.actuated) ** 2
-    kind = f'inertia in actuated space, rods: {len(limbs)}'
-    return Fallback(Code(kernels, kind, lambda run: _outputs(run, limbs), outputs))
+    joints, actuators = len(structure.tree.joints), len(description.actuated)
+    rest = [0.0] * len(description.independent)
 
+    def function(q: Sequence[Any], share: bool) -> list[Any]:
+        y = [q[structure.index(name)] for name in description.independent]
+        motion, positions = (y, rest, rest), q
+        run = Evaluation(description, structure, q, motion, [0.0] * 6, (), False, positions)
+        inertia = _ActuatedInertia(run, limbs)
+        status = select(inertia.controlled, float(CLOSED), float(NOT_ACTUATED))
+        return [run.valid(), status, -1.0, 0.0, inertia.fault, *inertia.matrix()]
 
-class _AtPositions(Kernels):
-    """Machine code whose inputs are the positions of all joints; everything is at rest."""
-
-    def __init__(self, description: MechanismDescription, structure: Structure):
-        super().__init__(description, structure, description.actuated, at_positions=True)
-        self.inputs = self.tree
-
-    def run(self, given: Sequence[Any], share: bool) -> Evaluation:
-        """An evaluation; limbs never share lanes."""
-        description, structure = self._description, self._structure
-        y = [given[structure.index(name)] for name in description.independent]
-        rest = [0.0] * self.freedoms
-        return Evaluation(
-            description, structure, given, (y, rest, rest), [0.0] * 6, self._driving,
-            share=False, positions=given,
-        )  # fmt: skip
-
-
-def _outputs(run: Evaluation, limbs: Sequence[Block]) -> list[Scalar]:
-    inertia = _ActuatedInertia(run, limbs)
-    status = select(inertia.controlled, float(CLOSED), float(NOT_ACTUATED))
-    return [run.valid(), status, -1.0, 0.0, inertia.fault, *inertia.matrix()]
+    return Reference(
+        RowCode(
+            f'inertia in actuated space, rods: {len(limbs)}', joints, 5 + actuators**2, function,
+            lambda: identity(description, structure), largest=MOST_OPERATIONS,
+            impossible='' if rest and actuators else 'it has no freedoms, or no actuators',
+        )
+    )  # fmt: skip
 
 
 class _ActuatedInertia:
@@ -192,12 +183,12 @@ class _ActuatedInertia:
         return square, share
 
 
-def _own_twist(body: Body) -> tuple[Vector, Vector]:
+def _own_twist(body: Body) -> Twist:
     """Velocity of a body's origin, and angular velocity, per velocity of its joint alone."""
     return (body.axis, vec.ZERO) if body.joint.slides else (vec.ZERO, body.axis)
 
 
-def _velocity(body: Body, twist: tuple[Vector, Vector], point: Vector) -> Vector:
+def _velocity(body: Body, twist: Twist, point: Vector) -> Vector:
     """Velocity of the point of a body that is at a position in the base."""
     return vec.add(twist[0], vec.cross(twist[1], vec.subtract(point, body.position)))
 

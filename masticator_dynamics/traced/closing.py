@@ -40,6 +40,9 @@ LARGEST_SLIDE = 0.3  # of the mechanism's size
 CLOSED_GAP = 1e-13  # m or rad
 STEP_TOLERANCE = 3e-7  # last step over the largest; the remaining error is about its square
 REGULAR = 1e-4  # determinant over the lengths of its columns
+# Likewise, but no more than this part of what it is at home: closer to a singularity, code that
+# adds in another order may differ by more than 1e-12.
+PRECISE, PART_OF_HOME = 0.05, 0.2
 LARGEST_PRODUCT = 1e300  # of lengths squared, of a column of the Jacobian and a row of its inverse
 SMALLEST_SINE = 1e-6  # of the angle between a column and the others; below it is singular
 PARALLEL = 1e-12  # of the cosine between axes
@@ -69,11 +72,14 @@ class Closing:
     ----------
     conditions : list
         Numbers that are positive where the result is valid.
+    digits : list
+        Numbers that are positive where it does not depend on the order of additions.
     """
 
     def __init__(self, stage: Stage, plan: Plan, y: Vector):
         self.stage, self._plan = stage, plan
         self.conditions: list[Any] = []
+        self.digits: list[Any] = []
         for joint in stage.joints:
             joint.turn = None
             if joint.independent is not None:
@@ -91,7 +97,8 @@ class Closing:
             self._newton()
         determinant = self._measure()
         self.conditions.append(self.orientation(determinant))
-        self._check_regular(determinant)
+        self.conditions.append(self._regular(determinant, REGULAR))
+        self.digits.append(self._regular(determinant, self._precise()))
         for equation in self.stage.equations:
             if not is_known(equation.gap, 0.0):
                 self.conditions.append(CLOSED_GAP - absolute(equation.gap))
@@ -109,7 +116,7 @@ class Closing:
         self.put([positions[joint.joints[0]] for joint in self.stage.unknowns])
         determinant = self._measure()
         if isinstance(determinant, Number):
-            self._check_regular(determinant)
+            self.conditions.append(self._regular(determinant, REGULAR))
         elif not (sine := self.regularity()) >= SMALLEST_SINE:
             raise RefusedError(SINGULAR, self._plan.stages.index(self.stage), sine)
 
@@ -140,11 +147,20 @@ class Closing:
         sign = [np.sign(np.linalg.det(rates)) for rates in self.stage.home_jacobian]
         return determinant * per_lane(sign)
 
-    def _check_regular(self, determinant: Any) -> None:
-        lengths: Any = REGULAR**2
+    def _regular(self, determinant: Any, least: Any) -> Any:
+        """Condition that the columns of the Jacobian are that far from depending on one another."""
+        lengths: Any = 1.0
         for square, usual in self._squares():
             lengths = lengths * greater(square, usual)
-        self.conditions.append(determinant * determinant - lengths)
+        return determinant * determinant - lengths * (least * least)
+
+    def _precise(self) -> Any:
+        """How far from singular the last digits need the Jacobian to be, per lane."""
+        at_home = (
+            abs(np.linalg.det(rates)) / np.prod(np.linalg.norm(rates, axis=0))
+            for rates in self.stage.home_jacobian
+        )
+        return per_lane(min(PRECISE, PART_OF_HOME * float(part)) for part in at_home)
 
     def _squares(self) -> list[tuple[Any, Any]]:
         """Squared lengths of the Jacobian's columns, now and at home.

@@ -73,7 +73,7 @@ def _body(
     names += [f'wrench[{i}]' for i in range(6)]
     plain = goal == 'torque' and not friction
     best = LeastNorm(run) if plain else Distribution(run, {goal: 1.0}, friction)
-    wanted = [*best.efforts(), run.valid()]
+    wanted = [*best.efforts(), run.valid(digits=False)]
     return statements(graph, wanted, names, run.comments)
 
 

@@ -29,6 +29,7 @@ from masticator_dynamics.traced.numbers import (
     is_known,
     lane_sum,
     per_lane,
+    product,
     reciprocal,
     stacked,
     total,
@@ -38,6 +39,9 @@ from masticator_dynamics.traced.vectors import Matrix, Vector
 # Remaining square of a motor column over its own: the Cholesky factorisation squares the condition
 # number, and below this the orthogonal one is better by more than a digit in 1e-11.
 STRENGTH = 1e-5
+# Each of these ratios, and their product, but no more than this part of what they are at home:
+# below that, code that adds in another order may differ by more than 1e-12.
+PRECISE, PRECISE_PRODUCT, PART_OF_HOME = 1e-3, 1.2e-4, 0.2
 WEAK = 1e-11  # of the square of the usual rate; below that of WEAK_ACTUATION it is refused
 
 Efforts = dict[Joint, Any]
@@ -94,6 +98,7 @@ class Forces:
     def __init__(self, plan: Plan, wrench: Vector, driving: Collection[str], orthogonal: bool):
         self._plan = plan
         self.conditions: list[Any] = []
+        self.digits: list[Any] = []
         self._wrench, self.driving = wrench, driving
         self.motors = self._motors()
         self._orthogonal = orthogonal or self._known
@@ -282,6 +287,10 @@ class Forces:
             for a in range(size)
         ]  # fmt: skip
         self._lower, rests = cholesky(gram)
+        squares = [gram[j][j] for j in range(size)]
+        least, least_product = self._precise()
+        self.digits.append(product(rests) - product(squares) * least_product)
+        self.digits += [rest - square * least for rest, square in zip(rests, squares, strict=True)]
         for j, rest in enumerate(rests):
             self.conditions.append(rest - gram[j][j] * STRENGTH)
             self.conditions.append(rest - WEAK * usual[j] ** 2)
@@ -304,12 +313,29 @@ class Forces:
         recorded = any(isinstance(x, Number) for x in self._wrench)
         return not recorded and all(m.lanes == 1 for m in self.motors)
 
-    def _usual_rates(self) -> FloatArray:
+    def _rates_at_home(self) -> FloatArray:
+        """Rates (n_u, n_y) of all motors per unit velocity of each independent joint."""
         plan = self._plan
         actuators = plan.description.actuators
         ratios = np.array([actuators[name].ratio for name in plan.description.actuated])
         tangent = plan.structure.home_tangent(plan.independent)[plan.actuated]
-        return np.linalg.norm(ratios[:, None] * tangent, axis=0)
+        return np.asarray(ratios[:, None] * tangent)
+
+    def _usual_rates(self) -> FloatArray:
+        return np.asarray(np.linalg.norm(self._rates_at_home(), axis=0))
+
+    def _precise(self) -> tuple[float, float]:
+        """Least ratio, and product of the ratios, for the last digits; 0 where home has none."""
+        drives = [name in self.driving for name in self._plan.description.actuated]
+        rates = self._rates_at_home()[drives]
+        lengths = np.linalg.norm(rates, axis=0)
+        if len(rates) < rates.shape[1] or not lengths.all():
+            return 0.0, 0.0
+        ratios = np.diag(np.linalg.qr(rates / lengths)[1]) ** 2
+        return (
+            min(PRECISE, PART_OF_HOME * float(ratios.min())),
+            min(PRECISE_PRODUCT, PART_OF_HOME * float(ratios.prod())),
+        )
 
     def least_norm(self, freedoms: list[Any]) -> list[Any]:
         """Motor efforts of least norm that supply a generalised force."""
