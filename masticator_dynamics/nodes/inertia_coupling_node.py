@@ -102,7 +102,7 @@ class Coupling(JointStateRuntime):
     def collect(self) -> list[Status]:
         """One status per joint, and one of the topic."""
         newest, names = self._newest, self._mechanism.actuated
-        if newest is None or self._stream.silent:
+        if newest is None or self.silent:
             joints = [self._status(name, STALE, 'no joint_states', {}) for name in names]
         else:
             pairs = zip(names, newest.tolist(), strict=True)
@@ -123,7 +123,7 @@ class Coupling(JointStateRuntime):
             'warn above': self._settings.warn_above,
             'error above': self._settings.error_above,
         }
-        return self._reporter.status(name, level, message, values | thresholds)
+        return Status(name, level, message, values | thresholds)
 
 
 def main() -> int:

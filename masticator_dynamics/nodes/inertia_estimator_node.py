@@ -132,7 +132,7 @@ class Estimation(JointStateRuntime):
         pairs = zip(self._mechanism.actuated, self._expected[kind].tolist(), strict=True)
         values: dict[str, object] = {f'expected error {name}': value for name, value in pairs}
         values |= {'answered': self._service.answered, 'refused': self._service.refused}
-        status = self._reporter.status('estimator', OK, f'using {kind}', values)
+        status = Status('estimator', OK, f'using {kind}', values)
         return [status, *super().collect()]
 
 

@@ -112,7 +112,7 @@ class TrajectoryInput:
         accepted: Callable[[PreparedTrajectory], None],
     ):
         self.active = False
-        self.rejections = Rejections(_BURST)
+        self.rejections = Rejections(node.get_logger().error, _BURST)
         self.overtaken = 0
         self.asked = ''  # when the motion was requested, and by whom
         self._log_limit, self._overtaken_limit = LogLimit(_BURST), LogLimit()
@@ -248,10 +248,8 @@ class TrajectoryInput:
 
     def reject(self, request: Request, error: Exception) -> None:
         """Count and report a request that is refused, and tell its sender."""
-        line = self.rejections.reject(in_words(error))
+        self.rejections.reject(f'{request.source} rejected: ', in_words(error))
         request.told(error)
-        if line:
-            self._node.get_logger().error(f'{request.source} rejected: {line}')
 
 
 def _check_waiting(schedule: tuple[Piece, ...], now: int, start: int) -> None:

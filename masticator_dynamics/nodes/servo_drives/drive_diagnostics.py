@@ -73,7 +73,6 @@ class DriveDiagnostics:
         self._refused_at = -10.0
         self._keeping_up = KeepingUp(node.get_logger().warning)
         self._reporter = StatusReporter(node, name, self._collect)
-        self._status = self._reporter.status
 
     def destroy(self) -> None:
         """Destroy topic and timer."""
@@ -137,23 +136,23 @@ class DriveDiagnostics:
         if not self._active():
             if report.causes:
                 message = f'not active; stopped until reset: {report.text}'
-                return self._status('supervision', WARN, message, values)
-            return self._status('supervision', OK, 'not active', values)
+                return Status('supervision', WARN, message, values)
+            return Status('supervision', OK, 'not active', values)
         if not self._exchange.running:
             reason = self._exchange.failure or 'stopped'
             message = f'the exchange with the drives has ended: {reason}'
-            return self._status('supervision', ERROR, message, values)
+            return Status('supervision', ERROR, message, values)
         silence = 0.0 if report.feedback is None else time.monotonic() - report.feedback.time
         if silence > _FROZEN:
             message = f'no cycle for {silence:.2g} s: drives have only their own monitoring'
-            return self._status('supervision', ERROR, message, values)
+            return Status('supervision', ERROR, message, values)
         if report.phase is Phase.LATCHED:
             message = f'all drives {report.goal.value} until reset: {report.text}'
-            return self._status('supervision', ERROR, message, values)
-        return self._status('supervision', OK, report.phase.value, values)
+            return Status('supervision', ERROR, message, values)
+        return Status('supervision', OK, report.phase.value, values)
 
     def _command(self, report: Report, now: float) -> Status:
-        values = {
+        values: dict[str, object] = {
             'followed': report.accepted,
             'refused': report.refused,
             'last refused': report.refusal or 'none',
@@ -166,14 +165,10 @@ class DriveDiagnostics:
         ):
             values[f'effort clamped {joint} (cycles)'] = clamped
             values[f'effort rate limited {joint} (cycles)'] = held
-        if self._rejections.alarming:
-            message = f'refused ({self._rejections.rejected}): {self._rejections.last}'
-            return self._status('command', ERROR, message, values)
+        level, message = OK, 'followed' if report.phase is Phase.FOLLOWING else 'not followed'
         if report.refused and now - self._refused_at < 2.0:
-            message = f'refused: {report.refusal}'
-            return self._status('command', ERROR, message, values)
-        message = 'followed' if report.phase is Phase.FOLLOWING else 'not followed'
-        return self._status('command', OK, message, values)
+            level, message = ERROR, f'refused: {report.refusal}'
+        return self._rejections.status('command', level, message, values, 'refused')
 
     def _bus(self, report: Report) -> Status:
         drives, statistics = self._drives, self._exchange.statistics
@@ -199,17 +194,17 @@ class DriveDiagnostics:
             values[f'{name} max (us)'] = round(spread.largest * 1e6, 1)
         error = report.feedback.bus_error if report.feedback is not None else ''
         if error:
-            return self._status('bus', ERROR, error, values)
+            return Status('bus', ERROR, error, values)
         if statistics.skipped > _SKIPPED_PART * statistics.cycles + 1:
-            return self._status('bus', WARN, 'more than 0.1 % of the cycles were left out', values)
-        return self._status('bus', OK, f'{drives.cycle_rate:g} Hz', values)
+            return Status('bus', WARN, 'more than 0.1 % of the cycles were left out', values)
+        return Status('bus', OK, f'{drives.cycle_rate:g} Hz', values)
 
     def _drive(self, report: Report, k: int) -> Status:
         joint, feedback = self._joints[k], report.feedback
         settings, name = self._drives.drives[joint], f'drive {joint}'
         values: dict[str, object] = {'node id': settings.node_id}
         if feedback is None:
-            return self._status(name, STALE, 'not heard of yet', values)
+            return Status(name, STALE, 'not heard of yet', values)
         word, temperature = int(feedback.status_word[k]), float(report.temperature[k])
         values |= {
             'state': state_of(word).words,
@@ -225,7 +220,7 @@ class DriveDiagnostics:
         }
         causes = [finding.text for finding in report.causes if finding.drive == joint]
         if causes:
-            return self._status(name, ERROR, '; '.join(causes), values)
+            return Status(name, ERROR, '; '.join(causes), values)
         if temperature > settings.limits.temperature - _WARM:
-            return self._status(name, WARN, 'motor is getting too hot', values)
-        return self._status(name, OK, state_of(word).words, values)
+            return Status(name, WARN, 'motor is getting too hot', values)
+        return Status(name, OK, state_of(word).words, values)

@@ -53,8 +53,8 @@ class CommandInput:
     def __init__(
         self, node: LifecycleNode, supervisor: Supervisor, mode: str, *, forward_effort: bool = True
     ):
-        self.rejections = Rejections()
-        self._node, self._supervisor = node, supervisor
+        self.rejections = Rejections(node.get_logger().error)
+        self._supervisor = supervisor
         self._now = NodeClock(node)
         self._forward_effort = forward_effort
         self._reader = CommandReader(supervisor.joints, mode)
@@ -104,9 +104,7 @@ class CommandInput:
         except NotFiniteError:
             self._supervisor.not_finite()
         except InputError as error:
-            line = self.rejections.reject(str(error))
-            if line:
-                self._node.get_logger().error(f'command refused: {line}')
+            self.rejections.reject('command refused: ', str(error))
         else:
             self.rejections.accept()
             self._supervisor.submit(command)
