@@ -130,7 +130,7 @@ def points(mechanism, seconds, beta):
     """Trajectory points that open the jaw from rest to rest."""
     positions = np.array([mechanism.home.y, [0.0, 0.0, 0.0, beta]])
     rest = np.zeros((2, 4))
-    return TrajectoryPoints(('', ''), np.array([0.0, seconds]), positions, rest, rest)
+    return TrajectoryPoints(('', ''), np.array([0.0, seconds]), (positions, rest, rest))
 
 
 def prepare(mechanism, scale, limits, seconds=0.06):
@@ -149,7 +149,7 @@ def test_trajectories_use_what_limits_allow_and_no_more(tight):
     assert np.abs(kept.effort).max() <= 0.97 * largest * 0.4 * (1.0 + 1e-8)
     # The same motion, by two evaluations that round differently.
     assert np.allclose(kept.position, free.position, rtol=0.0, atol=1e-12)
-    poses = prepared.path.sample(kept.times)[0]
+    poses = prepared.piece.path.sample(kept.times)[0]
     for y, one, other in zip(poses, kept.effort, free.effort, strict=True):  # the same motion
         jacobian = tight.jacobian_actuated_from_independent(tight.solve(y))
         assert jacobian.T @ one == pytest.approx(jacobian.T @ other, abs=1e-7)

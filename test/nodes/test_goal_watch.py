@@ -52,12 +52,12 @@ def test_what_cannot_be_watched_is_refused(mechanism, given, kind, reason):
 def test_between_samples_the_joints_are_where_the_closed_mechanism_is(mechanism):
     times = np.linspace(0.0, 0.6, 13)
     rows = chewing_stroke(strokes=1, period=0.6, opening=0.08).sample(times)
-    points = TrajectoryPoints(mechanism.independent, times, *rows)
+    points = TrajectoryPoints(mechanism.independent, times, rows)
     schedule = ExecutedMotion(mechanism.home.y, mechanism.independent).schedule
     prepared = TrajectoryPreparation(mechanism)(points, schedule, 10**9, 10**9, 1.0)
     wanted = Wanted(prepared)
-    for seconds in np.linspace(0.003, prepared.path.end - 0.003, 37):
-        motion = mechanism.solve(*prepared.path(seconds))
+    for seconds in np.linspace(0.003, prepared.piece.path.end - 0.003, 37):
+        motion = mechanism.solve(*prepared.piece.path(seconds))
         position, velocity = wanted(seconds)
         assert np.abs(position - motion.q).max() < 1e-4
         assert np.abs(velocity - motion.v).max() < 1e-2 * max(1.0, np.abs(motion.v).max())

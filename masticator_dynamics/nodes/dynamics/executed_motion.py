@@ -72,15 +72,13 @@ class ExecutedMotion:
         """Whether nothing moves from a time (ns) on."""
         return all(piece.end <= time for piece in self._pieces)
 
-    def replace(self, start: int, path: MotionPath, expected: tuple[Piece, ...], now: int) -> bool:
-        """Follow another path from ``start`` on, if the schedule is still the expected one.
+    def replace(self, piece: Piece, expected: tuple[Piece, ...], now: int) -> bool:
+        """Follow another path from its start on, if the schedule is still the expected one.
 
         Parameters
         ----------
-        start : int
-            When the path begins, ns.
-        path : MotionPath
-            What to follow from then on.
+        piece : Piece
+            What to follow, and from when on.
         expected : tuple of Piece
             The schedule that the path was prepared for.
         now : int
@@ -95,11 +93,11 @@ class ExecutedMotion:
         with self._exchange:
             if self._pieces is not expected:
                 return False
-            before = [piece for piece in expected if piece.start < start]
+            before = [earlier for earlier in expected if earlier.start < piece.start]
             while len(before) > 1 and before[1].start < now - _KEPT:
                 del before[0]
                 self._moved = True
-            self._pieces = (*before, Piece(start, path))
+            self._pieces = (*before, piece)
             return True
 
     def hold(self, time: int, position: npt.ArrayLike | None = None) -> None:

@@ -66,9 +66,7 @@ class DynamicsRuntime:
         self.now = NodeClock(node)
         self._visual_every = max(round(settings.rate / settings.visual_rate), 1)
         self._visual_countdown = 0
-        self._publishers = Publishers(
-            node, mechanism, settings.frame_prefix, self.cycle.joint_frames
-        )
+        self._publishers = Publishers(node, mechanism, settings.frame_prefix, self.cycle)
         self.scheduler = CycleScheduler(
             settings.rate, self.now, self._run_cycle, self._after_cycle, self._clock_jumped,
             self._stalled, self._cycle_failed,
@@ -201,13 +199,7 @@ class DynamicsRuntime:
         if self._visual_countdown >= 0 or self.answer is None:
             return
         self._visual_countdown = self._visual_every - 1
-        effort = self.answer.effort
-        if self._publishers.contact_forces_wanted:
-            self._publishers.contact_forces(due, self.cycle.contact_forces(effort))
-        if self._publishers.joint_forces_wanted:
-            self._publishers.joint_forces(due, self.cycle.joint_forces(effort))
-        if self._settings.publish_joint_states:
-            self._publishers.joint_states(due, effort)
+        self._publishers.visual(due, self.answer.effort, self._settings.publish_joint_states)
 
     def _trajectory_accepted(self, prepared: PreparedTrajectory) -> None:
         self.cycle.failure = ''

@@ -10,6 +10,7 @@ degrees of freedom.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -87,22 +88,10 @@ class _Goal:
         self.patience = (patience or _PATIENCE) if patience >= 0.0 else np.inf
         joints, names = mechanism.tree_joints, request.trajectory.joint_names
         self.rows = [joints.index(name) for name in names if name in joints]
-        self.refused: Exception | None = None
-        self.prepared: PreparedTrajectory | None = None
+        self.outcome: Outcome | None = None
         self.wanted: Wanted | None = None
         self.stop: Outcome | None = None
         self.stop_asked = False
-
-    def take(self, outcome: Outcome) -> None:
-        """Take the outcome of the checks."""
-        if isinstance(outcome, Exception):
-            self.refused = outcome
-        else:
-            self.prepared = outcome
-
-    def take_stop(self, outcome: Outcome) -> None:
-        """Take the outcome of the checks of a stop."""
-        self.stop = outcome
 
 
 class TrajectoryAction:
@@ -178,8 +167,8 @@ class TrajectoryAction:
             return
         self._goals.append(goal)
         self._timer.reset()
-        data = handle.request.handed_over()
-        self._queue.put(Request(data, ACTION, goal.take, lambda: handle.is_cancel_requested))
+        data, told = handle.request.handed_over(), functools.partial(setattr, goal, 'outcome')
+        self._queue.put(Request(data, ACTION, told, lambda: handle.is_cancel_requested))
 
     def _look(self) -> None:
         if not self._goals:
@@ -203,12 +192,13 @@ class TrajectoryAction:
 
     def _look_at(self, goal: _Goal) -> bool:
         """Whether a goal has come to its end."""
-        if goal.refused is not None:
-            return self._end(goal.handle, _code(goal.refused), str(goal.refused))
-        if goal.prepared is None:
+        outcome = goal.outcome
+        if isinstance(outcome, Exception):
+            return self._end(goal.handle, _code(outcome), str(outcome))
+        if outcome is None:
             return False
-        goal.wanted = goal.wanted or Wanted(goal.prepared)
-        piece, failure = self._followed(goal.prepared), self._failure()
+        goal.wanted = goal.wanted or Wanted(outcome)
+        piece, failure = self._followed(outcome), self._failure()
         if goal.handle.is_cancel_requested and (piece is not None or goal.stop_asked):
             done = self._look_at_stop(goal, piece)
             if done is not None:
@@ -223,15 +213,14 @@ class TrajectoryAction:
         """Whether a cancelled goal is at rest; None if it cannot be stopped on the way."""
         if not goal.stop_asked and piece is not None:
             later = self._goals[self._goals.index(goal) + 1 :]
-            if any(other.prepared is None and other.refused is None for other in later):
+            if any(other.outcome is None for other in later):
                 return False  # a stop now would take that one's place
             goal.stop_asked = True
-            request = Request(b'', f'cancel of {ACTION}', goal.take_stop, stop_at=piece.start)
-            self._queue.put(request)
+            told = functools.partial(setattr, goal, 'stop')
+            self._queue.put(Request(b'', f'cancel of {ACTION}', told, stamp=piece.start))
         if goal.stop is None or isinstance(goal.stop, Exception):
             return False if goal.stop is None else None
-        path = goal.stop.path
-        if self._now() < goal.stop.start + round((path.end - path.start) * 1e9):
+        if self._now() < goal.stop.piece.end:
             return False
         return self._end(goal.handle, _Result.SUCCESSFUL, 'cancelled and at rest')
 
@@ -239,7 +228,7 @@ class TrajectoryAction:
         """The goal's piece of the schedule while it is, or will be, followed to its end."""
         schedule = self._motion.schedule
         for k, piece in enumerate(schedule):
-            if piece.path is prepared.path:
+            if piece.path is prepared.piece.path:
                 return piece if all(p.start >= piece.end for p in schedule[k + 1 :]) else None
         return None
 

@@ -46,7 +46,7 @@ _STOP = 0.02  # s that the checks of a stop are expected to take
 Outcome = PreparedTrajectory | Exception
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(eq=False)
 class Request:
     """A request for a motion, whose sender may want to know what becomes of it.
 
@@ -60,25 +60,21 @@ class Request:
         Gets the motion that will be followed, or why there is none; from any thread.
     withdrawn : callable
         Whether it is no longer wanted, before it begins.
-    stop_at : int
-        When to come to rest, ns; at once if that is past.
+    stamp : int
+        The message's, or when to come to rest, ns; at once if that is past.
+    points : TrajectoryPoints or None
+        Those of the message, once it has been read.
+    begin : int
+        When they begin, ns; 0: at once.
     """
 
     data: bytes | memoryview
     source: str = _TOPIC
     told: Callable[[Outcome], None] = lambda outcome: None
     withdrawn: Callable[[], bool] = lambda: False
-    stop_at: int = 0
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Order:
-    """Points as read, None to stop; ``stamp`` as requested, ``begin`` when they begin, ns."""
-
-    request: Request
-    points: TrajectoryPoints | None
-    stamp: int
-    begin: int
+    stamp: int = 0
+    points: TrajectoryPoints | None = None
+    begin: int = 0
 
 
 class TrajectoryInput:
@@ -149,26 +145,27 @@ class TrajectoryInput:
     def _take(self, data: memoryview) -> None:
         self.put(Request(data))
 
-    def _read(self, request: Request) -> _Order | None:
-        """What a message requests, if it can be understood."""
+    def _read(self, request: Request) -> bool:
+        """Read a message; False if it cannot be understood."""
         with self._rejecting(request):
-            points, stamp = None, request.stop_at
             if request.data:
                 trajectory = decode(request.data, self._most_names)
-                points, stamp = read_points(trajectory, self._mechanism), trajectory.stamp
-            return _Order(request, points, stamp, stamp if stamp > self._now() else 0)
-        return None
+                request.points = read_points(trajectory, self._mechanism)
+                request.stamp = trajectory.stamp
+            request.begin = request.stamp if request.stamp > self._now() else 0
+            return True
+        return False
 
-    def _follow(self, order: _Order) -> bool:
+    def _follow(self, request: Request) -> bool:
         """Prepare a trajectory and follow it; False when it is refused."""
-        with self._rejecting(order.request):
-            prepared = self._replace_motion(order)
+        with self._rejecting(request):
+            prepared = self._replace_motion(request)
             self._accepted(prepared)
             self.rejections.accept()
-            self.asked = f'{time.strftime("%H:%M:%S")} by {self._asker(order.request)}'
-            order.request.told(prepared)
+            self.asked = f'{time.strftime("%H:%M:%S")} by {self._asker(request)}'
+            request.told(prepared)
             if self._log_limit.allows():
-                self._tell(order, prepared)
+                self._tell(request, prepared)
             return True
         return False
 
@@ -177,28 +174,28 @@ class TrajectoryInput:
             return who_publishes(self._node, _TOPIC)
         return who_asks(self._node, f'{ACTION}/_action/send_goal')
 
-    def _replace_motion(self, order: _Order) -> PreparedTrajectory:
+    def _replace_motion(self, request: Request) -> PreparedTrajectory:
         """Follow a trajectory from an instant that is still ahead when its checks are done."""
         settings, give_way = self._settings(), self._worker.give_way
-        points, ahead = order.points, _STOP
+        points, ahead = request.points, _STOP
         if points is not None:
             tolerance = settings.closure_tolerance
             points = to_independent(points, self._mechanism, tolerance, give_way)
             ahead = expected_duration(points)
         for _ in range(_ATTEMPTS):
             begin, schedule = time.perf_counter(), self._motion.schedule
-            start = max(order.stamp, self._now() + round(ahead * 1e9) + _MARGIN)
+            start = max(request.stamp, self._now() + round(ahead * 1e9) + _MARGIN)
             _check_waiting(schedule, self._now(), start)
-            stamp = start if points is None else order.stamp or start
+            stamp = start if points is None else request.stamp or start
             scale = settings.effort_limit_scale
             wanted = self._rest(schedule, start) if points is None else points
             prepared = self._prepare(wanted, schedule, stamp, start, scale, give_way)
             now = self._now()
             if not self.active:
                 raise InputError('the node is not active any more')
-            if order.request.withdrawn():
+            if request.withdrawn():
                 raise InputError('it was cancelled before it began')
-            if now + _MARGIN < start and self._motion.replace(start, prepared.path, schedule, now):
+            if now + _MARGIN < start and self._motion.replace(prepared.piece, schedule, now):
                 return prepared
             ahead = 2.0 * (time.perf_counter() - begin) + 0.01
         raise InputError(f'its checks take longer than {ahead:.3g} s: the computer is overloaded')
@@ -206,33 +203,30 @@ class TrajectoryInput:
     def _rest(self, schedule: tuple[Piece, ...], start: int) -> TrajectoryPoints:
         """The point where the motion is; what it needs to come to rest is appended to it."""
         position, _, _ = piece_at(schedule, start).state(start)
-        return TrajectoryPoints(
-            self._mechanism.independent, np.zeros(1), position[None], None, None
-        )
+        return TrajectoryPoints(self._mechanism.independent, np.zeros(1), (position[None],))
 
-    def _tell(self, order: _Order, prepared: PreparedTrajectory) -> None:
-        logger, source = self._node.get_logger(), order.request.source
-        seconds = f'{prepared.path.end - prepared.path.start:.6g} s'
-        if order.points is None:
+    def _tell(self, request: Request, prepared: PreparedTrajectory) -> None:
+        logger, source, piece = self._node.get_logger(), request.source, prepared.piece
+        seconds = f'{piece.path.end - piece.path.start:.6g} s'
+        if request.points is None:
             logger.info(f'{source} accepted: at rest within {seconds}{self._log_limit.note()}')
             return
         logger.info(
-            f'{source} accepted: {len(order.points.times)} points, {seconds}, starts in '
-            f'{(prepared.start - self._now()) * 1e-9:.3f} s{self._log_limit.note()}'
+            f'{source} accepted: {len(request.points.times)} points, {seconds}, starts in '
+            f'{(piece.start - self._now()) * 1e-9:.3f} s{self._log_limit.note()}'
         )
         if prepared.ramp > 0.0:
             logger.warning(
                 f'{source} does not end at rest: a rest ramp of {prepared.ramp:.3g} s is appended'
             )
 
-    def _tell_overtaken(self, dropped: Sequence[Request | _Order]) -> None:
+    def _tell_overtaken(self, dropped: Sequence[Request]) -> None:
         self.overtaken += len(dropped)
-        for one in dropped:
-            request = one if isinstance(one, Request) else one.request
+        for request in dropped:
             request.told(InputError('overtaken by a newer one before its checks were done'))
         if self._overtaken_limit.allows():
             self._node.get_logger().warning(
-                f'{request.source} overtaken by a newer one before its checks were done'
+                f'{dropped[-1].source} overtaken by a newer one before its checks were done'
                 f'{self._overtaken_limit.note()}'
             )
 

@@ -38,18 +38,15 @@ class PreparedTrajectory:
 
     Attributes
     ----------
-    start : int
-        When the path begins, ns.
-    path : MotionPath
-        In independent coordinates; times count from the message's stamp; ends at rest.
+    piece : Piece
+        In independent coordinates; times of its path count from the message's stamp; ends at rest.
     ramp : float
         Duration of the rest ramp that was appended, s; 0 when none was needed.
     samples : SampledMotion
         Actuated joints at most 20 ms apart, first and last included.
     """
 
-    start: int
-    path: MotionPath
+    piece: Piece
     ramp: float
     samples: SampledMotion
 
@@ -122,17 +119,14 @@ class TrajectoryPreparation:
         if late > 0.0:
             if points.times[0] == 0.0:
                 where = piece_at(schedule, stamp).state(stamp)
-                path_from_state(where, [0.0], points.positions[:1], names=names)
+                path_from_state(where, [0.0], points.rows[0][:1], names=names)
             first = int(np.searchsorted(points.times, min(late + _JOIN, points.times[-1])))
-        later = points.since(first)
         state = piece_at(schedule, start).state(start)
         with np.errstate(all='ignore'):  # absurd numbers become a named error further down
             path = path_from_state(
                 state,
-                later.times - late,
-                later.positions,
-                later.velocities,
-                later.accelerations,
+                points.times[first:] - late,
+                *(rows[first:] for rows in points.rows),
                 start=late,
                 names=names,
             )
@@ -149,7 +143,7 @@ class TrajectoryPreparation:
             )
             # Efforts chosen within limits already keep to them, up to numerical error.
             check_ranges(self.mechanism, samples, None if self._limits else effort_limit_scale)
-        return PreparedTrajectory(start, path, ramp, samples.rows(in_message))
+        return PreparedTrajectory(Piece(start, path), ramp, samples.rows(in_message))
 
 
 def expected_duration(points: TrajectoryPoints) -> float:
