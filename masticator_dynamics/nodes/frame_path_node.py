@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 from typing import Annotated
 
 from geometry_msgs.msg import Point
@@ -14,7 +15,6 @@ from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.frames import FrameChain
-from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
@@ -106,10 +106,4 @@ class FramePath(JointStateRuntime):
         self._publisher.publish(self._marker)
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('frame_path', FramePathSettings, FramePath))
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = functools.partial(ManagedNode, 'frame_path', FramePathSettings, FramePath)

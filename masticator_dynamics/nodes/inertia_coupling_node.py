@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Annotated
 
 from std_msgs.msg import Float64MultiArray, Header
@@ -12,7 +13,6 @@ from std_msgs.msg import Float64MultiArray, Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import doubles
@@ -126,10 +126,4 @@ class Coupling(JointStateRuntime):
         return Status(name, level, message, values | thresholds)
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('inertia_coupling', InertiaCouplingSettings, Coupling))
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = functools.partial(ManagedNode, 'inertia_coupling', InertiaCouplingSettings, Coupling)

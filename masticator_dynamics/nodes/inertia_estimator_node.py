@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -12,7 +13,6 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.estimation.estimator import KINDS, MODEL
-from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.diagnostics import OK, Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import doubles
@@ -136,12 +136,6 @@ class Estimation(JointStateRuntime):
         return [status, *super().collect()]
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(
-        lambda: ManagedNode('inertia_estimator', InertiaEstimatorSettings, Estimation)
-    )
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = functools.partial(
+    ManagedNode, 'inertia_estimator', InertiaEstimatorSettings, Estimation
+)

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.messages import doubles
 from masticator_dynamics.nodes.common.parameters import Autostart, ClosureTolerance, MechanismName
@@ -66,12 +66,6 @@ class Completion(JointStateRuntime):
         self._publisher.publish(message)
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(
-        lambda: ManagedNode('joint_state_completion', JointStateCompletionSettings, Completion)
-    )
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = functools.partial(
+    ManagedNode, 'joint_state_completion', JointStateCompletionSettings, Completion
+)

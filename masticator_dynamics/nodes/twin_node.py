@@ -21,7 +21,6 @@ from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.errors import InputError, MasticatorError, in_words
 from masticator_dynamics.frames import FrameChain
-from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.diagnostics import (
     ERROR,
     OK,
@@ -261,10 +260,4 @@ class TwinNode(ManagedNode):
         super().stop()
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(TwinNode)
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = TwinNode

@@ -294,7 +294,7 @@ def runtime(calls, fails):
     found._active, found._watched = False, False
     found._settings = types.SimpleNamespace(auto_enable=False)
     for name, methods in {
-        '_network': ('listen', 'watch', 'powered', 'gone'), '_command': ('discard',),
+        '_network': ('listen', 'watch', 'powered', 'gone'), '_topics': ('discard',),
         '_supervisor': ('restart',), '_exchange': ('start', 'stop'), '_requests': ('end',),
         '_loops': ('start', 'stop'), '_reading': ('start', 'stop'),
     }.items():  # fmt: skip

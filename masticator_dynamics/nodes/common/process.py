@@ -81,16 +81,18 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
     Parameters
     ----------
     create : callable
-        Returns the node; its ``start()`` is called, if it has one, and its ``stop()`` at the end.
+        Returns the node; its ``start()`` is called, if it has one, and its ``stop()`` at the end;
+        its ``code``, if it has one, is the exit code after that.
     arguments : sequence of str, optional
         Command line; by default that of the process.
     early : int
-        Exit code of a process that is ended by force because it was told to end while starting.
+        Exit code of a process that is told to end while starting.
 
     Returns
     -------
     int
-        Exit code: 0 after a signal, 1 when the node could not start (after one line that says why).
+        Exit code: by default 0 after a signal, 1 when the node could not start (after one line
+        that says why).
     """
     termination = _Termination(early)
     node, code = None, 0
@@ -112,8 +114,9 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
         termination.starting = False
         while executor.context.ok() and not termination.requested:
             executor.spin_once(timeout_sec=_LONGEST_WAIT)
+        code = getattr(node, 'code', 0)
     except KeyboardInterrupt:
-        pass
+        code = early
     except Exception as error:  # bad arguments or parameters: a sentence, not a stack trace
         print(f'{type(error).__name__}: {error}', file=sys.stderr)
         code = 1
