@@ -10,7 +10,7 @@ from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
 from masticator_dynamics.nodes.dynamics.goal_watch import AT_THE_END, Tolerances, Wanted
 from masticator_dynamics.nodes.dynamics.trajectory_points import JointsError, TrajectoryPoints
-from masticator_dynamics.nodes.dynamics.trajectory_preparation import TrajectoryPreparation
+from masticator_dynamics.nodes.dynamics.trajectory_preparation import prepare
 
 
 def errors(mechanism, **off):
@@ -54,7 +54,7 @@ def test_between_samples_the_joints_are_where_the_closed_mechanism_is(mechanism)
     rows = chewing_stroke(strokes=1, period=0.6, opening=0.08).sample(times)
     points = TrajectoryPoints(mechanism.independent, times, rows)
     schedule = ExecutedMotion(mechanism.home.y, mechanism.independent).schedule
-    prepared = TrajectoryPreparation(mechanism)(points, schedule, 10**9, 10**9, 1.0)
+    prepared = prepare(mechanism, points, schedule, 10**9, 10**9, 1.0)
     wanted = Wanted(prepared)
     for seconds in np.linspace(0.003, prepared.piece.path.end - 0.003, 37):
         motion = mechanism.solve(*prepared.piece.path(seconds))

@@ -34,7 +34,7 @@ _LESSON = 5_000  # ns by which one cycle changes that time at most
 _EARLIEST, _PART = 150_000, 0.15  # ns and part of a period: what waiting may cost of a processor
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class CycleCounts:
     """Cycles since the start.
 
@@ -165,7 +165,7 @@ class CycleScheduler:
             step = late if abs(late) > _JUMP * 1e9 else 0
         if step:
             self._jumped(step)
-            self.counts = dataclasses.replace(self.counts, jumps=self.counts.jumps + 1)
+            self.counts.jumps += 1
         return step
 
     def _after_stall(self, due: int, late: int) -> int:
@@ -176,11 +176,9 @@ class CycleScheduler:
             return due
         missed = late // self.period
         due += missed * self.period
-        counts, long = self.counts, late > _STALL * 1e9
-        self.counts = dataclasses.replace(
-            counts, skipped=counts.skipped + missed, stalls=counts.stalls + long
-        )
-        if long:
+        self.counts.skipped += missed
+        if late > _STALL * 1e9:
+            self.counts.stalls += 1
             self._stalled(due, late * 1e-9)
         return due
 
@@ -190,11 +188,11 @@ class CycleScheduler:
         lateness = self._now() - due
         if done:
             self._succeeds(self._rest, due)
-        counts, place = self.counts, self.counts.run % _WINDOW
+        place = self.counts.run % _WINDOW
         self._lateness[place] = lateness * 1e-9
         self._durations[place] = time.perf_counter() - begin
-        late = counts.late + (lateness > self.period)
-        self.counts = dataclasses.replace(counts, run=counts.run + 1, late=late)
+        self.counts.late += lateness > self.period
+        self.counts.run += 1
 
     def _succeeds(self, part: Callable[[int], None], due: int) -> bool:
         try:

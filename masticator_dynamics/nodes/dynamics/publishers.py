@@ -10,7 +10,6 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.nodes.common.outgoing import Outgoing, joint_topic, publisher
 from masticator_dynamics.nodes.common.trajectory_cdr import encode
 from masticator_dynamics.nodes.dynamics.cycle import Answer, FeedforwardCycle
@@ -84,13 +83,15 @@ class Publishers:
         self._wanted = {topic: topic.wanted for topic in self._of_cycles}
         self._ready = answer, self._messages(time, answer) if answer else {}
 
-    def cycle(self, time: int, answer: Answer) -> None:
-        """Efforts, state of the actuated joints and multipliers, where wanted, at a time (ns)."""
+    def publish(self, time: int, answer: Answer) -> None:
+        """What belongs to every cycle, where wanted, at a time (ns): what others wait for first."""
         known, messages = self._ready
         if known is not answer:
             messages = self._messages(time, answer)
         for topic, message in messages.items():
             topic.publisher.publish(message)
+        if self._wanted[self._external]:
+            self._external.publish(time, self._cycle.external_effort(answer))
 
     def _messages(self, time: int, answer: Answer) -> dict[Outgoing, bytes]:
         """Messages by topic, where there are subscribers."""
@@ -104,15 +105,6 @@ class Publishers:
             for topic, blocks in rows.items()
             if self._wanted[topic]
         }
-
-    @property
-    def external_effort_wanted(self) -> bool:
-        """Whether anybody subscribes to the share of the external wrenches."""
-        return self._wanted[self._external]
-
-    def external_effort(self, time: int, effort: FloatArray) -> None:
-        """Share (n_u,) of the external wrenches in the efforts, at a time (ns)."""
-        self._external.publish(time, effort)
 
     def visual(self, time: int, effort: Effort, joint_states: bool) -> None:
         """What people look at, at a time (ns): forces, where anybody does, and all joints."""

@@ -32,7 +32,7 @@ from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.nodes.common.diagnostics import LogLimit, shortened
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 from masticator_dynamics.nodes.common.messages import doubles
-from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, Piece
+from masticator_dynamics.nodes.dynamics.executed_motion import Piece
 from masticator_dynamics.nodes.dynamics.goal_requests import GoalServer
 from masticator_dynamics.nodes.dynamics.goal_watch import (
     AT_THE_END,
@@ -102,12 +102,8 @@ class TrajectoryAction:
     node : LifecycleNode
     mechanism : Mechanism
         Only its names are read.
-    motion : ExecutedMotion
-        What is followed.
     queue : TrajectoryInput
-        Checks goals.
-    now : callable
-        The node's clock, ns.
+        Checks goals; has the motion that is followed, and the node's clock.
     failure : callable
         Why the motion was stopped, or ''.
     """
@@ -116,13 +112,11 @@ class TrajectoryAction:
         self,
         node: LifecycleNode,
         mechanism: Mechanism,
-        motion: ExecutedMotion,
         queue: TrajectoryInput,
-        now: Callable[[], int],
         failure: Callable[[], str],
     ):
-        self._node, self._mechanism, self._motion, self._queue = node, mechanism, motion, queue
-        self._now, self._failure = now, failure
+        self._node, self._mechanism = node, mechanism
+        self._queue, self._failure = queue, failure
         self._goals: list[_Goal] = []
         self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
@@ -220,13 +214,13 @@ class TrajectoryAction:
             self._queue.put(Request(b'', f'cancel of {ACTION}', told, stamp=piece.start))
         if goal.stop is None or isinstance(goal.stop, Exception):
             return False if goal.stop is None else None
-        if self._now() < goal.stop.piece.end:
+        if self._queue.now() < goal.stop.piece.end:
             return False
         return self._end(goal.handle, _Result.SUCCESSFUL, 'cancelled and at rest')
 
     def _followed(self, prepared: PreparedTrajectory) -> Piece | None:
         """The goal's piece of the schedule while it is, or will be, followed to its end."""
-        schedule = self._motion.schedule
+        schedule = self._queue.motion.schedule
         for k, piece in enumerate(schedule):
             if piece.path is prepared.piece.path:
                 return piece if all(p.start >= piece.end for p in schedule[k + 1 :]) else None
@@ -234,7 +228,7 @@ class TrajectoryAction:
 
     def _compare(self, goal: _Goal, piece: Piece, wanted: Wanted) -> bool:
         """Send feedback on what is measured; return whether the goal has ended."""
-        after, lacking = (self._now() - piece.end) * 1e-9, 'no joint_states have come since'
+        after, lacking = (self._queue.now() - piece.end) * 1e-9, 'no joint_states have come since'
         if self._measured is not None and self._measured[0] >= piece.start:
             stamp, *actual = self._measured
             seconds = (stamp - piece.start) * 1e-9

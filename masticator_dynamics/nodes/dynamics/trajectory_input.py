@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -30,8 +31,8 @@ from masticator_dynamics.nodes.dynamics.trajectory_points import (
 )
 from masticator_dynamics.nodes.dynamics.trajectory_preparation import (
     PreparedTrajectory,
-    TrajectoryPreparation,
     expected_duration,
+    prepare,
 )
 
 _TOPIC = 'joint_trajectory'
@@ -112,13 +113,11 @@ class TrajectoryInput:
         self.overtaken = 0
         self.asked = ''  # when the motion was requested, and by whom
         self._log_limit, self._overtaken_limit = LogLimit(_BURST), LogLimit()
-        self._node, self._mechanism, self._motion = node, mechanism, motion
-        self._settings, self._now, self._accepted = settings, now, accepted
-        self._prepare = TrajectoryPreparation(
-            mechanism,
-            goal=settings().goal,
-            friction=settings().friction,
-            limits=settings().limits,
+        self._node, self._mechanism, self.motion = node, mechanism, motion
+        self._settings, self.now, self._accepted = settings, now, accepted
+        given = settings()
+        self._prepare = functools.partial(
+            prepare, mechanism, goal=given.goal, friction=given.friction, limits=given.limits
         )
         self._most_names = 4 * max(len(mechanism.independent), len(mechanism.actuated))
         self._worker = NewestFirst('trajectories', self._read, self._follow, self._tell_overtaken)
@@ -133,7 +132,7 @@ class TrajectoryInput:
         """Do once everything that a message causes, except following it."""
         trajectory = decode(data, self._most_names)
         points = to_independent(read_points(trajectory, self._mechanism), self._mechanism, 1e-4)
-        self._prepare(points, self._motion.schedule, 1, 1, 1.0)
+        self._prepare(points, self.motion.schedule, 1, 1, 1.0)
 
     def put(self, request: Request) -> None:
         """Have a motion checked and followed."""
@@ -152,7 +151,7 @@ class TrajectoryInput:
                 trajectory = decode(request.data, self._most_names)
                 request.points = read_points(trajectory, self._mechanism)
                 request.stamp = trajectory.stamp
-            request.begin = request.stamp if request.stamp > self._now() else 0
+            request.begin = request.stamp if request.stamp > self.now() else 0
             return True
         return False
 
@@ -183,19 +182,19 @@ class TrajectoryInput:
             points = to_independent(points, self._mechanism, tolerance, give_way)
             ahead = expected_duration(points)
         for _ in range(_ATTEMPTS):
-            begin, schedule = time.perf_counter(), self._motion.schedule
-            start = max(request.stamp, self._now() + round(ahead * 1e9) + _MARGIN)
-            _check_waiting(schedule, self._now(), start)
+            begin, schedule = time.perf_counter(), self.motion.schedule
+            start = max(request.stamp, self.now() + round(ahead * 1e9) + _MARGIN)
+            _check_waiting(schedule, self.now(), start)
             stamp = start if points is None else request.stamp or start
             scale = settings.effort_limit_scale
             wanted = self._rest(schedule, start) if points is None else points
             prepared = self._prepare(wanted, schedule, stamp, start, scale, give_way)
-            now = self._now()
+            now = self.now()
             if not self.active:
                 raise InputError('the node is not active any more')
             if request.withdrawn():
                 raise InputError('it was cancelled before it began')
-            if now + _MARGIN < start and self._motion.replace(prepared.piece, schedule, now):
+            if now + _MARGIN < start and self.motion.replace(prepared.piece, schedule, now):
                 return prepared
             ahead = 2.0 * (time.perf_counter() - begin) + 0.01
         raise InputError(f'its checks take longer than {ahead:.3g} s: the computer is overloaded')
@@ -213,7 +212,7 @@ class TrajectoryInput:
             return
         logger.info(
             f'{source} accepted: {len(request.points.times)} points, {seconds}, starts in '
-            f'{(piece.start - self._now()) * 1e-9:.3f} s{self._log_limit.note()}'
+            f'{(piece.start - self.now()) * 1e-9:.3f} s{self._log_limit.note()}'
         )
         if prepared.ramp > 0.0:
             logger.warning(
