@@ -29,10 +29,9 @@ from masticator_dynamics.nodes.common.diagnostics import (
     Status,
     shortened,
 )
-from masticator_dynamics.nodes.common.instant import both_clocks
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
-from masticator_dynamics.nodes.common.node_clock import NodeClock
+from masticator_dynamics.nodes.common.node_clock import NodeClock, both_clocks
 from masticator_dynamics.nodes.common.outgoing import Outgoing, joint_topic
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,

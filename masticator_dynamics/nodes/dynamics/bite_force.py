@@ -110,10 +110,9 @@ class MeasuredWrenches:
 
     def state(self, now: int) -> str:
         """``none`` so far, ``fresh`` or ``stale``."""
-        age = self.age(now)
-        if age is None:
+        if not self._newest:
             return 'none'
-        return 'fresh' if age <= self.timeout else 'stale'
+        return 'stale' if self.stale(now) else 'fresh'
 
     def stale(self, now: int) -> list[str]:
         """Frames whose newest measurement is too old to be used at a time (ns)."""

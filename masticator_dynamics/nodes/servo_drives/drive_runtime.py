@@ -28,7 +28,7 @@ from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError
 from masticator_dynamics.nodes.common.managed_node import Runtime
 from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffort
 from masticator_dynamics.nodes.servo_drives.drive_diagnostics import DriveDiagnostics
-from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests, log_outcome
+from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests
 from masticator_dynamics.nodes.servo_drives.drive_topics import DriveTopics
 
 _AGAIN = 0.2  # s between two attempts to find missing drives
@@ -175,8 +175,7 @@ class DriveRuntime(Runtime):
         end = time.monotonic() + _HEARD
         while self._active and not self._heard() and time.monotonic() < end:
             time.sleep(0.01)
-        outcome = self._requests.run(self._requests.enable)
-        log_outcome(self._node.get_logger(), 'auto_enable', outcome)
+        self._requests.log('auto_enable', self._requests.run(self._requests.enable))
 
     def _heard(self) -> bool:
         feedback = self._supervisor.report().feedback

@@ -23,9 +23,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common.diagnostics import Rejections
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
-from masticator_dynamics.nodes.common.instant import both_clocks
 from masticator_dynamics.nodes.common.messages import RELIABLE
-from masticator_dynamics.nodes.common.node_clock import NodeClock
+from masticator_dynamics.nodes.common.node_clock import NodeClock, both_clocks
 from masticator_dynamics.nodes.common.outgoing import joint_topic
 from masticator_dynamics.nodes.common.wire_message import WireReader
 from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffort
@@ -93,10 +92,10 @@ class DriveTopics:
             for message, _ in stops.take():
                 if message.data:
                     self._supervisor.emergency_stop()
-        for stamp, rows, received in self._commands.take_numbers(self._numbers):
+        for (stamp, rows), received in self._commands.take(self._numbers.read):
             self._take(stamp, rows, max(time.time_ns() - received, 0))
         if self.added is not None and self._external is not None:
-            for stamp, (effort,), _ in self._external.take_numbers(self._efforts):
+            for (stamp, (effort,)), _ in self._external.take(self._efforts.read):
                 names = self._efforts.message.name
                 if names == self._joints and len(effort) == len(names):
                     self.added.take(stamp, effort)
