@@ -36,7 +36,7 @@ def test_wrench_reaches_the_platform(mechanism, bite, frame, point):
     motion = mechanism.solve(OPEN)
     bite.point_frame = point
     bite.take(frame, 0, S, np.array([1.0, -2.0, 30.0, 0.4, 0.5, -0.6]))
-    found = bite.on_platform(bite.fresh(S), motion.q)
+    found = bite.on_platform(bite.fresh(S), motion)
     wanted = mechanism.wrench_on_platform(
         motion, (1.0, -2.0, 30.0), (0.4, 0.5, -0.6), frame, point or frame
     )

@@ -67,7 +67,7 @@ class _Request:
 
 
 class GoalServer(ActionServer):
-    """An action server whose goals are `ReceivedGoal`.
+    """An action server whose goals are `ReceivedGoal`, and wait without a thread or coroutine.
 
     Parameters
     ----------
@@ -96,6 +96,11 @@ class GoalServer(ActionServer):
                 qos_profile_action_status_default.get_c_qos_profile(),
                 _KEPT,
             )
+
+    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
+        """Do nothing at the beginning; at the end, with a callback, send the result."""
+        if execute_callback is not None:
+            super().notify_execute(goal_handle, execute_callback)
 
     def take_data(self) -> dict[str, Any]:
         """Take what waits; what cannot be read is reported."""

@@ -57,15 +57,6 @@ _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _Result = FollowJointTrajectory.Result
 
 
-class _Server(GoalServer):
-    """A server whose goals take their time without a waiting thread or coroutine for each."""
-
-    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Do nothing at the beginning; at the end, with a callback, send the result."""
-        if execute_callback is not None:
-            super().notify_execute(goal_handle, execute_callback)
-
-
 class _Goal:
     """An accepted goal, with the outcome of its checks, which comes from another thread."""
 
@@ -121,7 +112,7 @@ class TrajectoryAction:
         self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
         self._states = DirectSubscription(node, JointState, 'joint_states', _NEWEST, _LARGEST)
-        self._server = _Server(
+        self._server = GoalServer(
             node,
             FollowJointTrajectory,
             ACTION,
@@ -214,7 +205,8 @@ class TrajectoryAction:
             self._queue.put(Request(b'', f'cancel of {ACTION}', told, stamp=piece.start))
         if goal.stop is None or isinstance(goal.stop, Exception):
             return False if goal.stop is None else None
-        if self._queue.now() < goal.stop.piece.end:
+        stop = self._followed(goal.stop)  # not as prepared: the clock may have been set
+        if stop is not None and self._queue.now() < stop.end:
             return False
         return self._end(goal.handle, _Result.SUCCESSFUL, 'cancelled and at rest')
 

@@ -18,6 +18,7 @@ from masticator_dynamics.drives.state_machine import state_of
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Rejections, Status
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
+from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests
 
 _REPORT = 0.5  # s between two statuses without news: making them takes a millisecond
 _SKIPPED_PART = 0.001  # fraction of the cycles, above which there is a warning
@@ -40,10 +41,8 @@ class DriveDiagnostics:
     report : callable
         Returns the supervisor's report; called twenty times a second, also for other regular
         work.
-    active : callable
-        Whether the node is active.
-    asked : callable
-        Returns who last requested what.
+    requests : DriveRequests
+        Know whether the node is active, and who last requested what.
     memory_locked : bool
         Whether this process's memory is locked.
     """
@@ -56,14 +55,13 @@ class DriveDiagnostics:
         exchange: CyclicExchange,
         rejections: Rejections,
         report: Callable[[], Report],
-        active: Callable[[], bool],
+        requests: DriveRequests,
         *,
-        asked: Callable[[], str],
         memory_locked: bool,
     ):
         self._node, self._drives, self._exchange = node, drives, exchange
-        self._rejections, self._report, self._active = rejections, report, active
-        self._asked, self._memory_locked = asked, memory_locked
+        self._rejections, self._report, self._requests = rejections, report, requests
+        self._memory_locked = memory_locked
         self._joints = tuple(drives.drives)
         self._statuses: list[Status] = []
         self._signature: tuple[object, ...] = ()
@@ -81,8 +79,9 @@ class DriveDiagnostics:
     def _collect(self) -> list[Status]:
         report, now = self._report(), time.monotonic()
         self._log(report, now)
+        requests, running = self._requests, self._exchange.running
         signature = (report.phase, report.text, report.refused, self._rejections.rejected,
-                     self._exchange.running, self._active(), self._asked())  # fmt: skip
+                     running, requests.active, requests.asked)  # fmt: skip
         if signature != self._signature or now - self._made > _REPORT:
             self._signature, self._made = signature, now
             each = [self._drive(report, k) for k in range(len(self._joints))]
@@ -131,9 +130,9 @@ class DriveDiagnostics:
             'cause': cause.kind if cause else 'none',
             'drive': cause.drive if cause else 'none',
             'latched': '; '.join(str(finding) for finding in report.causes) or 'none',
-            'last asked': self._asked() or 'nothing',
+            'last asked': self._requests.asked or 'nothing',
         }
-        if not self._active():
+        if not self._requests.active:
             if report.causes:
                 message = f'not active; stopped until reset: {report.text}'
                 return Status('supervision', WARN, message, values)

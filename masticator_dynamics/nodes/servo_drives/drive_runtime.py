@@ -87,8 +87,7 @@ class DriveRuntime(Runtime):
         )  # fmt: skip
         self._diagnostics = DriveDiagnostics(
             node, mechanism.name, drives, self._exchange, self._topics.rejections,
-            self._supervisor.report, lambda: self._active, asked=lambda: self._requests.asked,
-            memory_locked=real_time.lock_memory(),
+            self._supervisor.report, self._requests, memory_locked=real_time.lock_memory(),
         )  # fmt: skip
         self._watched = True  # the drives watch this side's heartbeat
 
