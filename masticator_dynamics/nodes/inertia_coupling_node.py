@@ -15,7 +15,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.outgoing import doubles
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
     ClosureTolerance,

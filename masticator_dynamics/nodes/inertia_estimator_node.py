@@ -15,7 +15,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.estimation.estimator import KINDS, MODEL
 from masticator_dynamics.nodes.common.diagnostics import OK, Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.outgoing import doubles
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
     ClosureTolerance,

@@ -13,7 +13,7 @@ from std_msgs.msg import Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.outgoing import doubles
 from masticator_dynamics.nodes.common.parameters import Autostart, ClosureTolerance, MechanismName
 from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading
 from masticator_dynamics.nodes.joint_states.joint_state_runtime import JointStateRuntime

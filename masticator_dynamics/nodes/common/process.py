@@ -46,10 +46,6 @@ class _Termination:
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         threading.Thread(target=self._insist, args=(reader,), name='signals', daemon=True).start()
 
-    def release(self) -> None:
-        """Unblock signals that were blocked by whatever started this process."""
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-
     def end(self) -> None:
         """Ignore further signals: Ctrl-C in a terminal reaches launched processes twice.
 
@@ -97,7 +93,7 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
     termination = _Termination(early)
     node, code = None, 0
     try:
-        termination.release()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)  # in case the parent blocked them
         middleware.prepare()
         _return_large_blocks()
         rclpy.init(

@@ -16,8 +16,8 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, Status
 from masticator_dynamics.nodes.common.guard import guard_of
-from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
 from masticator_dynamics.nodes.common.node_clock import NodeClock
+from masticator_dynamics.nodes.common.outgoing import NO_PUBLISHER_EVENTS, RELIABLE
 
 _REPORT = 1.0  # s between reports without change
 

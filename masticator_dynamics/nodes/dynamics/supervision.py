@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import time
 
 import numpy as np
@@ -38,7 +39,7 @@ class Supervision:
         self._efforts_logged = -10.0
         self._timing: dict[str, object] = {}
         self._effort_news = ''  # what happened to efforts in the last second, or nothing
-        self._stale: dict[str, set[str]] = {'bite_force': set(), 'external_wrench': set()}
+        self._stale: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
         self._keeping_up = KeepingUp(node.get_logger().warning)
         self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect, _LOOK)
         self._reporter.look_when(runtime.scheduler.sleep_until_quiet)
@@ -58,13 +59,13 @@ class Supervision:
             'the control cycle stood still', runtime.scheduler.late.take(), _STOOD_STILL,
             'servo_drives adds no bite force meanwhile', runtime.scheduler.held_back.take(),
         )  # fmt: skip
-        self._log_stale('bite_force', runtime.bite)
-        self._log_stale('external_wrench', runtime.external)
+        for wrenches in (runtime.bite_input, runtime.external_input):
+            self._log_stale(wrenches.topic, wrenches.kept)
         return [
             self._cycle(),
             self._trajectory(),
-            self._wrench('bite force', runtime.bite, runtime.bite_input),
-            self._wrench('external wrench', runtime.external, runtime.external_input),
+            self._wrench('bite force', runtime.bite_input),
+            self._wrench('external wrench', runtime.external_input),
             self._efforts(),
         ]
 
@@ -94,8 +95,8 @@ class Supervision:
             return Status('trajectory', ERROR, message, values)
         return rejections.status('trajectory', OK, mode, values)
 
-    def _wrench(self, what: str, kept: MeasuredWrenches, given: WrenchInput) -> Status:
-        now = self._runtime.now()
+    def _wrench(self, what: str, given: WrenchInput) -> Status:
+        now, kept = self._runtime.now(), given.kept
         state, age, stale = kept.state(now), kept.age(now), kept.stale(now)
         values = {
             'state': state,

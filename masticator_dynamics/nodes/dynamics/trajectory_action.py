@@ -31,7 +31,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.nodes.common.diagnostics import LogLimit, shortened
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
-from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.outgoing import doubles
 from masticator_dynamics.nodes.dynamics.executed_motion import Piece
 from masticator_dynamics.nodes.dynamics.goal_requests import GoalServer
 from masticator_dynamics.nodes.dynamics.goal_watch import (

@@ -19,7 +19,7 @@ from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.nodes.common.askers import who_asks, who_publishes
 from masticator_dynamics.nodes.common.diagnostics import LogLimit, Rejections
 from masticator_dynamics.nodes.common.large_messages import LargeMessages
-from masticator_dynamics.nodes.common.messages import RELIABLE
+from masticator_dynamics.nodes.common.outgoing import RELIABLE
 from masticator_dynamics.nodes.common.trajectory_cdr import decode
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, Piece, piece_at
 from masticator_dynamics.nodes.dynamics.newest_first import NewestFirst, OvertakenError

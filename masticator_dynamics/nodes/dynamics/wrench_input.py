@@ -47,7 +47,7 @@ class WrenchInput:
     ):
         self._prefix = frame_prefix
         self.rejections = Rejections(node.get_logger().error)
-        self._topic, self._kept, self._now = topic, kept, now
+        self.topic, self.kept, self._now = topic, kept, now
         self._reader = WireReader(WrenchStamped, ('wrench.force', 'wrench.torque'))
         self._messages = LargeMessages(node, WrenchStamped, topic, _NEWEST, self._read, _LARGEST)
 
@@ -59,8 +59,8 @@ class WrenchInput:
         stamp, wrench = self._reader.read(bytes(data))
         frame = self._reader.message.header.frame_id.removeprefix(self._prefix)
         try:
-            self._kept.take(frame, stamp, self._now(), np.concatenate(wrench))
+            self.kept.take(frame, stamp, self._now(), np.concatenate(wrench))
         except MasticatorError as error:
-            self.rejections.reject(f'{self._topic} rejected: ', str(error))
+            self.rejections.reject(f'{self.topic} rejected: ', str(error))
         else:
             self.rejections.accept()

@@ -23,9 +23,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common.diagnostics import Rejections
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
-from masticator_dynamics.nodes.common.messages import RELIABLE
 from masticator_dynamics.nodes.common.node_clock import NodeClock, both_clocks
-from masticator_dynamics.nodes.common.outgoing import joint_topic
+from masticator_dynamics.nodes.common.outgoing import RELIABLE, joint_topic
 from masticator_dynamics.nodes.common.wire_message import WireReader
 from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffort
 
