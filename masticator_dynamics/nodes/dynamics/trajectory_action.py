@@ -68,8 +68,7 @@ class _Goal:
             raise InputError('multi_dof_trajectory is not for joints')
         self.handle = handle
         self.on_the_way, self.at_the_end = (
-            Tolerances.of([(t.name, t.position, t.velocity, t.acceleration) for t in given],
-                          mechanism, usual)
+            Tolerances.of(given, mechanism, usual)
             for given, usual in (
                 (request.path_tolerance, ON_THE_WAY), (request.goal_tolerance, AT_THE_END)
             )
