@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from masticator_dynamics.drives.timing import Spread
-
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
 
@@ -52,12 +50,6 @@ class Status:
     def words(self) -> tuple[str, ...]:
         """Values that are not numbers."""
         return tuple(str(value) for value in self.values.values() if not _is_number(value))
-
-
-def spread_values(name: str, spread: Spread) -> dict[str, object]:
-    """Entries for a status: median, 99th percentile and largest of some times, µs."""
-    parts = {'p50': spread.median, 'p99': spread.p99, 'max': spread.largest}
-    return {f'{name} {part} (us)': round(seconds * 1e6, 1) for part, seconds in parts.items()}
 
 
 class LogLimit:

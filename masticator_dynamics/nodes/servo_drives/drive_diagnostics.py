@@ -15,15 +15,7 @@ from masticator_dynamics.drives.configuration import Drives, bus_load
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.report import Phase, Report
 from masticator_dynamics.drives.state_machine import state_of
-from masticator_dynamics.nodes.common.diagnostics import (
-    ERROR,
-    OK,
-    STALE,
-    WARN,
-    Rejections,
-    Status,
-    spread_values,
-)
+from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Rejections, Status
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests
@@ -196,7 +188,9 @@ class DriveDiagnostics:
             values['packets that were no frames'] = self._exchange.no_frames
         for name, spread in (('jitter', statistics.lateness), ('answer', statistics.answer),
                              ('cycle', statistics.duration)):  # fmt: skip
-            values |= spread_values(name, spread)
+            values[f'{name} p50 (us)'] = round(spread.median * 1e6, 1)
+            values[f'{name} p99 (us)'] = round(spread.p99 * 1e6, 1)
+            values[f'{name} max (us)'] = round(spread.largest * 1e6, 1)
         error = report.feedback.bus_error if report.feedback is not None else ''
         if error:
             return Status('bus', ERROR, error, values)
