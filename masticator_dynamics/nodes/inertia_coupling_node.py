@@ -81,8 +81,7 @@ class Coupling(JointStateRuntime):
         mechanism = Mechanism.load(settings.mechanism)
         mechanism.inertia_coupling(mechanism.home)
         self._newest: FloatArray | None = None
-        self._message = Float64MultiArray()
-        super().__init__(node, settings, mechanism, 'joint_states', '~/mci', Float64MultiArray)
+        super().__init__(node, settings, mechanism, 'joint_states', '~/mci', Float64MultiArray())
 
     def describe(self) -> str:
         """Name the actuators."""
@@ -93,11 +92,11 @@ class Coupling(JointStateRuntime):
         super().deactivate()
         self._newest = None
 
-    def answer(self, header: Header, reading: JointReading) -> None:
-        """Publish the indices."""
+    def answer(self, header: Header, reading: JointReading) -> bool:
+        """The indices."""
         self._newest = self._mechanism.inertia_coupling(reading.motion)
         self._message.data = doubles(self._newest)
-        self._publisher.publish(self._message)
+        return True
 
     def collect(self) -> list[Status]:
         """One status per joint, and one of the topic."""

@@ -78,7 +78,6 @@ class Estimation(JointStateRuntime):
             kind: self._estimators[kind].estimate_batch(mechanism.home.y[None]).expected_error
             for kind in self._estimators.kinds
         }
-        self._message = Float64MultiArray()
         another = Mechanism(mechanism.description)
         self._service = EstimateService(
             node,
@@ -88,7 +87,7 @@ class Estimation(JointStateRuntime):
             settings.closure_tolerance,
         )
         super().__init__(
-            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray
+            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray()
         )
 
     def describe(self) -> str:
@@ -120,11 +119,11 @@ class Estimation(JointStateRuntime):
         super().apply(settings)
         self._service.reader.tolerance = settings.closure_tolerance
 
-    def answer(self, header: Header, reading: JointReading) -> None:
-        """Publish the load inertia of every motor."""
+    def answer(self, header: Header, reading: JointReading) -> bool:
+        """The load inertia of every motor."""
         inertia = self._estimators[self._settings.estimator].load_inertia(reading.motion)
         self._message.data = doubles(inertia)
-        self._publisher.publish(self._message)
+        return True
 
     def collect(self) -> list[Status]:
         """Which estimator is used and how accurate it is, and how the topic is doing."""

@@ -58,7 +58,7 @@ def test_between_samples_the_joints_are_where_the_closed_mechanism_is(mechanism)
     times = np.linspace(0.0, 0.6, 13)
     rows = chewing_stroke(strokes=1, period=0.6, opening=0.08).sample(times)
     points = TrajectoryPoints(mechanism.independent, times, rows)
-    schedule = ExecutedMotion(mechanism.home.y, mechanism.independent).schedule
+    schedule = ExecutedMotion(mechanism.home.y).schedule
     prepared = prepare(mechanism, points, schedule, 10**9, 10**9, 1.0)
     wanted = Wanted(prepared)
     for seconds in np.linspace(0.003, prepared.piece.path.end - 0.003, 37):

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Sequence
 
 import numpy.typing as npt
 
@@ -47,9 +46,9 @@ class ExecutedMotion:
         Held until the first path starts.
     """
 
-    def __init__(self, home: npt.ArrayLike, names: Sequence[str] = ()):
+    def __init__(self, home: npt.ArrayLike):
         self._exchange = threading.Lock()
-        self._pieces: tuple[Piece, ...] = (Piece(0, MotionPath.constant(home, names=names)),)
+        self._pieces: tuple[Piece, ...] = (Piece(0, MotionPath.constant(home)),)
         self._moved = False
 
     @property
@@ -107,8 +106,7 @@ class ExecutedMotion:
                 if len(self._pieces) == 1 and self.mode(time) == 'hold home':
                     return
                 position = self.state(time)[0]
-            names = self._pieces[0].path.names
-            self._pieces = (Piece(time, MotionPath.constant(position, names=names)),)
+            self._pieces = (Piece(time, MotionPath.constant(position)),)
             self._moved = True
 
     def shift(self, delta: int) -> None:

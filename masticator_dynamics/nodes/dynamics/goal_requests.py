@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -51,19 +52,6 @@ class ReceivedGoal:
 
     trajectory: memoryview
     rest: Any
-
-    def handed_over(self) -> memoryview:
-        """The trajectory, for the only time: rclpy keeps goals long after their end."""
-        data, self.trajectory = self.trajectory, memoryview(b'')
-        return data
-
-
-@dataclasses.dataclass(frozen=True)
-class _Request:
-    """What rclpy looks at in a request with a goal."""
-
-    goal_id: Any
-    goal: ReceivedGoal
 
 
 class GoalServer(ActionServer):
@@ -118,18 +106,19 @@ class _Header(ctypes.Structure):
     _fields_ = [('writer', ctypes.c_int8 * 16), ('number', ctypes.c_int64)]
 
 
-def _goal(message: int, kind: Any) -> _Request:
-    """A request with a goal; of its points only the bytes."""
+def _goal(message: int, kind: Any) -> Any:
+    """What rclpy looks at in a request with a goal; of its points only the bytes."""
     trajectory = serialized(message + _ID, JointTrajectory)
     _forget_points()(message + _POINTS)
     size = len(serialized(message, kind))
     if size <= _LARGEST:
         request = _converted(message, kind)
-        return _Request(request.goal_id, ReceivedGoal(trajectory, request.goal))
+        goal = ReceivedGoal(trajectory, request.goal)
+        return types.SimpleNamespace(goal_id=request.goal_id, goal=goal)
     goal_id = kind().goal_id
     goal_id.uuid = np.frombuffer(ctypes.string_at(message, _ID), np.uint8)
     error = InputError(f'{size} bytes besides the points; at most {_LARGEST} are read')
-    return _Request(goal_id, ReceivedGoal(memoryview(b''), error))
+    return types.SimpleNamespace(goal_id=goal_id, goal=ReceivedGoal(memoryview(b''), error))
 
 
 def _converted(message: int, kind: Any) -> Any:

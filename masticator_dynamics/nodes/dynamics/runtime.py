@@ -54,7 +54,7 @@ class DynamicsRuntime:
     def __init__(self, node: LifecycleNode, settings: DynamicsSettings):
         self.mechanism = mechanism = _load(settings)
         mechanism.feedforward(mechanism.home.y, goal=settings.goal, friction=settings.friction)
-        self.motion = ExecutedMotion(mechanism.home.y, mechanism.independent)
+        self.motion = ExecutedMotion(mechanism.home.y)
         self.bite, self.external = BiteForce(mechanism), MeasuredWrenches(mechanism)
         self.clamp = EffortClamp(mechanism)
         self.watch = LoadWatch(mechanism) if settings.limits else None
@@ -143,11 +143,6 @@ class DynamicsRuntime:
         self.bite_input.destroy()
         self.external_input.destroy()
         self._publishers.destroy(self._node)
-
-    @property
-    def active(self) -> bool:
-        """Whether the control cycle is running."""
-        return self.trajectory_input.active
 
     def _new_action(self) -> TrajectoryAction | None:
         """The action's server; None if the messages of joint actions are not installed."""

@@ -78,7 +78,9 @@ class Supervision:
             return Status('cycle', ERROR, message, values)
         if counts.late + counts.skipped > _LATE_PART * counts.run + 1:
             return Status('cycle', WARN, 'more than 0.1 % of the cycles were late', values)
-        return Status('cycle', OK, 'active' if runtime.active else 'not active', values)
+        return Status(
+            'cycle', OK, 'active' if runtime.trajectory_input.active else 'not active', values
+        )
 
     def _trajectory(self) -> Status:
         runtime, rejections = self._runtime, self._runtime.trajectory_input.rejections

@@ -151,7 +151,9 @@ class TrajectoryAction:
             return
         self._goals.append(goal)
         self._timer.reset()
-        data, told = handle.request.handed_over(), functools.partial(setattr, goal, 'outcome')
+        # For the only time: rclpy keeps goals long after their end.
+        data, handle.request.trajectory = handle.request.trajectory, memoryview(b'')
+        told = functools.partial(setattr, goal, 'outcome')
         self._queue.put(Request(data, ACTION, told, lambda: handle.is_cancel_requested))
 
     def _look(self) -> None:

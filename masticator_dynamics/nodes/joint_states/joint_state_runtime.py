@@ -48,8 +48,8 @@ class JointStateRuntime(Runtime):
         From activation to deactivation only the thread uses it.
     source, target : str
         Topics subscribed to and published.
-    kind : type
-        Type of the published messages.
+    message : ROS message
+        What is published, filled in by :meth:`answer`.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class JointStateRuntime(Runtime):
         mechanism: Mechanism,
         source: str,
         target: str,
-        kind: type,
+        message: Any,
     ):
         self._node, self._settings, self._mechanism = node, settings, mechanism
         self._source, self._now = source, NodeClock(node)
-        self._publisher = publisher(node, kind, target)
+        self._message, self._publisher = message, publisher(node, type(message), target)
         self._rejections = Rejections(node.get_logger().error)
         self._skipped = 0  # messages dropped for a newer one
         self._reader = JointStateReader(mechanism, settings.closure_tolerance)
@@ -77,10 +77,11 @@ class JointStateRuntime(Runtime):
         self._reader.read(mechanism.actuated, home.position.tolist(), home.velocity.tolist())
         self._reporter = StatusReporter(node, mechanism.name, self.collect)
 
-    def answer(self, header: Header, reading: JointReading) -> None:
-        """Publish the message for a reading; may raise `MasticatorError` to refuse it.
+    def answer(self, header: Header, reading: JointReading) -> bool:
+        """Fill in the message for a reading; return whether to publish it.
 
-        The header has the present time if the message had no stamp.
+        May raise `MasticatorError` to refuse it. The header has the present time if the message had
+        no stamp.
         """
         raise NotImplementedError
 
@@ -161,7 +162,8 @@ class JointStateRuntime(Runtime):
             reading = self._reader.read(message.name, message.position, message.velocity)
             if not (message.header.stamp.sec or message.header.stamp.nanosec):
                 message.header.stamp = self._now.stamp()
-            self.answer(message.header, reading)
+            if self.answer(message.header, reading):
+                self._publisher.publish(self._message)
         except Exception as error:  # no message may end the node
             # Nothing measured is normal before the first state; an error later.
             if isinstance(error, UnmeasuredError) and not self._rejections.accepted:
