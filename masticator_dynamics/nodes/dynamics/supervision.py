@@ -78,9 +78,8 @@ class Supervision:
             return Status('cycle', ERROR, message, values)
         if counts.late + counts.skipped > _LATE_PART * counts.run + 1:
             return Status('cycle', WARN, 'more than 0.1 % of the cycles were late', values)
-        return Status(
-            'cycle', OK, 'active' if runtime.trajectory_input.active else 'not active', values
-        )
+        message = 'active' if runtime.trajectory_input.active else 'not active'
+        return Status('cycle', OK, message, values)
 
     def _trajectory(self) -> Status:
         runtime, rejections = self._runtime, self._runtime.trajectory_input.rejections
