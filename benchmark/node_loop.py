@@ -46,7 +46,7 @@ import os
 {scheduling}
 from masticator_dynamics.nodes import dynamics_node
 from masticator_dynamics.nodes.common import process
-process.leave(dynamics_node.main())
+process.leave(process.run(dynamics_node.make_node))
 """
 _DENIED = 'os.sched_setscheduler = None; del os.sched_setscheduler'
 

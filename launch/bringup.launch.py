@@ -5,27 +5,18 @@
 import sys
 import time
 
-from launch.actions import ExecuteProcess, IncludeLaunchDescription, OpaqueFunction
+from launch.actions import ExecuteProcess, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchContext
 from masticator_dynamics.description import load_description
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.ros import launching
 
 # Handed on to dynamics.launch.py as they are.
 DYNAMICS_ARGUMENTS = (
-    ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),
-    ('rate', '', 'Control cycles per second, Hz; empty: as in params_file'),
-    ('goal', '', 'How redundant actuators share the load; empty: as in params_file'),
-    ('friction', '', 'Take friction into account (true or false); empty: as in params_file'),
-    ('limits', '', 'Keep loads within limits (true or false); empty: as in params_file'),
-    ('params_file', '', 'Parameters of node dynamics; empty: config/dynamics.yaml'),
-    ('namespace', '', 'Namespace of all nodes and topics'),
-    ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
-    ('use_sim_time', 'false', 'Follow the time on /clock'),
-    ('gui', 'auto', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
-    ('plots', 'false', 'rqt_plot with the efforts of node dynamics, one curve per actuated joint'),
+    *launching.shared('mechanism', 'rate', 'goal', 'friction', 'limits', 'params_file'),
+    *launching.shared('namespace', 'frame_prefix', 'use_sim_time', 'gui', 'plots'),
 )
 ARGUMENTS = (
     *DYNAMICS_ARGUMENTS,
@@ -42,14 +33,8 @@ RECORDED = (
 )  # fmt: skip
 
 
-def generate_launch_description() -> LaunchDescription:
-    """Arguments, then nodes for their values."""
-    return LaunchDescription([*launching.declare(ARGUMENTS), OpaqueFunction(function=start_nodes)])
-
-
-def start_nodes(context: LaunchContext) -> list:
+def start_nodes(context: LaunchContext, value: launching.Values) -> list:
     """Nodes for the values that the arguments have at launch."""
-    value = launching.values(context, ARGUMENTS)
     measured = launching.is_true(value['measured'])
     description = load_description(value['mechanism'])
     frame = 'incisor' if 'incisor' in description.tree.links else description.platform
@@ -90,3 +75,6 @@ def planner(namespace: str) -> ExecuteProcess:
     script = share_directory() / 'examples/chewing_planner.py'
     arguments = ['--ros-args', '-r', f'__ns:=/{namespace.strip("/")}']
     return ExecuteProcess(cmd=[sys.executable, str(script), *arguments], output='screen')
+
+
+generate_launch_description = launching.described(ARGUMENTS, start_nodes)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The robot itself, or its twin: drives, ros2_control, feedforward, and its measured states."""
 
-from launch.actions import LogInfo, OpaqueFunction, RegisterEventHandler
+from launch.actions import LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch_ros.actions import Node
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchContext
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.simulated_bus import at_rate, free_port, on_simulated_bus
 from masticator_dynamics.errors import InputError
@@ -14,28 +14,21 @@ from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.ros import launching, ros2_control
 
 ARGUMENTS = (
-    ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),
+    *launching.shared('mechanism'),
     ('hardware', 'topic', 'topic: node servo_drives; mock: none at all; canopen: ros2_canopen'),
-    ('controller', 'trajectory', 'trajectory (position and effort) or effort (nothing but effort)'),
-    ('controllers', '', 'Parameters of the controllers; empty: config/controllers.yaml'),
+    *launching.shared('controller', 'controllers'),
     ('active', '', 'Activate the controller at once; empty: not on a robot, which is homed first'),
     ('drives', 'drives.yaml', 'Drives of the robot: a path, or a file in config/; topic only'),
-    ('on_exit', 'shutdown', 'If servo_drives ends: shutdown of all, or respawn, not enabled'),
+    *launching.shared('on_exit'),
     ('simulate', 'false', 'Start the twin instead of a robot; topic only'),
-    ('food', '', 'What the twin has between its teeth; empty: as in config/twin.yaml'),
+    *launching.shared('food'),
     ('bus_config', '', "Path of ros2_canopen's bus.yml; canopen only"),
     ('master_config', '', "Path of ros2_canopen's master.dcf; canopen only"),
     ('can_interface', 'can0', 'CAN device; canopen only, the others have it in drives'),
     ('rate', '', 'Of controllers, dynamics and drives, Hz; empty: of their files, simulated 250'),
-    ('goal', '', 'How redundant actuators share the load; empty: as in params_file'),
-    ('friction', '', 'Take friction into account (true or false); empty: as in params_file'),
-    ('limits', '', 'Keep loads within limits (true or false); empty: as in params_file'),
-    ('params_file', '', 'Parameters of node dynamics; empty: config/dynamics.yaml'),
-    ('namespace', '', 'Namespace of all nodes and topics'),
-    ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
+    *launching.shared('goal', 'friction', 'limits', 'params_file', 'namespace', 'frame_prefix'),
     ('use_sim_time', 'false', 'Follow the time on /clock; mock only, drives keep real time'),
-    ('gui', 'auto', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
-    ('plots', 'false', 'rqt_plot with the efforts of node dynamics, one curve per actuated joint'),
+    *launching.shared('gui', 'plots'),
 )
 CANOPEN_ARGUMENTS = ('bus_config', 'master_config', 'can_interface')
 # What node dynamics publishes, and where the controller takes it from.
@@ -55,14 +48,8 @@ PLUGINS = {
 COMPILING = 900.0  # s for the twin to be there: its first start compiles
 
 
-def generate_launch_description() -> LaunchDescription:
-    """Arguments, then nodes for their values."""
-    return LaunchDescription([*launching.declare(ARGUMENTS), OpaqueFunction(function=start_nodes)])
-
-
-def start_nodes(context: LaunchContext) -> list:
+def start_nodes(context: LaunchContext, value: launching.Values) -> list:
     """Nodes for the values that the arguments have at launch."""
-    value = launching.values(context, ARGUMENTS)
     # Joint states are the measured ones.
     value |= {'publish_joint_states': 'false'}
     hardware, simulate = value['hardware'], launching.is_true(value['simulate'])
@@ -198,3 +185,6 @@ def servo_drives(value: launching.Values, given: dict[str, object]) -> list:
     text = 'servo_drives has ended and is started again: reset and enable the drives by hand'
     event = OnProcessExit(target_action=first, on_exit=[LogInfo(msg=text), again])
     return [first, RegisterEventHandler(event)]
+
+
+generate_launch_description = launching.described(ARGUMENTS, start_nodes)

@@ -2,35 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Move a mechanism by hand: sliders over its independent coordinates, loops closed, in RViz."""
 
-from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchContext
 from masticator_dynamics.description import load_description
 from masticator_dynamics.ros import launching
 from masticator_dynamics.ros.sliders import slider_urdf
 
 ARGUMENTS = (
-    ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),
+    *launching.shared('mechanism'),
     (
         'gui',
         'auto',
         'Sliders and RViz; without, joint_states_in comes from elsewhere',
     ),
-    ('namespace', '', 'Namespace of all nodes and topics'),
-    ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
-    ('use_sim_time', 'false', 'Follow the time on /clock'),
+    *launching.shared('namespace', 'frame_prefix', 'use_sim_time'),
 )
 
 
-def generate_launch_description() -> LaunchDescription:
-    """Arguments, then nodes for their values."""
-    return LaunchDescription([*launching.declare(ARGUMENTS), OpaqueFunction(function=start_nodes)])
-
-
-def start_nodes(context: LaunchContext) -> list[Node]:
+def start_nodes(context: LaunchContext, value: launching.Values) -> list[Node]:
     """Nodes for the values that the arguments have at launch."""
-    value = launching.values(context, ARGUMENTS)
     description = load_description(value['mechanism'])
     frame = 'incisor' if 'incisor' in description.tree.links else description.platform
     prefix = {'frame_prefix': value['frame_prefix']}
@@ -61,3 +52,6 @@ def sliders(description, value) -> Node:
         remappings=[('joint_states', 'joint_states_in')],
         output='screen',
     )
+
+
+generate_launch_description = launching.described(ARGUMENTS, start_nodes)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 import numpy as np
@@ -40,8 +40,8 @@ def check_drives(file: str, mechanism: str) -> None:
     guard = DriveGuard(drives, model)
     sections = {
         f'Drives of {model.name}': _summary(file, drives),
-        'Units at the joints': _units(drives, guard),
-        'Limits that count': _limits(guard),
+        'Units at the joints': _units(drives, guard, model.effort_units),
+        'Limits that count': _limits(guard, model.effort_units),
         'All drives have reacted, after': _reactions(drives),
     }
     click.echo('\n\n'.join(section(title, list(rows)) for title, rows in sections.items()))
@@ -58,16 +58,16 @@ def _summary(file: str, drives: Drives) -> Iterator[Row]:
     yield 'efforts led by', f'{1e3 * drives.lead_of_effort:g} ms'
 
 
-def _units(drives: Drives, guard: DriveGuard) -> Iterator[Row]:
+def _units(drives: Drives, guard: DriveGuard, efforts_in: Sequence[str]) -> Iterator[Row]:
     yield 'joint', 'node id', 'EDS', 'one count', 'one per mille', 'gains'
     scaling = Scaling([drive.motor for drive in drives.drives.values()])
     none, one = np.zeros(len(guard.names)), np.ones(len(guard.names))
     counts = np.abs(scaling.position_from_counts(one) - scaling.position_from_counts(none))
     efforts = np.abs(scaling.effort_from_per_mille(one, none))
-    for (name, drive), unit, count, per_mille in zip(
-        drives.drives.items(), guard.units, counts, efforts, strict=True
+    for (name, drive), unit, effort, count, per_mille in zip(
+        drives.drives.items(), guard.units, efforts_in, counts, efforts, strict=True
     ):
-        gains, effort = drive.gains, _effort_unit(unit)
+        gains = drive.gains
         kept = "the drive's own"
         if gains:
             kept = f'{gains.position:g} {effort}/{unit}, {gains.velocity:g} {effort} s/{unit}'
@@ -77,10 +77,10 @@ def _units(drives: Drives, guard: DriveGuard) -> Iterator[Row]:
         )  # fmt: skip
 
 
-def _limits(guard: DriveGuard) -> Iterator[Row]:
+def _limits(guard: DriveGuard, efforts_in: Sequence[str]) -> Iterator[Row]:
     yield 'joint', 'position', 'velocity', 'effort', 'effort rate', 'following error'
-    for k, (name, unit) in enumerate(zip(guard.names, guard.units, strict=True)):
-        effort = _effort_unit(unit)
+    rows = zip(guard.names, guard.units, efforts_in, strict=True)
+    for k, (name, unit, effort) in enumerate(rows):
         yield (
             name,
             f'[{guard.lower[k]:.4g}, {guard.upper[k]:.4g}] {unit}',
@@ -94,7 +94,3 @@ def _limits(guard: DriveGuard) -> Iterator[Row]:
 def _reactions(drives: Drives) -> Iterator[Row]:
     for fault, time in reaction_times(drives).items():
         yield fault, f'{1e3 * time:.1f} ms'
-
-
-def _effort_unit(unit: str) -> str:
-    return 'N' if unit == 'm' else 'N m'

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import math
 import pathlib
 import warnings
 
 import click
 import yaml
 
+from masticator_dynamics.commands.options import named_values
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.description.urdf import FARTHEST
 from masticator_dynamics.errors import ClosureError, DescriptionError, DescriptionWarning
@@ -20,14 +20,22 @@ from masticator_dynamics.loops.closed_pose import ClosedPose, closed_pose
 _ZERO = 1e-14  # rad or m
 
 
+def _number(text: str) -> float:
+    number = float(text)
+    if not abs(number) <= FARTHEST:
+        raise ValueError
+    return number
+
+
 @click.command()
 @click.argument('file')
 @click.option(
     '--from', 'guess', metavar='JOINT=VALUE', multiple=True,
+    callback=named_values(f'JOINT=VALUE with a number of at most {FARTHEST:g}', _number),
     help='Where to begin, rad or m; may be given again. Default: home as it stands, or 0.',
 )  # fmt: skip
 @click.option('--write', is_flag=True, help='Write the pose found into FILE, as its home.')
-def close(file: str, guess: tuple[str, ...], write: bool) -> None:
+def close(file: str, guess: dict[str, float], write: bool) -> None:
     """Find a closed pose of a description and print it as its home.
 
     Searches from home as it stands (or from 0), with the positions of --from, then from many
@@ -36,7 +44,7 @@ def close(file: str, guess: tuple[str, ...], write: bool) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', DescriptionWarning)  # about a home that will be replaced
         description = load_description(file)
-    found = closed_pose(description, dict(_position(text) for text in guess))
+    found = closed_pose(description, guess)
     if not found.closed:
         raise ClosureError(_why(description, found))
     text = yaml.safe_dump({'home': _home(found)}, sort_keys=False, allow_unicode=True)
@@ -47,20 +55,6 @@ def close(file: str, guess: tuple[str, ...], write: bool) -> None:
         click.echo(f'wrote home of {len(_home(found))} joints to {description.file}', err=True)
     else:
         click.echo(text, nl=False)
-
-
-def _position(text: str) -> tuple[str, float]:
-    joint, equals, value = text.rpartition('=')
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not equals or not abs(number) <= FARTHEST:
-        raise click.BadParameter(
-            f'{text!r} is not JOINT=VALUE with a number of at most {FARTHEST:g}',
-            param_hint='--from',
-        )
-    return joint, number
 
 
 def _home(found: ClosedPose) -> dict[str, float]:

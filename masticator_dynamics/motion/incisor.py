@@ -183,8 +183,8 @@ def _inside(
     if not before.outside.any():
         return poses, np.zeros(len(times))
     moved = moved_inside(follower, poses, targets, times)
-    deviation = follower.distances(moved, targets)
-    after = range_room(mechanism, mechanism.feedforward_batch(moved))
+    effort = mechanism.feedforward_batch(moved)
+    deviation, after = follower.distances(effort.q, targets), range_room(mechanism, effort)
     if not after.outside.any() and deviation.max() <= largest:
         return moved, deviation
     k = int(np.argmin(before.room))
@@ -233,6 +233,6 @@ def _judged(
         time, violation = max(worst, key=lambda found: found[1].excess)
         raise LimitError(f'at t = {time:.6g} s: {violation}, the worst of {len(worst)} samples')
     motion = follower.at(path.sample(times)[0], times)
-    distance, margin = follower.judge(motion.q, follower.home_position + recorded)
-    rms = float(np.sqrt(np.mean(distance**2)))
+    distance = follower.distances(motion.q, follower.home_position + recorded)
+    rms, margin = float(np.sqrt(np.mean(distance**2))), follower.margin(motion.q)
     return IncisorTrack(path, times, float(distance.max()), rms, margin, allowed, deviation)

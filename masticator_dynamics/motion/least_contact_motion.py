@@ -167,9 +167,8 @@ class LeastContactMotion:
             ]
         return np.concatenate(residuals, axis=1), np.concatenate(slopes, axis=1)
 
-    def distances(self, poses: FloatArray, targets: FloatArray) -> FloatArray:
-        """Distances (N,) of the frame at poses (N, n) from targets (N, 3), m."""
-        q = self.mechanism.feedforward_batch(poses).q
+    def distances(self, q: FloatArray, targets: FloatArray) -> FloatArray:
+        """Distances (N,) of the frame at tree positions (N, n_q) from targets (N, 3), m."""
         return np.asarray(np.linalg.norm(self._chain.poses(q)[0] - targets, axis=1))
 
     def placed(self, pose: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -203,25 +202,16 @@ class LeastContactMotion:
         poses, rates, _ = path.sample(times)
         return _times(self.at(poses, times).tangent, rates)
 
-    def judge(self, q: FloatArray, targets: FloatArray) -> tuple[FloatArray, float]:
-        """Distances (N,) of the frame from targets and the smallest margin of a contact, m.
+    def margin(self, q: FloatArray) -> float:
+        """Smallest distance of a contact to the ends of its range at tree positions (N, n_q), m.
 
-        The margin is the distance of a contact to the ends of its range: negative outside,
-        infinite without ranges.
-
-        Parameters
-        ----------
-        q : (N, n_q) array
-            Tree positions, m and rad.
-        targets : (N, 3) array
-            Positions of the frame, m, base axes.
+        Negative outside, infinite without ranges.
         """
-        distance = np.linalg.norm(self._chain.poses(q)[0] - targets, axis=1)
         margin = np.inf
         for chain, (lower, upper) in zip(self._contacts, self._ranges, strict=True):
             position, _ = chain.poses(q)
             margin = min(margin, (position - lower).min(), (upper - position).min())
-        return distance, float(margin)
+        return float(margin)
 
 
 def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:

@@ -98,9 +98,7 @@ class MotionPath:
         names : sequence of str
             Of the coordinates, for messages.
         """
-        p = checked_rows(
-            np.atleast_2d(np.asarray(position, dtype=float)), 'position', np.array([time]), names
-        )[0]
+        p = checked_rows(np.array([position]), 'position', np.array([time]), names)[0]
         return cls([time], np.empty((0, 6, len(p))), hold=p, names=names)
 
     @classmethod

@@ -61,18 +61,11 @@ def checked_rows(
     n = columns if columns is not None else len(names) or None
     if r.ndim != 2 or len(r) != len(times) or r.shape[1] != (n or r.shape[1]):
         raise InputError(f'{what} of shape {r.shape}, expected ({len(times)}, {n or "n"})')
-    if not np.isfinite(r).all():
-        k, i = (int(v) for v in np.argwhere(~np.isfinite(r))[0])
+    for k, i in np.argwhere(~(np.abs(r) <= MOST)):
         name = names[i] if names else f'coordinate {i}'
-        raise InputError(
-            f'{what} of {name} at {times[k]:.9g} s is {r[k, i]} (expected {_UNIT[what]})'
-        )
-    if r.size and np.abs(r).max() > MOST:
-        k, i = (int(v) for v in np.argwhere(np.abs(r) > MOST)[0])
-        name = names[i] if names else f'coordinate {i}'
-        raise InputError(
-            f'{what} of {name} at {times[k]:.9g} s is {r[k, i]}, too large to compute with'
-        )
+        finite = np.isfinite(r[k, i])
+        why = ', too large to compute with' if finite else f' (expected {_UNIT[what]})'
+        raise InputError(f'{what} of {name} at {times[k]:.9g} s is {r[k, i]}{why}')
     return r
 
 

@@ -73,13 +73,7 @@ def path_from_state(
     if t[0] < 0.0:
         raise InputError(f'first point is {-t[0]:.6g} s before the start')
     now = [
-        checked_rows(
-            np.atleast_2d(np.asarray(row, dtype=float)),
-            what,
-            np.array([start]),
-            names,
-            points[0].shape[1],
-        )[0]
+        checked_rows(np.array([row]), what, np.array([start]), names, points[0].shape[1])[0]
         for row, what in zip(state, ('position', 'velocity', 'acceleration'), strict=True)
     ]
     if t[0] == 0.0:

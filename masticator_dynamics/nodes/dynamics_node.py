@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from masticator_dynamics.nodes.common import process
+import functools
+
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.nodes.dynamics.runtime import DynamicsRuntime
@@ -24,10 +25,4 @@ class SupervisedRuntime(DynamicsRuntime):
         super().destroy()
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('dynamics', DynamicsSettings, SupervisedRuntime))
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = functools.partial(ManagedNode, 'dynamics', DynamicsSettings, SupervisedRuntime)

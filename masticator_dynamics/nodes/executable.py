@@ -11,32 +11,25 @@ import importlib
 import os
 import signal
 import sys
-from types import FrameType
+from typing import NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def main() -> int:
-    """Run the module that the first argument names; returns its exit code."""
+def main() -> NoReturn:
+    """Run the node of the module that the first argument names."""
     sys.argv[:2] = [sys.argv[1]]
+    # A node that is told to end while it starts ends well, a process that others wait for does not.
+    early = 0 if sys.argv[0].endswith('_node') else 1
     for number in _SIGNALS:
-        signal.signal(number, _end)
+        # Nothing has begun, and imports take seconds on a busy computer: end at once.
+        signal.signal(number, lambda *_: os._exit(early))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     module = importlib.import_module(f'masticator_dynamics.nodes.{sys.argv[0]}')
-    code: int = module.main()
-    return code
+    from masticator_dynamics.nodes.common import process  # not before: it imports rclpy
 
-
-def _end(number: int, frame: FrameType | None) -> None:
-    """End at once: nothing has begun, and imports take seconds on a busy computer.
-
-    A node then ends well; a process that others wait for ends without success.
-    """
-    os._exit(0 if sys.argv[0].endswith('_node') else 1)
+    process.leave(process.run(module.make_node, early=early))
 
 
 if __name__ == '__main__':
-    code = main()
-    from masticator_dynamics.nodes.common import process  # not before: it imports rclpy
-
-    process.leave(code)
+    main()

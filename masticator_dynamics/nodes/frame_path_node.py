@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 from typing import Annotated
 
 from geometry_msgs.msg import Point
@@ -14,7 +15,6 @@ from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.frames import FrameChain
-from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
@@ -72,11 +72,11 @@ class FramePath(JointStateRuntime):
         self._frame = settings.frame or mechanism.description.platform
         self._chain = FrameChain(mechanism, self._frame)
         self._points: collections.deque[tuple[int, Point]] = collections.deque()
-        self._marker = marker = Marker(ns=self._frame, type=Marker.LINE_STRIP, action=Marker.ADD)
+        marker = Marker(ns=self._frame, type=Marker.LINE_STRIP, action=Marker.ADD)
         marker.pose.orientation.w = 1.0
         marker.color.r, marker.color.g, marker.color.b, marker.color.a = _RED, _GREEN, _BLUE, 1.0
-        self._base = settings.frame_prefix + mechanism.description.base
-        super().__init__(node, settings, mechanism, 'joint_states', '~/path', Marker)
+        marker.header.frame_id = settings.frame_prefix + mechanism.description.base
+        super().__init__(node, settings, mechanism, 'joint_states', '~/path', marker)
 
     def describe(self) -> str:
         """Name the frame."""
@@ -87,29 +87,24 @@ class FramePath(JointStateRuntime):
         self._points.clear()
         return super().activate()
 
-    def answer(self, header: Header, reading: JointReading) -> None:
-        """Publish the path, at most 50 times a second."""
+    def answer(self, header: Header, reading: JointReading) -> bool:
+        """The path, at most 50 times a second."""
         now = header.stamp.sec * 10**9 + header.stamp.nanosec
         points = self._points
         if points and now < points[-1][0]:
             points.clear()  # the clock was set back, as when a bag restarts
         if points and now - points[-1][0] < _STEP:
-            return
+            return False
         position, _ = self._chain.poses(reading.motion.q)
         x, y, z = position.tolist()
         points.append((now, Point(x=x, y=y, z=z)))
         while now - points[0][0] > self._settings.duration * 1e9:
             points.popleft()
-        self._marker.header.stamp, self._marker.header.frame_id = header.stamp, self._base
-        self._marker.scale.x = self._settings.line_width
-        self._marker.points = [point for _, point in points]
-        self._publisher.publish(self._marker)
+        marker = self._message
+        marker.header.stamp = header.stamp
+        marker.scale.x = self._settings.line_width
+        marker.points = [point for _, point in points]
+        return True
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('frame_path', FramePathSettings, FramePath))
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = functools.partial(ManagedNode, 'frame_path', FramePathSettings, FramePath)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Annotated
 
 from std_msgs.msg import Float64MultiArray, Header
@@ -12,10 +13,9 @@ from std_msgs.msg import Float64MultiArray, Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.outgoing import doubles
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
     ClosureTolerance,
@@ -81,8 +81,7 @@ class Coupling(JointStateRuntime):
         mechanism = Mechanism.load(settings.mechanism)
         mechanism.inertia_coupling(mechanism.home)
         self._newest: FloatArray | None = None
-        self._message = Float64MultiArray()
-        super().__init__(node, settings, mechanism, 'joint_states', '~/mci', Float64MultiArray)
+        super().__init__(node, settings, mechanism, 'joint_states', '~/mci', Float64MultiArray())
 
     def describe(self) -> str:
         """Name the actuators."""
@@ -93,16 +92,16 @@ class Coupling(JointStateRuntime):
         super().deactivate()
         self._newest = None
 
-    def answer(self, header: Header, reading: JointReading) -> None:
-        """Publish the indices."""
+    def answer(self, header: Header, reading: JointReading) -> bool:
+        """The indices."""
         self._newest = self._mechanism.inertia_coupling(reading.motion)
         self._message.data = doubles(self._newest)
-        self._publisher.publish(self._message)
+        return True
 
     def collect(self) -> list[Status]:
         """One status per joint, and one of the topic."""
         newest, names = self._newest, self._mechanism.actuated
-        if newest is None or self._stream.silent:
+        if newest is None or self.silent:
             joints = [self._status(name, STALE, 'no joint_states', {}) for name in names]
         else:
             pairs = zip(names, newest.tolist(), strict=True)
@@ -123,13 +122,7 @@ class Coupling(JointStateRuntime):
             'warn above': self._settings.warn_above,
             'error above': self._settings.error_above,
         }
-        return self._reporter.status(name, level, message, values | thresholds)
+        return Status(name, level, message, values | thresholds)
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(lambda: ManagedNode('inertia_coupling', InertiaCouplingSettings, Coupling))
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = functools.partial(ManagedNode, 'inertia_coupling', InertiaCouplingSettings, Coupling)

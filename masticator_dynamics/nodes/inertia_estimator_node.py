@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -12,10 +13,9 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.estimation.estimator import KINDS, MODEL
-from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.diagnostics import OK, Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.outgoing import doubles
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
     ClosureTolerance,
@@ -78,7 +78,6 @@ class Estimation(JointStateRuntime):
             kind: self._estimators[kind].estimate_batch(mechanism.home.y[None]).expected_error
             for kind in self._estimators.kinds
         }
-        self._message = Float64MultiArray()
         another = Mechanism(mechanism.description)
         self._service = EstimateService(
             node,
@@ -88,7 +87,7 @@ class Estimation(JointStateRuntime):
             settings.closure_tolerance,
         )
         super().__init__(
-            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray
+            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray()
         )
 
     def describe(self) -> str:
@@ -120,11 +119,11 @@ class Estimation(JointStateRuntime):
         super().apply(settings)
         self._service.reader.tolerance = settings.closure_tolerance
 
-    def answer(self, header: Header, reading: JointReading) -> None:
-        """Publish the load inertia of every motor."""
+    def answer(self, header: Header, reading: JointReading) -> bool:
+        """The load inertia of every motor."""
         inertia = self._estimators[self._settings.estimator].load_inertia(reading.motion)
         self._message.data = doubles(inertia)
-        self._publisher.publish(self._message)
+        return True
 
     def collect(self) -> list[Status]:
         """Which estimator is used and how accurate it is, and how the topic is doing."""
@@ -132,16 +131,10 @@ class Estimation(JointStateRuntime):
         pairs = zip(self._mechanism.actuated, self._expected[kind].tolist(), strict=True)
         values: dict[str, object] = {f'expected error {name}': value for name, value in pairs}
         values |= {'answered': self._service.answered, 'refused': self._service.refused}
-        status = self._reporter.status('estimator', OK, f'using {kind}', values)
+        status = Status('estimator', OK, f'using {kind}', values)
         return [status, *super().collect()]
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(
-        lambda: ManagedNode('inertia_estimator', InertiaEstimatorSettings, Estimation)
-    )
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = functools.partial(
+    ManagedNode, 'inertia_estimator', InertiaEstimatorSettings, Estimation
+)

@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
-from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.outgoing import doubles
 from masticator_dynamics.nodes.common.parameters import Autostart, ClosureTolerance, MechanismName
 from masticator_dynamics.nodes.joint_states.joint_state_input import JointReading
 from masticator_dynamics.nodes.joint_states.joint_state_runtime import JointStateRuntime
@@ -47,15 +47,15 @@ class Completion(JointStateRuntime):
         topics = [node.resolve_topic_name(topic) for topic in ('joint_states_in', 'joint_states')]
         if topics[0] == topics[1]:
             raise InputError(f'joint_states_in and joint_states are both {topics[0]}')
-        self._message = JointState(name=list(mechanism.tree_joints))
-        super().__init__(node, settings, mechanism, 'joint_states_in', 'joint_states', JointState)
+        message = JointState(name=list(mechanism.tree_joints))
+        super().__init__(node, settings, mechanism, 'joint_states_in', 'joint_states', message)
 
     def describe(self) -> str:
         """Name the topics."""
         return 'completing joint_states_in to joint_states'
 
-    def answer(self, header: Header, reading: JointReading) -> None:
-        """Publish all joints of the tree."""
+    def answer(self, header: Header, reading: JointReading) -> bool:
+        """All joints of the tree."""
         motion, message = reading.motion, self._message
         if reading.y_dot is not None:
             motion = self._mechanism.solve(motion.y, reading.y_dot)
@@ -63,15 +63,9 @@ class Completion(JointStateRuntime):
         message.position = doubles(motion.q)
         # An unknown velocity is left out: it is not zero.
         message.velocity = doubles(motion.v if reading.y_dot is not None else motion.v[:0])
-        self._publisher.publish(message)
+        return True
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(
-        lambda: ManagedNode('joint_state_completion', JointStateCompletionSettings, Completion)
-    )
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = functools.partial(
+    ManagedNode, 'joint_state_completion', JointStateCompletionSettings, Completion
+)

@@ -9,7 +9,6 @@ from typing import Annotated
 
 from masticator_dynamics.drives.optional import remedy
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
 from masticator_dynamics.nodes.common.parameters import Autostart, Declaration, MechanismName
 from masticator_dynamics.ros.pieces import refuse_pieces
@@ -104,17 +103,9 @@ def create(node: ManagedNode, settings: ServoDrivesSettings) -> Runtime:
     return DriveRuntime(node, settings)
 
 
-def main() -> int:
-    """Run the node; returns the exit code."""
-    return process.run(_node)
-
-
-def _node() -> ManagedNode:
+def make_node() -> ManagedNode:
+    """Make the node, which large messages do not reach."""
     node = ManagedNode('servo_drives', ServoDrivesSettings, create)
     if not refuse_pieces():
         node.get_logger().warning('large messages are not kept away: each may delay a cycle')
     return node
-
-
-if __name__ == '__main__':
-    process.leave(main())

@@ -16,8 +16,6 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from masticator_dynamics.nodes.common import process
-
 _REMIND = 10.0  # s between two reminders
 
 
@@ -31,13 +29,13 @@ class WaitForJointStates(Node):
         newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
         self.create_subscription(JointState, 'joint_states_in', self._take, newest)
         self.create_timer(_REMIND, self._remind)
-        self.done = False
+        self.code = 1  # of the process, if it is told to end before there are positions
 
     def _take(self, message: Any) -> None:
         position = dict(zip(message.name, message.position, strict=False))
         if all(math.isfinite(position.get(joint, math.nan)) for joint in self._joints):
             self.get_logger().info('all joints have measured positions')
-            self.done = True
+            self.code = 0
             self.context.try_shutdown()
 
     def _remind(self) -> None:
@@ -46,17 +44,4 @@ class WaitForJointStates(Node):
         self.get_logger().warning(f'waiting since {age:.0f} s: no positions of {names} on {topic}')
 
 
-def main() -> int:
-    """Run the node; 0 when there are positions, 1 when it was told to end before that."""
-    nodes: list[WaitForJointStates] = []
-
-    def create() -> Node:
-        nodes.append(WaitForJointStates())
-        return nodes[0]
-
-    code = process.run(create, early=1)  # without a node, if it was told to end before
-    return code or int(not (nodes and nodes[0].done))
-
-
-if __name__ == '__main__':
-    process.leave(main())
+make_node = WaitForJointStates

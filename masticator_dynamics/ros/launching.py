@@ -11,15 +11,22 @@ from __future__ import annotations
 import os
 import pathlib
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ament_index_python.packages import get_package_prefix
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, LogInfo, RegisterEventHandler, Shutdown
+from launch.actions import (
+    DeclareLaunchArgument,
+    LogInfo,
+    OpaqueFunction,
+    RegisterEventHandler,
+    Shutdown,
+)
 from launch.event_handlers import OnProcessExit
 from launch.events.process import ProcessExited
 from launch.launch_context import LaunchContext
+from launch.launch_description import LaunchDescription
 from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
@@ -43,27 +50,66 @@ CHOICES = {
 }
 
 
-def declare(arguments: Arguments) -> list[DeclareLaunchArgument]:
-    """Arguments as ``ros2 launch --show-args`` lists them.
+# What several launch files have.
+_SHARED: Arguments = (
+    ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),
+    ('controller', 'trajectory', 'trajectory (position and effort) or effort (nothing but effort)'),
+    ('controllers', '', 'Parameters of the controllers; empty: config/controllers.yaml'),
+    ('food', '', 'What the twin has between its teeth; empty: as in config/twin.yaml'),
+    ('on_exit', 'shutdown', 'If servo_drives ends: shutdown of all, or respawn, not enabled'),
+    ('rate', '', 'Control cycles per second, Hz; empty: as in params_file'),
+    ('goal', '', 'How redundant actuators share the load; empty: as in params_file'),
+    ('friction', '', 'Take friction into account (true or false); empty: as in params_file'),
+    ('limits', '', 'Keep loads within limits (true or false); empty: as in params_file'),
+    ('params_file', '', 'Parameters of node dynamics; empty: config/dynamics.yaml'),
+    ('namespace', '', 'Namespace of all nodes and topics'),
+    ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
+    ('use_sim_time', 'false', 'Follow the time on /clock'),
+    ('gui', 'auto', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
+    ('plots', 'false', 'rqt_plot with the efforts of node dynamics, one curve per actuated joint'),
+)
 
-    Every launch file begins with them, so the middleware's settings are also made here, for
-    everything that is started: nodes of other packages publish to the drives as ours do.
+
+def shared(*names: str) -> Arguments:
+    """Arguments that several launch files have."""
+    rows = {row[0]: row for row in _SHARED}
+    return [rows[name] for name in names]
+
+
+def described(
+    arguments: Arguments, start: Callable[[LaunchContext, Values], list[Any]]
+) -> Callable[[], LaunchDescription]:
+    """A launch file's function: arguments as ``--show-args`` lists them, nodes for their values.
+
+    Every launch file has it, so the middleware's settings are also made here, for everything that
+    is started: nodes of other packages publish to the drives as ours do.
+
+    Parameters
+    ----------
+    arguments : sequence of tuple
+        Names, defaults and descriptions.
+    start : callable
+        Returns the actions for the values that the arguments have at launch.
     """
-    middleware.prepare()
-    return [
-        DeclareLaunchArgument(
-            name,
-            default_value=default,
-            description=description,
-            choices=list(CHOICES[name]) if name in CHOICES else None,
-        )
-        for name, default, description in arguments
-    ]
 
+    def started(context: LaunchContext) -> list[Any]:
+        values = {name: LaunchConfiguration(name).perform(context) for name, _, _ in arguments}
+        return start(context, values)
 
-def values(context: LaunchContext, arguments: Arguments) -> Values:
-    """Values of the arguments at launch."""
-    return {name: LaunchConfiguration(name).perform(context) for name, _, _ in arguments}
+    def describe() -> LaunchDescription:
+        middleware.prepare()
+        declared = [
+            DeclareLaunchArgument(
+                name,
+                default_value=default,
+                description=description,
+                choices=list(CHOICES[name]) if name in CHOICES else None,
+            )
+            for name, default, description in arguments
+        ]
+        return LaunchDescription([*declared, OpaqueFunction(function=started)])
+
+    return describe
 
 
 def is_true(text: str) -> bool:

@@ -77,3 +77,14 @@ def test_drives_of_another_mechanism(run):
     answer = run('check-drives', '--mechanism', 'trimule')
     assert answer.status == 2
     assert 'the actuated joints of trimule are limb_1, limb_2, limb_3' in answer.err
+
+
+def test_limits_of_a_motor_behind_a_screw_are_torques(run, write):
+    """A limb of TriMule slides, but its effort is the torque of its motor."""
+    text = (share_directory() / 'config/drives.yaml').read_text(encoding='utf-8')
+    drive = yaml.safe_load(text)['drives']['crank_1']
+    limbs = {f'limb_{k}': drive | {'node_id': k} for k in (1, 2, 3)}
+    answer = run('check-drives', write('drives', limbs), '--mechanism', 'trimule')
+    assert (answer.status, answer.err) == (0, '')
+    (limits,) = [line for line in lines(answer) if line.startswith('limb_1 [')]
+    assert 'm/s 0.9 N m 100 N m/s' in limits

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from masticator_dynamics.errors import InputError
@@ -80,6 +80,7 @@ def test_malformed_points_are_refused(times, points, message):
 
 @settings(max_examples=60, deadline=None)
 @given(velocity=st.floats(-5, 5), acceleration=st.floats(-100, 100), duration=st.floats(0.1, 2.0))
+@example(velocity=0.0, acceleration=2e-4, duration=1.0)
 def test_rest_ramp_is_c2_and_gentle(velocity, acceleration, duration):
     zero = np.zeros(1)
     end = (np.array([velocity]), np.array([acceleration]))
@@ -88,7 +89,9 @@ def test_rest_ramp_is_c2_and_gentle(velocity, acceleration, duration):
     assert full.end == pytest.approx(path.end + ramp)
     fine = np.linspace(0.0, path.end, 50)
     assert np.allclose(full.sample(fine), path.sample(fine), atol=1e-9)
-    assert np.abs(full(full.end)[1:]).max() < 1e-6
+    speed, rate = np.abs(full(full.end)[1:])
+    # So little acceleration still counts as rest.
+    assert speed <= 1e-6 and rate <= (1e-6 if ramp else 1e-3)
     if ramp:
         assert 0.0199 < ramp < 0.2501
         after = full(path.end + 1e-9)

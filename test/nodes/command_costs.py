@@ -10,9 +10,10 @@ import time
 import types
 
 import rclpy
+from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.nodes.common.guard import Guard
-from masticator_dynamics.nodes.servo_drives.drive_topics import CommandInput
+from masticator_dynamics.nodes.servo_drives.drive_topics import DriveTopics
 from masticator_dynamics.ros import middleware
 from masticator_dynamics.ros.pieces import refuse_pieces
 
@@ -22,10 +23,10 @@ CRANKS = tuple(f'crank_{k}' for k in range(1, 7))
 def main():
     middleware.prepare()
     rclpy.init()
-    node = rclpy.create_node('servo_drives')
+    node = LifecycleNode('servo_drives')
     node.guard = Guard(node)
     supervisor = types.SimpleNamespace(joints=CRANKS, submit=id, not_finite=int, emergency_stop=int)
-    command = CommandInput(node, supervisor, 'position')
+    command = DriveTopics(node, supervisor, 'position')
     assert refuse_pieces() > 0
     node.get_logger().info('as every node does before it works')
     print('ready', flush=True)

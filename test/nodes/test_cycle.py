@@ -9,7 +9,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWrenches
 from masticator_dynamics.nodes.dynamics.cycle import EffortClamp, FeedforwardCycle
-from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
+from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, Piece
 
 S = 10**9
 OPEN = np.array([0.001, -0.0005, 0.01, 0.1])
@@ -36,7 +36,7 @@ def test_wrench_reaches_the_platform(mechanism, bite, frame, point):
     motion = mechanism.solve(OPEN)
     bite.point_frame = point
     bite.take(frame, 0, S, np.array([1.0, -2.0, 30.0, 0.4, 0.5, -0.6]))
-    found = bite.on_platform(bite.fresh(S), motion.q)
+    found = bite.on_platform(bite.fresh(S), motion)
     wanted = mechanism.wrench_on_platform(
         motion, (1.0, -2.0, 30.0), (0.4, 0.5, -0.6), frame, point or frame
     )
@@ -98,7 +98,7 @@ def test_the_share_is_of_what_is_sent(mechanism, motion, bite):
 
 def follow(motion, mechanism, there):
     path = MotionPath.through([0.0, 1.0], [mechanism.home.y, there], np.zeros((2, 4)))
-    assert motion.replace(S, path, motion.schedule, S)
+    assert motion.replace(Piece(S, path), motion.schedule, S)
 
 
 def test_what_was_prepared_is_what_the_cycle_computes(mechanism, motion, cycle, bite):
@@ -187,7 +187,7 @@ def test_pose_that_cannot_be_met_stops_the_motion_where_it_was(mechanism, motion
     there = mechanism.home.y + [0.2, 0.0, 0.0, 0.0]
     rest = np.zeros((2, 4))
     path = MotionPath.through([0.0, 1.0], [mechanism.home.y, there], rest, rest)
-    assert motion.replace(S, path, motion.schedule, S)
+    assert motion.replace(Piece(S, path), motion.schedule, S)
     last = None
     for time in range(S, 2 * S, 2_000_000):
         answer = cycle(time)

@@ -11,12 +11,12 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import LimitError
+from masticator_dynamics.nodes.dynamics import trajectory_preparation
 from masticator_dynamics.nodes.dynamics.bite_force import BiteForce
 from masticator_dynamics.nodes.dynamics.cycle import EffortClamp, FeedforwardCycle
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
 from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch
 from masticator_dynamics.nodes.dynamics.trajectory_points import TrajectoryPoints
-from masticator_dynamics.nodes.dynamics.trajectory_preparation import TrajectoryPreparation
 
 S = 10**9
 MOVING = ([0.001, -0.0005, 0.01, 0.1], [0.02, 0.01, -0.1, 0.8], [0.3, 0.2, 1.0, -20.0])
@@ -130,13 +130,13 @@ def points(mechanism, seconds, beta):
     """Trajectory points that open the jaw from rest to rest."""
     positions = np.array([mechanism.home.y, [0.0, 0.0, 0.0, beta]])
     rest = np.zeros((2, 4))
-    return TrajectoryPoints(('', ''), np.array([0.0, seconds]), positions, rest, rest)
+    return TrajectoryPoints(('', ''), np.array([0.0, seconds]), (positions, rest, rest))
 
 
 def prepare(mechanism, scale, limits, seconds=0.06):
     schedule = ExecutedMotion(mechanism.home.y).schedule
-    preparation = TrajectoryPreparation(mechanism, limits=limits)
-    return preparation(points(mechanism, seconds, 0.08), schedule, S, S, scale)
+    given = points(mechanism, seconds, 0.08)
+    return trajectory_preparation.prepare(mechanism, given, schedule, S, S, scale, limits=limits)
 
 
 def test_trajectories_use_what_limits_allow_and_no_more(tight):
@@ -149,7 +149,7 @@ def test_trajectories_use_what_limits_allow_and_no_more(tight):
     assert np.abs(kept.effort).max() <= 0.97 * largest * 0.4 * (1.0 + 1e-8)
     # The same motion, by two evaluations that round differently.
     assert np.allclose(kept.position, free.position, rtol=0.0, atol=1e-12)
-    poses = prepared.path.sample(kept.times)[0]
+    poses = prepared.piece.path.sample(kept.times)[0]
     for y, one, other in zip(poses, kept.effort, free.effort, strict=True):  # the same motion
         jacobian = tight.jacobian_actuated_from_independent(tight.solve(y))
         assert jacobian.T @ one == pytest.approx(jacobian.T @ other, abs=1e-7)

@@ -294,7 +294,7 @@ def runtime(calls, fails):
     found._active, found._watched = False, False
     found._settings = types.SimpleNamespace(auto_enable=False)
     for name, methods in {
-        '_network': ('listen', 'watch', 'powered', 'gone'), '_command': ('discard',),
+        '_network': ('listen', 'watch', 'powered', 'gone'), '_topics': ('discard',),
         '_supervisor': ('restart',), '_exchange': ('start', 'stop'), '_requests': ('end',),
         '_loops': ('start', 'stop'), '_reading': ('start', 'stop'),
     }.items():  # fmt: skip
@@ -326,10 +326,10 @@ def test_a_deactivation_that_fails_ends_the_cycles(fails):
 
 def test_diagnostics_tell_of_cycles_that_stand_still_and_of_stops_while_inactive(ros_node, served):
     _, supervisor, exchange = served
-    active = [True]
+    requests = types.SimpleNamespace(active=True, asked='')
     diagnostics = DriveDiagnostics(
         ros_node, 'robot', load_drives('drives.yaml'), exchange, None, supervisor.report,
-        lambda: active[0], asked=str, memory_locked=False,
+        requests, memory_locked=False,
     )  # fmt: skip
     try:
 
@@ -343,7 +343,7 @@ def test_diagnostics_tell_of_cycles_that_stand_still_and_of_stops_while_inactive
         level, message = told(2.0)
         assert level == DiagnosticStatus.ERROR and message.startswith('no cycle for 2 s')
         supervisor.emergency_stop()
-        active[0] = False
+        requests.active = False
         assert told(2.0) == (
             DiagnosticStatus.WARN, 'not active; stopped until reset: operator: emergency stop',
         )  # fmt: skip

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `dynamics` with parameter `limits`, as a process, and joint forces as topics."""
 
+import types
+
 import numpy as np
 import pytest
 import samples
@@ -166,12 +168,18 @@ def test_what_limits_need_has_run_before_the_node_works(ros_node, monkeypatch, l
 
 
 def test_forces_of_joints_are_wanted_when_somebody_listens(ros_node, mechanism):
-    publishers = Publishers(ros_node, mechanism, '', [f'link_{k}' for k in range(6)])
+    asked, forces = [], [np.zeros(6)] * 6
+    cycle = types.SimpleNamespace(
+        joint_frames=[f'link_{k}' for k in range(6)], contact_forces=None,
+        joint_forces=lambda effort: asked.append(effort) or forces,
+    )  # fmt: skip
+    publishers = Publishers(ros_node, mechanism, '', cycle)
     listener = rclpy.create_node('listener', context=ros_node.context, namespace='here')
     try:
-        assert not publishers.joint_forces_wanted
+        publishers.visual(0, 'effort', False)
+        assert not asked
         listener.create_subscription(WrenchStamped, 'joint_force/crank_4', print, 1)
-        wait_for(lambda: publishers.joint_forces_wanted, 'a subscription')
+        wait_for(lambda: publishers.visual(0, 'effort', False) or asked, 'a subscription')
     finally:
         publishers.destroy(ros_node)
         listener.destroy_node()

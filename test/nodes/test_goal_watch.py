@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tolerances of a goal, and desired joint positions on the path, without ROS."""
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,9 @@ from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
 from masticator_dynamics.nodes.dynamics.goal_watch import AT_THE_END, Tolerances, Wanted
 from masticator_dynamics.nodes.dynamics.trajectory_points import JointsError, TrajectoryPoints
-from masticator_dynamics.nodes.dynamics.trajectory_preparation import TrajectoryPreparation
+from masticator_dynamics.nodes.dynamics.trajectory_preparation import prepare
+
+JointTolerance = collections.namedtuple('JointTolerance', 'name position velocity acceleration')
 
 
 def errors(mechanism, **off):
@@ -27,7 +31,8 @@ def test_what_a_goal_leaves_open_is_watched_on_the_actuated_joints(mechanism):
 
 
 def test_a_goal_sets_keeps_and_takes_away_tolerances_of_any_joint(mechanism):
-    given = [('crank_1', -1.0, 0.0, 0.0), ('crank_2', 0.0, 0.5, 0.0), ('x', 0.001, 0.0, 0.0)]
+    rows = [('crank_1', -1.0, 0.0, 0.0), ('crank_2', 0.0, 0.5, 0.0), ('x', 0.001, 0.0, 0.0)]
+    given = [JointTolerance(*row) for row in rows]
     tolerances, none = Tolerances.of(given, mechanism, AT_THE_END), errors(mechanism)
     assert not tolerances.violation(errors(mechanism, crank_1=9.0), none)
     assert 'crank_2 is 0.03 rad off' in tolerances.violation(errors(mechanism, crank_2=0.03), none)
@@ -46,18 +51,18 @@ def test_a_goal_sets_keeps_and_takes_away_tolerances_of_any_joint(mechanism):
 )
 def test_what_cannot_be_watched_is_refused(mechanism, given, kind, reason):
     with pytest.raises(kind, match=reason):
-        Tolerances.of([given], mechanism, AT_THE_END)
+        Tolerances.of([JointTolerance(*given)], mechanism, AT_THE_END)
 
 
 def test_between_samples_the_joints_are_where_the_closed_mechanism_is(mechanism):
     times = np.linspace(0.0, 0.6, 13)
     rows = chewing_stroke(strokes=1, period=0.6, opening=0.08).sample(times)
-    points = TrajectoryPoints(mechanism.independent, times, *rows)
-    schedule = ExecutedMotion(mechanism.home.y, mechanism.independent).schedule
-    prepared = TrajectoryPreparation(mechanism)(points, schedule, 10**9, 10**9, 1.0)
+    points = TrajectoryPoints(mechanism.independent, times, rows)
+    schedule = ExecutedMotion(mechanism.home.y).schedule
+    prepared = prepare(mechanism, points, schedule, 10**9, 10**9, 1.0)
     wanted = Wanted(prepared)
-    for seconds in np.linspace(0.003, prepared.path.end - 0.003, 37):
-        motion = mechanism.solve(*prepared.path(seconds))
+    for seconds in np.linspace(0.003, prepared.piece.path.end - 0.003, 37):
+        motion = mechanism.solve(*prepared.piece.path(seconds))
         position, velocity = wanted(seconds)
         assert np.abs(position - motion.q).max() < 1e-4
         assert np.abs(velocity - motion.v).max() < 1e-2 * max(1.0, np.abs(motion.v).max())

@@ -47,11 +47,18 @@ NODES = (
 
 def arguments_of(name):
     """Names and descriptions in the ARGUMENTS of a launch file, without executing it."""
+    tree = ast.parse((ROOT / 'masticator_dynamics/ros/launching.py').read_text())
+    (rows,) = [ast.literal_eval(node.value) for node in tree.body
+               if isinstance(node, ast.AnnAssign) and node.target.id == '_SHARED']  # fmt: skip
+    shared = {row[0]: row[2] for row in rows}
     described = {}
     for node in ast.parse(launch_file(name).read_text()).body:
         if isinstance(node, ast.Assign) and node.targets[0].id.endswith('ARGUMENTS'):
-            rows = [row for row in node.value.elts if isinstance(row, ast.Tuple)]
-            described |= {row.elts[0].value: row.elts[2].value for row in rows}
+            for row in node.value.elts:
+                if isinstance(row, ast.Tuple):
+                    described[row.elts[0].value] = row.elts[2].value
+                elif isinstance(row.value, ast.Call):
+                    described |= {name.value: shared[name.value] for name in row.value.args}
     return described
 
 

@@ -13,13 +13,8 @@ from masticator_dynamics.nodes.dynamics.newest_first import NewestFirst
 
 @dataclasses.dataclass(eq=False)
 class Job:
-    name: str
-    begin: int
-
-
-@dataclasses.dataclass
-class Letter:
     data: bytes
+    begin: int = 0
 
 
 class Desk:
@@ -31,17 +26,16 @@ class Desk:
         self.queue = NewestFirst('desk', self.read, self.work, self.dropped)
 
     def put(self, text):
-        self.queue.put(Letter(text.encode()))
+        self.queue.put(Job(text.encode()))
 
-    def read(self, letter):
-        data = letter.data.decode()
+    def read(self, job):
+        data = job.data.decode()
         if data == 'unreadable':
             self.log.append(data)
-            return None
-        name, begin, self_seconds, verdict = data.split()
-        job = Job(name, int(begin))
-        job.seconds, job.verdict = float(self_seconds), verdict == 'yes'
-        return job
+            return False
+        job.name, begin, seconds, verdict = data.split()
+        job.begin, job.seconds, job.verdict = int(begin), float(seconds), verdict == 'yes'
+        return True
 
     def work(self, job):
         self.log.append(f'{job.name} begun')
@@ -53,8 +47,8 @@ class Desk:
         return job.verdict
 
     def dropped(self, items):
-        # Those that were not read yet tell their name, too.
-        self.overtaken += [getattr(i, 'name', '') or i.data.decode().split()[0] for i in items]
+        # Those that were not read yet have no name.
+        self.overtaken += [job.data.decode().split()[0] for job in items]
 
     def ends_with(self, entry):
         end = time.monotonic() + 20.0

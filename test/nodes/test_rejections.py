@@ -14,18 +14,16 @@ from masticator_dynamics.nodes.common import diagnostics  # noqa: E402
 def test_all_are_counted_and_one_in_a_second_is_logged(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(diagnostics.time, 'monotonic', lambda: now[0])
-    rejections = diagnostics.Rejections()
     logged = []
+    rejections = diagnostics.Rejections(logged.append)
     for k in range(2500):  # 1 kHz
         now[0] = 100.0 + 1e-3 * k
-        line = rejections.reject(f'mistake {k}')
-        if line:
-            logged.append(line)
+        rejections.reject('refused: ', f'mistake {k}')
     assert len(logged) == 3
-    assert logged[0] == 'mistake 0'
+    assert logged[0] == 'refused: mistake 0'
     assert ' more since the last line)' in logged[1]
     told = sum(1 + int(line.split('(')[1].split()[0]) for line in logged[1:])
-    assert 1 + told + (2499 - int(logged[-1].split()[1])) == 2500  # none is lost
+    assert 1 + told + (2499 - int(logged[-1].split()[2])) == 2500  # none is lost
     assert rejections.rejected == 2500
     assert rejections.last == 'mistake 2499'
     assert rejections.alarming
@@ -44,8 +42,10 @@ def test_a_burst_is_logged_whole_and_then_one_in_a_second(monkeypatch):
 
 
 def test_what_strangers_sent_is_shortened_and_made_printable():
-    rejections = diagnostics.Rejections()
-    line = rejections.reject('unknown joints: ' + ', '.join(f'joint_{k}' for k in range(2000)))
+    logged = []
+    rejections = diagnostics.Rejections(logged.append)
+    rejections.reject('', 'unknown joints: ' + ', '.join(f'joint_{k}' for k in range(2000)))
+    (line,) = logged
     assert line == rejections.last and len(line) < 450
     assert line.startswith('unknown joints: joint_0, ') and line.endswith('characters)')
     assert diagnostics.shortened('a\x1b[31m\nb\u2028ä') == 'a\\x1b[31m\\nb\\u2028ä'

@@ -14,7 +14,7 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 
 from masticator_dynamics.nodes.common import status_reporter  # noqa: E402
-from masticator_dynamics.nodes.common.diagnostics import ERROR, OK  # noqa: E402
+from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, Status  # noqa: E402
 from nodes.harness import nanoseconds, wait_for  # noqa: E402
 
 NEVER = 1e6  # s
@@ -44,7 +44,7 @@ class Reporting:
 
     def collect(self):
         self.looks += 1
-        return [self.reporter.status('work', self.level, self.message, self.values)]
+        return [Status('work', self.level, self.message, self.values)]
 
     def told(self):
         """Published statuses: level, message and values as text, oldest first."""

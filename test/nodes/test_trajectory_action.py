@@ -3,6 +3,7 @@
 """Action `follow_joint_trajectory` of node `dynamics`, as MoveIt and planners use it."""
 
 import time
+import types
 
 import numpy as np
 import pytest
@@ -19,7 +20,9 @@ from rclpy.action import ActionClient  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
-from masticator_dynamics.motion import chewing_stroke  # noqa: E402
+from masticator_dynamics.motion import MotionPath, chewing_stroke  # noqa: E402
+from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, Piece  # noqa: E402
+from masticator_dynamics.nodes.dynamics.trajectory_action import TrajectoryAction  # noqa: E402
 from nodes.harness import Client, NodeProcess, nanoseconds, to_time, wait_for  # noqa: E402
 
 TIMES = np.linspace(0.0, 1.2, 13)
@@ -245,3 +248,23 @@ def test_a_node_that_is_deactivated_ends_its_goals(ros_domain, mechanism):
     finally:
         client.close()
         assert node.end() == 0, node.lines
+
+
+def test_a_stop_ends_when_it_should_although_the_clock_is_set_back_by_an_hour():
+    second, now = 10**9, [10**13]
+    motion = ExecutedMotion([0.0])
+    rest = np.zeros((2, 1))
+    piece = Piece(now[0], MotionPath.through([0.0, 1.0], [[0.0], [1.0]], rest, rest))
+    assert motion.replace(piece, motion.schedule, now[0])
+    ended, action = [], object.__new__(TrajectoryAction)
+    action._queue = types.SimpleNamespace(now=lambda: now[0], motion=motion)
+    action._end = lambda handle, code, text: ended.append(text) or True
+    stop = types.SimpleNamespace(piece=piece)
+    goal = types.SimpleNamespace(handle=None, stop_asked=True, stop=stop)
+    now[0] += second // 2
+    assert not action._look_at_stop(goal, None)
+    motion.shift(-3600 * second)
+    now[0] -= 3600 * second
+    assert not action._look_at_stop(goal, None) and not ended
+    now[0] += second
+    assert action._look_at_stop(goal, None) and ended == ['cancelled and at rest']

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
@@ -30,8 +31,8 @@ class Status:
 
     Attributes
     ----------
-    name : str
-        Of the part of the node.
+    what : str
+        Part of the node.
     level : bytes
         OK, WARN, ERROR or STALE.
     message : str
@@ -40,7 +41,7 @@ class Status:
         Shown with it.
     """
 
-    name: str
+    what: str
     level: bytes
     message: str
     values: dict[str, object]
@@ -90,8 +91,10 @@ class Rejections:
 
     Parameters
     ----------
+    log : callable
+        Gets a line for some of them.
     burst : int
-        Lines in the log at once, after a pause.
+        Lines at once, after a pause.
 
     Attributes
     ----------
@@ -101,9 +104,10 @@ class Rejections:
         Why the latest refused message was refused.
     """
 
-    def __init__(self, burst: int = 1):
+    def __init__(self, log: Callable[[str], object], burst: int = 1):
         self.accepted = self.rejected = 0
         self.last = ''
+        self._log = log
         self._limit = LogLimit(burst)
         self._pending = False
         self._time = -math.inf
@@ -113,13 +117,14 @@ class Rejections:
         self.accepted += 1
         self._pending = False
 
-    def reject(self, reason: str) -> str:
-        """Count a refused message; return what to log, mostly nothing when many are refused."""
+    def reject(self, prefix: str, reason: str) -> None:
+        """Count a refused message, and log it, unless many are refused."""
         self.rejected += 1
         self.last = shortened(reason)
         self._time = time.monotonic()
         self._pending = True
-        return self.last + self._limit.note() if self._limit.allows() else ''
+        if self._limit.allows():
+            self._log(f'{prefix}{self.last}{self._limit.note()}')
 
     @property
     def alarming(self) -> bool:
@@ -133,6 +138,19 @@ class Rejections:
             'rejected': self.rejected,
             'last rejected': self.last or 'none',
         }
+
+    def status(
+        self,
+        what: str,
+        level: bytes,
+        message: str,
+        values: dict[str, object],
+        refused: str = 'rejected',
+    ) -> Status:
+        """A status; instead of the message given, it is about what was refused just now."""
+        if self.alarming:
+            level, message = ERROR, f'{refused} ({self.rejected}): {self.last}'
+        return Status(what, level, message, values)
 
 
 def _is_number(value: object) -> bool:

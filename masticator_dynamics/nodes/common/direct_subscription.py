@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -15,10 +15,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.nodes.common.guard import guard_of
-from masticator_dynamics.nodes.common.wire_message import WireReader
 
 # By default rclpy waits for two events of every topic (incompatible publishers), and checks each
 # whenever anything arrives.
@@ -75,28 +73,24 @@ class DirectSubscription:
             self._wait_set.add_subscription(self._subscription.handle)
             self._wait_set.wait(round(seconds * 1e9))
 
-    def take(self) -> Iterator[tuple[Any, int]]:
-        """Waiting messages, oldest first, and when each was received, ns since 1970."""
+    def take(self, read: Callable[[bytes], Any] | None = None) -> Iterator[tuple[Any, int]]:
+        """Waiting messages, oldest first, and when each was received, ns since 1970.
+
+        Parameters
+        ----------
+        read : callable, optional
+            Makes something of a message's bytes; by default the ROS message.
+        """
         for data, info in self.take_serialized():
             try:
-                message = deserialize_message(data, self._kind)
+                message = deserialize_message(data, self._kind) if read is None else read(data)
             except Exception as error:  # whatever came, the others still count
                 self._refuse(error)
             else:
                 yield message, info['received_timestamp']
 
-    def take_numbers(self, reader: WireReader) -> Iterator[tuple[int, list[FloatArray], int]]:
-        """The same as stamps (ns), rows of numbers and times of receipt; see `WireReader`."""
-        for data, info in self.take_serialized():
-            try:
-                stamp, rows = reader.read(data)
-            except Exception as error:  # whatever came, the others still count
-                self._refuse(error)
-            else:
-                yield stamp, rows, info['received_timestamp']
-
     def take_serialized(self) -> Iterator[tuple[bytes, dict[str, int]]]:
-        """The same as bytes, with what the middleware knows of each; times in ns since 1970."""
+        """The same as bytes, with all that the middleware knows of each; times in ns since 1970."""
         handle = self._subscription.handle
         with handle:
             for _ in range(self._depth):

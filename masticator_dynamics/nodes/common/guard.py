@@ -17,7 +17,7 @@ from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.nodes.common.diagnostics import Rejections
+from masticator_dynamics.nodes.common.diagnostics import Rejections, shortened
 
 # What nonsensical data lead to. Anything else is a bug of ours that they brought to light.
 _OF_DATA = (
@@ -50,8 +50,9 @@ class Guard:
     """
 
     def __init__(self, node: Node, failed: Callable[[str], None] = lambda sentence: None):
-        self.unreadable, self.failures = Rejections(), Rejections()
-        self._logger, self._failed = node.get_logger(), failed
+        log = node.get_logger().error
+        self.unreadable, self.failures = Rejections(log), Rejections(log)
+        self._failed = failed
 
     def take(self, source: str, error: Exception, *, message: bool = True) -> None:
         """Handle an error in a callback.
@@ -66,14 +67,10 @@ class Guard:
         """
         what = f'{source}: {type(error).__name__}: {error}'
         if message and isinstance(error, _OF_DATA):
-            line = self.unreadable.reject(what)
-            if line:
-                self._logger.error(f'message refused, {line}')
+            self.unreadable.reject('message refused, ', what)
             return
-        line = self.failures.reject(what)
-        self._failed(f'internal error, {self.failures.last}')
-        if line:
-            self._logger.error(f'internal error, {line}')
+        self._failed(f'internal error, {shortened(what)}')
+        self.failures.reject('internal error, ', what)
 
 
 def guard_of(node: Node) -> Guard:

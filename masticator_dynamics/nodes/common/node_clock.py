@@ -1,10 +1,17 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The clock of a node, for threads that read it several times a millisecond."""
+"""The clock of a node, for threads that read it several times a millisecond.
+
+Alone, or together with the monotonic clock: between two lines of Python another thread may hold the
+lock, or the kernel the processor, for milliseconds. Times converted from one clock to the other
+would be wrong by as much: a command then has too little lead, and the drives are sent back.
+"""
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 
 from builtin_interfaces.msg import Time
 from rclpy.clock import ROSClock
@@ -13,6 +20,8 @@ from rclpy.node import Node
 # ns; stamps end with the 31 bits of their seconds, and some are of later times than now. Whoever
 # publishes a simulated clock may send any.
 _LATEST = (2**31 - 3600) * 1_000_000_000
+_TOGETHER = 1e-4  # s, within which both clocks are read
+_ATTEMPTS = 5
 
 
 class NodeClock:
@@ -41,3 +50,23 @@ class NodeClock:
         """The same as a stamp."""
         seconds, nanoseconds = divmod(self(), 1_000_000_000)
         return Time(sec=seconds, nanosec=nanoseconds)
+
+
+def both_clocks(now: Callable[[], int]) -> tuple[int, float]:
+    """A node's clock, ns, and ``time.monotonic()``, s, at the same time.
+
+    Parameters
+    ----------
+    now : callable
+        The node's clock, ns.
+    """
+    best, closest = (0, 0.0), math.inf
+    for _ in range(_ATTEMPTS):
+        begin = time.monotonic()
+        nanoseconds = now()
+        end = time.monotonic()
+        if end - begin < closest:
+            best, closest = (nanoseconds, 0.5 * (begin + end)), end - begin
+        if closest < _TOGETHER:
+            break
+    return best

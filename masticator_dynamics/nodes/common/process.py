@@ -46,10 +46,6 @@ class _Termination:
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         threading.Thread(target=self._insist, args=(reader,), name='signals', daemon=True).start()
 
-    def release(self) -> None:
-        """Unblock signals that were blocked by whatever started this process."""
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-
     def end(self) -> None:
         """Ignore further signals: Ctrl-C in a terminal reaches launched processes twice.
 
@@ -81,21 +77,23 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
     Parameters
     ----------
     create : callable
-        Returns the node; its ``start()`` is called, if it has one, and its ``stop()`` at the end.
+        Returns the node; its ``start()`` is called, if it has one, and its ``stop()`` at the end;
+        its ``code``, if it has one, is the exit code after that.
     arguments : sequence of str, optional
         Command line; by default that of the process.
     early : int
-        Exit code of a process that is ended by force because it was told to end while starting.
+        Exit code of a process that is told to end while starting.
 
     Returns
     -------
     int
-        Exit code: 0 after a signal, 1 when the node could not start (after one line that says why).
+        Exit code: by default 0 after a signal, 1 when the node could not start (after one line
+        that says why).
     """
     termination = _Termination(early)
     node, code = None, 0
     try:
-        termination.release()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)  # in case the parent blocked them
         middleware.prepare()
         _return_large_blocks()
         rclpy.init(
@@ -112,8 +110,9 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
         termination.starting = False
         while executor.context.ok() and not termination.requested:
             executor.spin_once(timeout_sec=_LONGEST_WAIT)
+        code = getattr(node, 'code', 0)
     except KeyboardInterrupt:
-        pass
+        code = early
     except Exception as error:  # bad arguments or parameters: a sentence, not a stack trace
         print(f'{type(error).__name__}: {error}', file=sys.stderr)
         code = 1

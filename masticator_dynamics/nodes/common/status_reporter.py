@@ -16,8 +16,8 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, Status
 from masticator_dynamics.nodes.common.guard import guard_of
-from masticator_dynamics.nodes.common.messages import NO_PUBLISHER_EVENTS, RELIABLE
 from masticator_dynamics.nodes.common.node_clock import NodeClock
+from masticator_dynamics.nodes.common.outgoing import NO_PUBLISHER_EVENTS, RELIABLE
 
 _REPORT = 1.0  # s between reports without change
 
@@ -45,6 +45,7 @@ class StatusReporter:
         look: float = 0.05,
     ):
         self._node, self._hardware, self._collect = node, hardware, collect
+        self._name = node.get_fully_qualified_name().lstrip('/')
         self._guard, self._now = guard_of(node), NodeClock(node)
         self._publisher = node.create_publisher(
             DiagnosticArray, '/diagnostics', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
@@ -76,23 +77,6 @@ class StatusReporter:
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 
-    def status(self, what: str, level: bytes, message: str, values: dict[str, object]) -> Status:
-        """A status whose name begins with the node's, without the leading slash.
-
-        Parameters
-        ----------
-        what : str
-            Part of the node.
-        level : bytes
-            OK, WARN, ERROR or STALE of ``DiagnosticStatus``.
-        message : str
-            One line.
-        values : dict
-            Shown with it.
-        """
-        name = f'{self._node.get_fully_qualified_name().lstrip("/")}: {what}'
-        return Status(name, level, message, values)
-
     def _repeat(self, wait: Callable[[], None]) -> None:
         # This thread may hold Python's lock when a cycle needs it.
         real_time.request(real_time.SERVICE)
@@ -116,25 +100,22 @@ class StatusReporter:
     def _as_message(self, status: Status) -> DiagnosticStatus:
         values = [KeyValue(key=key, value=_text(value)) for key, value in status.values.items()]
         return DiagnosticStatus(
-            level=status.level, name=status.name, message=status.message,
+            level=status.level, name=f'{self._name}: {status.what}', message=status.message,
             hardware_id=self._hardware, values=values,
         )  # fmt: skip
 
     def _messages(self) -> Status:
         """Messages that could not be read, and callbacks that failed."""
         unreadable, failures = self._guard.unreadable, self._guard.failures
-        values = {
+        values: dict[str, object] = {
             'unreadable': unreadable.rejected,
             'last unreadable': unreadable.last or 'none',
             'internal errors': failures.rejected,
             'last internal error': failures.last or 'none',
         }
         if failures.rejected:
-            return self.status('messages', ERROR, f'internal error: {failures.last}', values)
-        if unreadable.alarming:
-            text = f'unreadable ({unreadable.rejected}): {unreadable.last}'
-            return self.status('messages', ERROR, text, values)
-        return self.status('messages', OK, 'all can be read', values)
+            return Status('messages', ERROR, f'internal error: {failures.last}', values)
+        return unreadable.status('messages', OK, 'all can be read', values, 'unreadable')
 
 
 def _text(value: object) -> str:

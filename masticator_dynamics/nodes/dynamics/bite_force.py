@@ -12,7 +12,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.frames import turned, wrenches_on_platform
-from masticator_dynamics.results import Effort
+from masticator_dynamics.results import Effort, Motion
 
 COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 LARGEST = 1e6  # N and N m; more is not a measurement and would drown everything else in rounding
@@ -110,10 +110,9 @@ class MeasuredWrenches:
 
     def state(self, now: int) -> str:
         """``none`` so far, ``fresh`` or ``stale``."""
-        age = self.age(now)
-        if age is None:
+        if not self._newest:
             return 'none'
-        return 'fresh' if age <= self.timeout else 'stale'
+        return 'stale' if self.stale(now) else 'fresh'
 
     def stale(self, now: int) -> list[str]:
         """Frames whose newest measurement is too old to be used at a time (ns)."""
@@ -145,10 +144,6 @@ class BiteForce(MeasuredWrenches):
         """Return the measurement that is fresh at a time (ns), if any."""
         return next(iter(self.all_fresh(now)), None)
 
-    def on_platform(self, measured: MeasuredWrench, q: FloatArray) -> FloatArray:
-        """Wrench (6,) in base axes about the platform's origin, at tree positions (n_q,)."""
-        return measured.wrench @ self.transport(measured.frame, q).rows
-
     def transport(self, frame: str, q: FloatArray) -> Transport:
         """How wrenches in a frame are transferred to the platform at tree positions (n_q,)."""
         point = self.point_frame or frame
@@ -156,19 +151,19 @@ class BiteForce(MeasuredWrenches):
             frame, point, wrenches_on_platform(self._mechanism, q, np.eye(6), frame, point)
         )
 
-    def carried(
-        self, measured: MeasuredWrench, motion: Effort, known: Transport | None
+    def on_platform(
+        self, measured: MeasuredWrench, motion: Motion | Effort, known: Transport | None = None
     ) -> FloatArray:
         """Wrench (6,) in base axes about the platform's origin, in a motion.
 
         Parameters
         ----------
         measured : MeasuredWrench
-        motion : Effort
+        motion : Motion or Effort
         known : Transport or None
             For this motion; used if it is for the measurement's frame.
         """
         frame, point = measured.frame, self.point_frame or measured.frame
         if known is None or known.frame != frame or known.point != point:
-            return self.on_platform(measured, motion.q)
+            known = self.transport(frame, motion.q)
         return measured.wrench @ known.rows

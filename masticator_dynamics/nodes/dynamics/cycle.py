@@ -324,7 +324,7 @@ class FeedforwardCycle:
         if loads is None or loads.bite is None or loads.others or free is None:
             effort = self._evaluate(state, loads)
         else:
-            wrench = self._bite.carried(loads.bite, free.effort, ahead.transport)
+            wrench = self._bite.on_platform(loads.bite, free.effort, ahead.transport)
             effort = self._mechanism.feedforward(*state, wrench, **self._asked)
         sent = self._clamp(effort.actuated)
         if free is None:
@@ -363,7 +363,7 @@ class FeedforwardCycle:
         if loads is None:
             return self._mechanism.feedforward(y, y_dot, y_ddot, **self._asked, **limited)
         motion = self._mechanism.solve(y, y_dot, y_ddot)
-        wrench = self._bite.on_platform(loads.bite, motion.q) if loads.bite else None
+        wrench = self._bite.on_platform(loads.bite, motion) if loads.bite else None
         links = self._external.on_links(loads.others, motion.q)
         return self._mechanism.inverse_dynamics(
             motion, wrench, link_wrenches=links, **self._asked, **limited

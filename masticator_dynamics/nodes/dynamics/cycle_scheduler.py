@@ -20,7 +20,6 @@ import numpy as np
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.timing import Longest
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.nodes.dynamics.clock_steps import SMALLEST, ClockSteps, steady_ns
 
 _CATCH_UP = 0.1  # s; cycles overdue by more are of no use to anybody
 _STALL = 1.0  # s without a cycle, after which a motion must not simply continue
@@ -32,9 +31,17 @@ _WINDOW = 4096  # cycles over which statistics are taken
 _SELDOM = 0.03  # fraction of all cycles
 _LESSON = 5_000  # ns by which one cycle changes that time at most
 _EARLIEST, _PART = 150_000, 0.15  # ns and part of a period: what waiting may cost of a processor
+_SMALLEST = 10_000_000  # ns; clocks that are slewed differ by 0.0005 of the time between two looks
+_TOGETHER = 1_000_000  # ns; within which both clocks must have been read
+_ATTEMPTS = 5
 
 
-@dataclasses.dataclass(frozen=True)
+def steady_ns() -> int:
+    """Time since the start of the computer, ns; it goes on while the computer sleeps."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+@dataclasses.dataclass
 class CycleCounts:
     """Cycles since the start.
 
@@ -106,6 +113,7 @@ class CycleScheduler:
         self._lateness = np.zeros(_WINDOW)
         self._early = 0.0  # ns before a cycle is due
         self._due = 0  # of the latest cycle
+        self._difference: int | None = None  # ns, between the two clocks
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -143,30 +151,46 @@ class CycleScheduler:
         self.awake = real_time.stay_awake(self.period * 1e-9)
         if self.real_time:
             self.held_back.begin()
-        steps = ClockSteps(self._now, self._steady)
-        due = 0
+        self._difference, due = None, 0
         while not self._stopped.is_set():
             now = self._wait_until(due)
             if self._stopped.is_set():
                 return
             due = due or now
-            step = self._step(now - due, steps)
+            step = self._step(now - due)
             if step:
                 due, now = due + step, self._now()
             due = self._after_stall(due, now - due)
             self._run_cycle(due)
             due += self.period
 
-    def _step(self, late: int, steps: ClockSteps) -> int:
+    def _step(self, late: int) -> int:
         """By how much the clock was set, ns, given by how much a cycle is late, ns."""
         if not self.simulated:
-            step = steps.take()
+            step = self._set_by()
         else:  # it may run at any speed: a small step does not count
             step = late if abs(late) > _JUMP * 1e9 else 0
         if step:
             self._jumped(step)
-            self.counts = dataclasses.replace(self.counts, jumps=self.counts.jumps + 1)
+            self.counts.jumps += 1
         return step
+
+    def _set_by(self) -> int:
+        """By how much the clock was set since the last call, ns; 0 if it was not.
+
+        A clock that nobody sets tells that from a process that stood still.
+        """
+        for _ in range(_ATTEMPTS):
+            begin = self._steady()
+            difference = self._now() - begin
+            if self._steady() - begin < _TOGETHER:
+                break
+        else:  # interrupted every time; the next cycle will find out
+            return 0
+        before, self._difference = self._difference, difference
+        if before is None or abs(difference - before) < _SMALLEST:
+            return 0
+        return difference - before
 
     def _after_stall(self, due: int, late: int) -> int:
         """The due time on the grid from which to continue."""
@@ -176,11 +200,9 @@ class CycleScheduler:
             return due
         missed = late // self.period
         due += missed * self.period
-        counts, long = self.counts, late > _STALL * 1e9
-        self.counts = dataclasses.replace(
-            counts, skipped=counts.skipped + missed, stalls=counts.stalls + long
-        )
-        if long:
+        self.counts.skipped += missed
+        if late > _STALL * 1e9:
+            self.counts.stalls += 1
             self._stalled(due, late * 1e-9)
         return due
 
@@ -190,11 +212,11 @@ class CycleScheduler:
         lateness = self._now() - due
         if done:
             self._succeeds(self._rest, due)
-        counts, place = self.counts, self.counts.run % _WINDOW
+        place = self.counts.run % _WINDOW
         self._lateness[place] = lateness * 1e-9
         self._durations[place] = time.perf_counter() - begin
-        late = counts.late + (lateness > self.period)
-        self.counts = dataclasses.replace(counts, run=counts.run + 1, late=late)
+        self.counts.late += lateness > self.period
+        self.counts.run += 1
 
     def _succeeds(self, part: Callable[[int], None], due: int) -> bool:
         try:
@@ -206,7 +228,7 @@ class CycleScheduler:
 
     def _wait_until(self, due: int) -> int:
         """Sleep until a time, or until the clock is set back; returns the time on waking."""
-        earliest = _JUMP * 1e9 if self.simulated else self.period + SMALLEST
+        earliest = _JUMP * 1e9 if self.simulated else self.period + _SMALLEST
         while True:
             now = self._now()
             if self._stopped.is_set() or (now > 0 and not 0 < due - now <= earliest):

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Sequence
 
 import numpy.typing as npt
 
@@ -47,9 +46,9 @@ class ExecutedMotion:
         Held until the first path starts.
     """
 
-    def __init__(self, home: npt.ArrayLike, names: Sequence[str] = ()):
+    def __init__(self, home: npt.ArrayLike):
         self._exchange = threading.Lock()
-        self._pieces: tuple[Piece, ...] = (Piece(0, MotionPath.constant(home, names=names)),)
+        self._pieces: tuple[Piece, ...] = (Piece(0, MotionPath.constant(home)),)
         self._moved = False
 
     @property
@@ -72,15 +71,13 @@ class ExecutedMotion:
         """Whether nothing moves from a time (ns) on."""
         return all(piece.end <= time for piece in self._pieces)
 
-    def replace(self, start: int, path: MotionPath, expected: tuple[Piece, ...], now: int) -> bool:
-        """Follow another path from ``start`` on, if the schedule is still the expected one.
+    def replace(self, piece: Piece, expected: tuple[Piece, ...], now: int) -> bool:
+        """Follow another path from its start on, if the schedule is still the expected one.
 
         Parameters
         ----------
-        start : int
-            When the path begins, ns.
-        path : MotionPath
-            What to follow from then on.
+        piece : Piece
+            What to follow, and from when on.
         expected : tuple of Piece
             The schedule that the path was prepared for.
         now : int
@@ -95,11 +92,11 @@ class ExecutedMotion:
         with self._exchange:
             if self._pieces is not expected:
                 return False
-            before = [piece for piece in expected if piece.start < start]
+            before = [earlier for earlier in expected if earlier.start < piece.start]
             while len(before) > 1 and before[1].start < now - _KEPT:
                 del before[0]
                 self._moved = True
-            self._pieces = (*before, Piece(start, path))
+            self._pieces = (*before, piece)
             return True
 
     def hold(self, time: int, position: npt.ArrayLike | None = None) -> None:
@@ -109,8 +106,7 @@ class ExecutedMotion:
                 if len(self._pieces) == 1 and self.mode(time) == 'hold home':
                     return
                 position = self.state(time)[0]
-            names = self._pieces[0].path.names
-            self._pieces = (Piece(time, MotionPath.constant(position, names=names)),)
+            self._pieces = (Piece(time, MotionPath.constant(position)),)
             self._moved = True
 
     def shift(self, delta: int) -> None:

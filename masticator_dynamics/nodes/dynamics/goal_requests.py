@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -52,22 +53,9 @@ class ReceivedGoal:
     trajectory: memoryview
     rest: Any
 
-    def handed_over(self) -> memoryview:
-        """The trajectory, for the only time: rclpy keeps goals long after their end."""
-        data, self.trajectory = self.trajectory, memoryview(b'')
-        return data
-
-
-@dataclasses.dataclass(frozen=True)
-class _Request:
-    """What rclpy looks at in a request with a goal."""
-
-    goal_id: Any
-    goal: ReceivedGoal
-
 
 class GoalServer(ActionServer):
-    """An action server whose goals are `ReceivedGoal`.
+    """An action server whose goals are `ReceivedGoal`, and wait without a thread or coroutine.
 
     Parameters
     ----------
@@ -97,6 +85,11 @@ class GoalServer(ActionServer):
                 _KEPT,
             )
 
+    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
+        """Do nothing at the beginning; at the end, with a callback, send the result."""
+        if execute_callback is not None:
+            super().notify_execute(goal_handle, execute_callback)
+
     def take_data(self) -> dict[str, Any]:
         """Take what waits; what cannot be read is reported."""
         try:
@@ -113,29 +106,30 @@ class _Header(ctypes.Structure):
     _fields_ = [('writer', ctypes.c_int8 * 16), ('number', ctypes.c_int64)]
 
 
+def _goal(message: int, kind: Any) -> Any:
+    """What rclpy looks at in a request with a goal; of its points only the bytes."""
+    trajectory = serialized(message + _ID, JointTrajectory)
+    _forget_points()(message + _POINTS)
+    size = len(serialized(message, kind))
+    if size <= _LARGEST:
+        request = _converted(message, kind)
+        goal = ReceivedGoal(trajectory, request.goal)
+        return types.SimpleNamespace(goal_id=request.goal_id, goal=goal)
+    goal_id = kind().goal_id
+    goal_id.uuid = np.frombuffer(ctypes.string_at(message, _ID), np.uint8)
+    error = InputError(f'{size} bytes besides the points; at most {_LARGEST} are read')
+    return types.SimpleNamespace(goal_id=goal_id, goal=ReceivedGoal(memoryview(b''), error))
+
+
+def _converted(message: int, kind: Any) -> Any:
+    return _function(kind, 'CONVERT_TO_PY')(message)
+
+
 class _Handle(rclpy_implementation.ActionServer):  # type: ignore[misc]
     """rclpy's action server in C++, with other ways to take and answer requests."""
 
-    def take_goal_request(self, kind: type) -> tuple[Any, Any]:
-        return self._take('goal', kind, _goal)
-
-    def take_cancel_request(self, kind: type) -> tuple[Any, Any]:
-        return self._take('cancel', kind, _converted)
-
-    def take_result_request(self, kind: type) -> tuple[Any, Any]:
-        return self._take('result', kind, _converted)
-
-    def send_goal_response(self, header: _Header, response: Any) -> None:
-        self._send('goal', header, response)
-
-    def send_cancel_response(self, header: _Header, response: Any) -> None:
-        self._send('cancel', header, response)
-
-    def send_result_response(self, header: _Header, response: Any) -> None:
-        self._send('result', header, response)
-
     def _take(
-        self, what: str, kind: Any, read: Callable[[int, Any], Any]
+        self, what: str, read: Callable[[int, Any], Any], kind: Any
     ) -> tuple[_Header | None, Any]:
         header, message = _Header(), _function(kind, 'CREATE_ROS_MESSAGE')()
         try:
@@ -160,23 +154,12 @@ class _Handle(rclpy_implementation.ActionServer):  # type: ignore[misc]
         finally:
             _function(kind, 'DESTROY_ROS_MESSAGE')(message)
 
-
-def _goal(message: int, kind: Any) -> _Request:
-    """A request with a goal; of its points only the bytes."""
-    trajectory = serialized(message + _ID, JointTrajectory)
-    _forget_points()(message + _POINTS)
-    size = len(serialized(message, kind))
-    if size <= _LARGEST:
-        request = _converted(message, kind)
-        return _Request(request.goal_id, ReceivedGoal(trajectory, request.goal))
-    goal_id = kind().goal_id
-    goal_id.uuid = np.frombuffer(ctypes.string_at(message, _ID), np.uint8)
-    error = InputError(f'{size} bytes besides the points; at most {_LARGEST} are read')
-    return _Request(goal_id, ReceivedGoal(memoryview(b''), error))
-
-
-def _converted(message: int, kind: Any) -> Any:
-    return _function(kind, 'CONVERT_TO_PY')(message)
+    take_goal_request = functools.partialmethod(_take, 'goal', _goal)
+    take_cancel_request = functools.partialmethod(_take, 'cancel', _converted)
+    take_result_request = functools.partialmethod(_take, 'result', _converted)
+    send_goal_response = functools.partialmethod(_send, 'goal')
+    send_cancel_response = functools.partialmethod(_send, 'cancel')
+    send_result_response = functools.partialmethod(_send, 'result')
 
 
 def _check(code: int, what: str) -> None:

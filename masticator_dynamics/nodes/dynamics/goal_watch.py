@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,6 @@ from masticator_dynamics.nodes.dynamics.trajectory_preparation import PreparedTr
 ON_THE_WAY = {'rad': 0.15, 'm': 0.015}
 AT_THE_END = {'rad': 0.02, 'm': 0.002}
 
-Given = Iterable[tuple[str, float, float, float]]  # joint, position, velocity, acceleration
-
 
 @dataclasses.dataclass(frozen=True)
 class Tolerances:
@@ -32,12 +31,12 @@ class Tolerances:
     velocity: FloatArray
 
     @classmethod
-    def of(cls, given: Given, mechanism: Mechanism, usual: dict[str, float]) -> Tolerances:
+    def of(cls, given: Iterable[Any], mechanism: Mechanism, usual: dict[str, float]) -> Tolerances:
         """Tolerances of a goal; 0 leaves the default, a negative number removes it.
 
         Parameters
         ----------
-        given : iterable of tuple
+        given : iterable of control_msgs/JointTolerance
             Joint, and its tolerances of position, velocity and acceleration (m or rad, and s).
         mechanism : Mechanism
             Whose joints may be named.
@@ -57,7 +56,8 @@ class Tolerances:
         for name in mechanism.actuated:
             k = joints.index(name)
             position[k] = usual[units[k]]
-        for name, *allowed in given:
+        for one in given:
+            name, allowed = one.name, (one.position, one.velocity, one.acceleration)
             if name not in joints:
                 raise JointsError(f'tolerance of unknown joint {name!r}')
             if np.isnan(allowed).any():

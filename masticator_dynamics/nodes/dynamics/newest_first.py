@@ -17,14 +17,6 @@ class OvertakenError(Exception):
     """Raised within work that a newer item makes pointless; it is resumed if need be."""
 
 
-class Message(Protocol):
-    """What has arrived and has not been read."""
-
-    @property
-    def data(self) -> bytes | memoryview:
-        """Its content; the amount that may wait is limited."""
-
-
 class Item(Protocol):
     """Something to be done from a time on, in place of everything that begins later.
 
@@ -32,15 +24,18 @@ class Item(Protocol):
     """
 
     @property
+    def data(self) -> bytes | memoryview:
+        """Its content; the amount that may wait unread is limited."""
+
+    @property
     def begin(self) -> int:
-        """When it begins, ns; 0: at once."""
+        """When it begins, ns; 0: at once. Not asked for before it has been read."""
 
 
-Came = TypeVar('Came', bound=Message)
 Work = TypeVar('Work', bound=Item)
 
 
-class NewestFirst(Generic[Came, Work]):
+class NewestFirst(Generic[Work]):
     """Reads what arrives and works on it, the newest first.
 
     An accepted item replaces every earlier arrival, except those that begin before it: they are
@@ -52,7 +47,7 @@ class NewestFirst(Generic[Came, Work]):
     name : str
         Of the thread.
     read : callable
-        Turns what arrived into an item, or None if it is refused; cheap compared with the work.
+        Gets an item that arrived; False if it is refused. Cheap compared with the work.
     work : callable
         Gets an item; True when it is accepted. Calls :meth:`give_way` now and then.
     overtaken : callable
@@ -62,25 +57,25 @@ class NewestFirst(Generic[Came, Work]):
     def __init__(
         self,
         name: str,
-        read: Callable[[Came], Work | None],
+        read: Callable[[Work], bool],
         work: Callable[[Work], bool],
-        overtaken: Callable[[Sequence[Came | Work]], None],
+        overtaken: Callable[[Sequence[Work]], None],
     ):
         self._read, self._work, self._overtaken = read, work, overtaken
-        self._came: collections.deque[Came] = collections.deque()
-        self._items: list[Work] = []  # in the order of arrival
+        self._came: collections.deque[Work] = collections.deque()
+        self._items: list[Work] = []  # read, in the order of arrival
         self._present: Work | None = None
         self._changed = threading.Condition()
         self._ended = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def put(self, message: Came) -> None:
+    def put(self, item: Work) -> None:
         """Have something read and worked on."""
         with self._changed:
-            self._came.append(message)
+            self._came.append(item)
             dropped = []
-            while sum(len(m.data) for m in self._came) > _UNREAD and len(self._came) > 1:
+            while sum(len(one.data) for one in self._came) > _UNREAD and len(self._came) > 1:
                 dropped.append(self._came.popleft())
             self._changed.notify()
         if dropped:
@@ -134,9 +129,8 @@ class NewestFirst(Generic[Came, Work]):
     def _read_waiting(self) -> None:
         for _ in range(len(self._came)):  # no more than these: work must go on despite a flood
             with self._changed:
-                message = self._came.popleft()
-            item = self._read(message)
-            if item is not None:
+                item = self._came.popleft()
+            if self._read(item):
                 self._items.append(item)
         if dropped := self._items[:-_WAITING]:
             del self._items[:-_WAITING]

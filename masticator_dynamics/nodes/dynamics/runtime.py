@@ -54,21 +54,24 @@ class DynamicsRuntime:
     def __init__(self, node: LifecycleNode, settings: DynamicsSettings):
         self.mechanism = mechanism = _load(settings)
         mechanism.feedforward(mechanism.home.y, goal=settings.goal, friction=settings.friction)
-        self.motion = ExecutedMotion(mechanism.home.y, mechanism.independent)
+        self.motion = ExecutedMotion(mechanism.home.y)
         self.bite, self.external = BiteForce(mechanism), MeasuredWrenches(mechanism)
         self.clamp = EffortClamp(mechanism)
         self.watch = LoadWatch(mechanism) if settings.limits else None
         self.apply(settings)
-        self.cycle = self._new_cycle(self.bite, self.external, self.clamp, self.watch)
+        self._new_cycle = functools.partial(
+            FeedforwardCycle, mechanism, self.motion, goal=settings.goal, friction=settings.friction
+        )
+        self.cycle = self._new_cycle(
+            self.bite, self.clamp, external=self.external, watch=self.watch
+        )
         self.answer: Answer | None = None
         self.errors = 0  # cycles that failed
         self._node = node
         self.now = NodeClock(node)
         self._visual_every = max(round(settings.rate / settings.visual_rate), 1)
         self._visual_countdown = 0
-        self._publishers = Publishers(
-            node, mechanism, settings.frame_prefix, self.cycle.joint_frames
-        )
+        self._publishers = Publishers(node, mechanism, settings.frame_prefix, self.cycle)
         self.scheduler = CycleScheduler(
             settings.rate, self.now, self._run_cycle, self._after_cycle, self._clock_jumped,
             self._stalled, self._cycle_failed,
@@ -80,7 +83,7 @@ class DynamicsRuntime:
             node,
             Mechanism(mechanism.description),
             self.motion,
-            self._present_settings,
+            lambda: self._settings,
             self.now,
             self._trajectory_accepted,
         )
@@ -141,29 +144,6 @@ class DynamicsRuntime:
         self.external_input.destroy()
         self._publishers.destroy(self._node)
 
-    @property
-    def active(self) -> bool:
-        """Whether the control cycle is running."""
-        return self.trajectory_input.active
-
-    def _new_cycle(
-        self,
-        bite: BiteForce,
-        external: MeasuredWrenches,
-        clamp: EffortClamp,
-        watch: LoadWatch | None,
-    ) -> FeedforwardCycle:
-        return FeedforwardCycle(
-            self.mechanism,
-            self.motion,
-            bite,
-            clamp,
-            external=external,
-            goal=self._settings.goal,
-            friction=self._settings.friction,
-            watch=watch,
-        )
-
     def _new_action(self) -> TrajectoryAction | None:
         """The action's server; None if the messages of joint actions are not installed."""
         try:
@@ -175,23 +155,13 @@ class DynamicsRuntime:
             self._node.get_logger().info(text)
             return None
         return TrajectoryAction(
-            self._node,
-            self.mechanism,
-            self.motion,
-            self.trajectory_input,
-            self.now,
-            lambda: self.cycle.failure,
+            self._node, self.mechanism, self.trajectory_input, lambda: self.cycle.failure
         )
-
-    def _present_settings(self) -> DynamicsSettings:
-        return self._settings
 
     def _run_cycle(self, due: int) -> None:
         """What others wait for; uses everything measured so far."""
         self.answer = answer = self.cycle(due)
-        self._publishers.cycle(due, answer)
-        if self._publishers.external_effort_wanted:
-            self._publishers.external_effort(due, self.cycle.external_effort(answer))
+        self._publishers.publish(due, answer)
 
     def _after_cycle(self, due: int) -> None:
         """Compute the next cycle as far as it is known, and publish the rest of the last one."""
@@ -201,13 +171,7 @@ class DynamicsRuntime:
         if self._visual_countdown >= 0 or self.answer is None:
             return
         self._visual_countdown = self._visual_every - 1
-        effort = self.answer.effort
-        if self._publishers.contact_forces_wanted:
-            self._publishers.contact_forces(due, self.cycle.contact_forces(effort))
-        if self._publishers.joint_forces_wanted:
-            self._publishers.joint_forces(due, self.cycle.joint_forces(effort))
-        if self._settings.publish_joint_states:
-            self._publishers.joint_states(due, effort)
+        self._publishers.visual(due, self.answer.effort, self._settings.publish_joint_states)
 
     def _trajectory_accepted(self, prepared: PreparedTrajectory) -> None:
         self.cycle.failure = ''
@@ -246,7 +210,7 @@ class DynamicsRuntime:
         for measured in (bite, external):
             measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
         clamp, watch = EffortClamp(self.mechanism), self._warm_watch()
-        cycle = self._new_cycle(bite, external, clamp, watch)
+        cycle = self._new_cycle(bite, clamp, external=external, watch=watch)
         cycle.prepare(1)
         answer = cycle(1)
         cycle.external_effort(answer)

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import collections
 import time
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN, Rejections, Status
+from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, WARN, Status
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
 from masticator_dynamics.nodes.dynamics.bite_force import MeasuredWrenches
@@ -38,10 +39,9 @@ class Supervision:
         self._efforts_logged = -10.0
         self._timing: dict[str, object] = {}
         self._effort_news = ''  # what happened to efforts in the last second, or nothing
-        self._stale: dict[str, set[str]] = {'bite_force': set(), 'external_wrench': set()}
+        self._stale: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
         self._keeping_up = KeepingUp(node.get_logger().warning)
         self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect, _LOOK)
-        self._status = self._reporter.status
         self._reporter.look_when(runtime.scheduler.sleep_until_quiet)
 
     def destroy(self) -> None:
@@ -59,13 +59,13 @@ class Supervision:
             'the control cycle stood still', runtime.scheduler.late.take(), _STOOD_STILL,
             'servo_drives adds no bite force meanwhile', runtime.scheduler.held_back.take(),
         )  # fmt: skip
-        self._log_stale('bite_force', runtime.bite)
-        self._log_stale('external_wrench', runtime.external)
+        for wrenches in (runtime.bite_input, runtime.external_input):
+            self._log_stale(wrenches.topic, wrenches.kept)
         return [
             self._cycle(),
             self._trajectory(),
-            self._wrench('bite force', runtime.bite, runtime.bite_input),
-            self._wrench('external wrench', runtime.external, runtime.external_input),
+            self._wrench('bite force', runtime.bite_input),
+            self._wrench('external wrench', runtime.external_input),
             self._efforts(),
         ]
 
@@ -75,10 +75,11 @@ class Supervision:
         values = _cycle_values(runtime.scheduler, self._timing, runtime.answer)
         if runtime.errors:
             message = f'{runtime.errors} cycles failed'
-            return self._status('cycle', ERROR, message, values)
+            return Status('cycle', ERROR, message, values)
         if counts.late + counts.skipped > _LATE_PART * counts.run + 1:
-            return self._status('cycle', WARN, 'more than 0.1 % of the cycles were late', values)
-        return self._status('cycle', OK, 'active' if runtime.active else 'not active', values)
+            return Status('cycle', WARN, 'more than 0.1 % of the cycles were late', values)
+        message = 'active' if runtime.trajectory_input.active else 'not active'
+        return Status('cycle', OK, message, values)
 
     def _trajectory(self) -> Status:
         runtime, rejections = self._runtime, self._runtime.trajectory_input.rejections
@@ -92,11 +93,11 @@ class Supervision:
         }
         if runtime.cycle.failure:
             message = f'stopped: {runtime.cycle.failure}'
-            return self._status('trajectory', ERROR, message, values)
-        return self._input_status('trajectory', rejections, OK, mode, values)
+            return Status('trajectory', ERROR, message, values)
+        return rejections.status('trajectory', OK, mode, values)
 
-    def _wrench(self, what: str, kept: MeasuredWrenches, given: WrenchInput) -> Status:
-        now = self._runtime.now()
+    def _wrench(self, what: str, given: WrenchInput) -> Status:
+        now, kept = self._runtime.now(), given.kept
         state, age, stale = kept.state(now), kept.age(now), kept.stale(now)
         values = {
             'state': state,
@@ -108,19 +109,7 @@ class Supervision:
         level, message = OK, state
         if state == 'stale':
             level, message = ERROR, f'stale: older than {kept.timeout:g} s, counts as zero'
-        return self._input_status(what, given.rejections, level, message, values)
-
-    def _input_status(
-        self,
-        what: str,
-        rejections: Rejections,
-        level: bytes,
-        message: str,
-        values: dict[str, object],
-    ) -> Status:
-        if rejections.alarming:
-            level, message = ERROR, f'rejected ({rejections.rejected}): {rejections.last}'
-        return self._status(what, level, message, values)
+        return given.rejections.status(what, level, message, values)
 
     def _efforts(self) -> Status:
         runtime = self._runtime
@@ -132,8 +121,8 @@ class Supervision:
             values['cycles in which the motion gave way'] = watch.gave_way
             values['cycles in which nothing kept limits'] = watch.unmet
         if self._effort_news:
-            return self._status('effort', WARN, self._effort_news, values)
-        return self._status('effort', OK, 'within limits', values)
+            return Status('effort', WARN, self._effort_news, values)
+        return Status('effort', OK, 'within limits', values)
 
     def _log_clamped(self) -> list[str]:
         """Log a line per second for all motors, so that none hides another; return it in short."""

@@ -10,6 +10,7 @@ degrees of freedom.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -30,8 +31,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.nodes.common.diagnostics import LogLimit, shortened
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
-from masticator_dynamics.nodes.common.messages import doubles
-from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, Piece
+from masticator_dynamics.nodes.common.outgoing import doubles
+from masticator_dynamics.nodes.dynamics.executed_motion import Piece
 from masticator_dynamics.nodes.dynamics.goal_requests import GoalServer
 from masticator_dynamics.nodes.dynamics.goal_watch import (
     AT_THE_END,
@@ -56,15 +57,6 @@ _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _Result = FollowJointTrajectory.Result
 
 
-class _Server(GoalServer):
-    """A server whose goals take their time without a waiting thread or coroutine for each."""
-
-    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Do nothing at the beginning; at the end, with a callback, send the result."""
-        if execute_callback is not None:
-            super().notify_execute(goal_handle, execute_callback)
-
-
 class _Goal:
     """An accepted goal, with the outcome of its checks, which comes from another thread."""
 
@@ -76,8 +68,7 @@ class _Goal:
             raise InputError('multi_dof_trajectory is not for joints')
         self.handle = handle
         self.on_the_way, self.at_the_end = (
-            Tolerances.of([(t.name, t.position, t.velocity, t.acceleration) for t in given],
-                          mechanism, usual)
+            Tolerances.of(given, mechanism, usual)
             for given, usual in (
                 (request.path_tolerance, ON_THE_WAY), (request.goal_tolerance, AT_THE_END)
             )
@@ -87,22 +78,10 @@ class _Goal:
         self.patience = (patience or _PATIENCE) if patience >= 0.0 else np.inf
         joints, names = mechanism.tree_joints, request.trajectory.joint_names
         self.rows = [joints.index(name) for name in names if name in joints]
-        self.refused: Exception | None = None
-        self.prepared: PreparedTrajectory | None = None
+        self.outcome: Outcome | None = None
         self.wanted: Wanted | None = None
         self.stop: Outcome | None = None
         self.stop_asked = False
-
-    def take(self, outcome: Outcome) -> None:
-        """Take the outcome of the checks."""
-        if isinstance(outcome, Exception):
-            self.refused = outcome
-        else:
-            self.prepared = outcome
-
-    def take_stop(self, outcome: Outcome) -> None:
-        """Take the outcome of the checks of a stop."""
-        self.stop = outcome
 
 
 class TrajectoryAction:
@@ -113,12 +92,8 @@ class TrajectoryAction:
     node : LifecycleNode
     mechanism : Mechanism
         Only its names are read.
-    motion : ExecutedMotion
-        What is followed.
     queue : TrajectoryInput
-        Checks goals.
-    now : callable
-        The node's clock, ns.
+        Checks goals; has the motion that is followed, and the node's clock.
     failure : callable
         Why the motion was stopped, or ''.
     """
@@ -127,18 +102,16 @@ class TrajectoryAction:
         self,
         node: LifecycleNode,
         mechanism: Mechanism,
-        motion: ExecutedMotion,
         queue: TrajectoryInput,
-        now: Callable[[], int],
         failure: Callable[[], str],
     ):
-        self._node, self._mechanism, self._motion, self._queue = node, mechanism, motion, queue
-        self._now, self._failure = now, failure
+        self._node, self._mechanism = node, mechanism
+        self._queue, self._failure = queue, failure
         self._goals: list[_Goal] = []
         self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
         self._states = DirectSubscription(node, JointState, 'joint_states', _NEWEST, _LARGEST)
-        self._server = _Server(
+        self._server = GoalServer(
             node,
             FollowJointTrajectory,
             ACTION,
@@ -178,8 +151,10 @@ class TrajectoryAction:
             return
         self._goals.append(goal)
         self._timer.reset()
-        data = handle.request.handed_over()
-        self._queue.put(Request(data, ACTION, goal.take, lambda: handle.is_cancel_requested))
+        # For the only time: rclpy keeps goals long after their end.
+        data, handle.request.trajectory = handle.request.trajectory, memoryview(b'')
+        told = functools.partial(setattr, goal, 'outcome')
+        self._queue.put(Request(data, ACTION, told, lambda: handle.is_cancel_requested))
 
     def _look(self) -> None:
         if not self._goals:
@@ -203,12 +178,13 @@ class TrajectoryAction:
 
     def _look_at(self, goal: _Goal) -> bool:
         """Whether a goal has come to its end."""
-        if goal.refused is not None:
-            return self._end(goal.handle, _code(goal.refused), str(goal.refused))
-        if goal.prepared is None:
+        outcome = goal.outcome
+        if isinstance(outcome, Exception):
+            return self._end(goal.handle, _code(outcome), str(outcome))
+        if outcome is None:
             return False
-        goal.wanted = goal.wanted or Wanted(goal.prepared)
-        piece, failure = self._followed(goal.prepared), self._failure()
+        goal.wanted = goal.wanted or Wanted(outcome)
+        piece, failure = self._followed(outcome), self._failure()
         if goal.handle.is_cancel_requested and (piece is not None or goal.stop_asked):
             done = self._look_at_stop(goal, piece)
             if done is not None:
@@ -223,29 +199,29 @@ class TrajectoryAction:
         """Whether a cancelled goal is at rest; None if it cannot be stopped on the way."""
         if not goal.stop_asked and piece is not None:
             later = self._goals[self._goals.index(goal) + 1 :]
-            if any(other.prepared is None and other.refused is None for other in later):
+            if any(other.outcome is None for other in later):
                 return False  # a stop now would take that one's place
             goal.stop_asked = True
-            request = Request(b'', f'cancel of {ACTION}', goal.take_stop, stop_at=piece.start)
-            self._queue.put(request)
+            told = functools.partial(setattr, goal, 'stop')
+            self._queue.put(Request(b'', f'cancel of {ACTION}', told, stamp=piece.start))
         if goal.stop is None or isinstance(goal.stop, Exception):
             return False if goal.stop is None else None
-        path = goal.stop.path
-        if self._now() < goal.stop.start + round((path.end - path.start) * 1e9):
+        stop = self._followed(goal.stop)  # not as prepared: the clock may have been set
+        if stop is not None and self._queue.now() < stop.end:
             return False
         return self._end(goal.handle, _Result.SUCCESSFUL, 'cancelled and at rest')
 
     def _followed(self, prepared: PreparedTrajectory) -> Piece | None:
         """The goal's piece of the schedule while it is, or will be, followed to its end."""
-        schedule = self._motion.schedule
+        schedule = self._queue.motion.schedule
         for k, piece in enumerate(schedule):
-            if piece.path is prepared.path:
+            if piece.path is prepared.piece.path:
                 return piece if all(p.start >= piece.end for p in schedule[k + 1 :]) else None
         return None
 
     def _compare(self, goal: _Goal, piece: Piece, wanted: Wanted) -> bool:
         """Send feedback on what is measured; return whether the goal has ended."""
-        after, lacking = (self._now() - piece.end) * 1e-9, 'no joint_states have come since'
+        after, lacking = (self._queue.now() - piece.end) * 1e-9, 'no joint_states have come since'
         if self._measured is not None and self._measured[0] >= piece.start:
             stamp, *actual = self._measured
             seconds = (stamp - piece.start) * 1e-9

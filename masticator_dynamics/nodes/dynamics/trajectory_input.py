@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -18,7 +19,7 @@ from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.nodes.common.askers import who_asks, who_publishes
 from masticator_dynamics.nodes.common.diagnostics import LogLimit, Rejections
 from masticator_dynamics.nodes.common.large_messages import LargeMessages
-from masticator_dynamics.nodes.common.messages import RELIABLE
+from masticator_dynamics.nodes.common.outgoing import RELIABLE
 from masticator_dynamics.nodes.common.trajectory_cdr import decode
 from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion, Piece, piece_at
 from masticator_dynamics.nodes.dynamics.newest_first import NewestFirst, OvertakenError
@@ -30,8 +31,8 @@ from masticator_dynamics.nodes.dynamics.trajectory_points import (
 )
 from masticator_dynamics.nodes.dynamics.trajectory_preparation import (
     PreparedTrajectory,
-    TrajectoryPreparation,
     expected_duration,
+    prepare,
 )
 
 _TOPIC = 'joint_trajectory'
@@ -46,7 +47,7 @@ _STOP = 0.02  # s that the checks of a stop are expected to take
 Outcome = PreparedTrajectory | Exception
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(eq=False)
 class Request:
     """A request for a motion, whose sender may want to know what becomes of it.
 
@@ -60,25 +61,21 @@ class Request:
         Gets the motion that will be followed, or why there is none; from any thread.
     withdrawn : callable
         Whether it is no longer wanted, before it begins.
-    stop_at : int
-        When to come to rest, ns; at once if that is past.
+    stamp : int
+        The message's, or when to come to rest, ns; at once if that is past.
+    points : TrajectoryPoints or None
+        Those of the message, once it has been read.
+    begin : int
+        When they begin, ns; 0: at once.
     """
 
     data: bytes | memoryview
     source: str = _TOPIC
     told: Callable[[Outcome], None] = lambda outcome: None
     withdrawn: Callable[[], bool] = lambda: False
-    stop_at: int = 0
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Order:
-    """Points as read, None to stop; ``stamp`` as requested, ``begin`` when they begin, ns."""
-
-    request: Request
-    points: TrajectoryPoints | None
-    stamp: int
-    begin: int
+    stamp: int = 0
+    points: TrajectoryPoints | None = None
+    begin: int = 0
 
 
 class TrajectoryInput:
@@ -112,17 +109,15 @@ class TrajectoryInput:
         accepted: Callable[[PreparedTrajectory], None],
     ):
         self.active = False
-        self.rejections = Rejections(_BURST)
+        self.rejections = Rejections(node.get_logger().error, _BURST)
         self.overtaken = 0
         self.asked = ''  # when the motion was requested, and by whom
         self._log_limit, self._overtaken_limit = LogLimit(_BURST), LogLimit()
-        self._node, self._mechanism, self._motion = node, mechanism, motion
-        self._settings, self._now, self._accepted = settings, now, accepted
-        self._prepare = TrajectoryPreparation(
-            mechanism,
-            goal=settings().goal,
-            friction=settings().friction,
-            limits=settings().limits,
+        self._node, self._mechanism, self.motion = node, mechanism, motion
+        self._settings, self.now, self._accepted = settings, now, accepted
+        given = settings()
+        self._prepare = functools.partial(
+            prepare, mechanism, goal=given.goal, friction=given.friction, limits=given.limits
         )
         self._most_names = 4 * max(len(mechanism.independent), len(mechanism.actuated))
         self._worker = NewestFirst('trajectories', self._read, self._follow, self._tell_overtaken)
@@ -137,7 +132,7 @@ class TrajectoryInput:
         """Do once everything that a message causes, except following it."""
         trajectory = decode(data, self._most_names)
         points = to_independent(read_points(trajectory, self._mechanism), self._mechanism, 1e-4)
-        self._prepare(points, self._motion.schedule, 1, 1, 1.0)
+        self._prepare(points, self.motion.schedule, 1, 1, 1.0)
 
     def put(self, request: Request) -> None:
         """Have a motion checked and followed."""
@@ -149,26 +144,27 @@ class TrajectoryInput:
     def _take(self, data: memoryview) -> None:
         self.put(Request(data))
 
-    def _read(self, request: Request) -> _Order | None:
-        """What a message requests, if it can be understood."""
+    def _read(self, request: Request) -> bool:
+        """Read a message; False if it cannot be understood."""
         with self._rejecting(request):
-            points, stamp = None, request.stop_at
             if request.data:
                 trajectory = decode(request.data, self._most_names)
-                points, stamp = read_points(trajectory, self._mechanism), trajectory.stamp
-            return _Order(request, points, stamp, stamp if stamp > self._now() else 0)
-        return None
+                request.points = read_points(trajectory, self._mechanism)
+                request.stamp = trajectory.stamp
+            request.begin = request.stamp if request.stamp > self.now() else 0
+            return True
+        return False
 
-    def _follow(self, order: _Order) -> bool:
+    def _follow(self, request: Request) -> bool:
         """Prepare a trajectory and follow it; False when it is refused."""
-        with self._rejecting(order.request):
-            prepared = self._replace_motion(order)
+        with self._rejecting(request):
+            prepared = self._replace_motion(request)
             self._accepted(prepared)
             self.rejections.accept()
-            self.asked = f'{time.strftime("%H:%M:%S")} by {self._asker(order.request)}'
-            order.request.told(prepared)
+            self.asked = f'{time.strftime("%H:%M:%S")} by {self._asker(request)}'
+            request.told(prepared)
             if self._log_limit.allows():
-                self._tell(order, prepared)
+                self._tell(request, prepared)
             return True
         return False
 
@@ -177,28 +173,28 @@ class TrajectoryInput:
             return who_publishes(self._node, _TOPIC)
         return who_asks(self._node, f'{ACTION}/_action/send_goal')
 
-    def _replace_motion(self, order: _Order) -> PreparedTrajectory:
+    def _replace_motion(self, request: Request) -> PreparedTrajectory:
         """Follow a trajectory from an instant that is still ahead when its checks are done."""
         settings, give_way = self._settings(), self._worker.give_way
-        points, ahead = order.points, _STOP
+        points, ahead = request.points, _STOP
         if points is not None:
             tolerance = settings.closure_tolerance
             points = to_independent(points, self._mechanism, tolerance, give_way)
             ahead = expected_duration(points)
         for _ in range(_ATTEMPTS):
-            begin, schedule = time.perf_counter(), self._motion.schedule
-            start = max(order.stamp, self._now() + round(ahead * 1e9) + _MARGIN)
-            _check_waiting(schedule, self._now(), start)
-            stamp = start if points is None else order.stamp or start
+            begin, schedule = time.perf_counter(), self.motion.schedule
+            start = max(request.stamp, self.now() + round(ahead * 1e9) + _MARGIN)
+            _check_waiting(schedule, self.now(), start)
+            stamp = start if points is None else request.stamp or start
             scale = settings.effort_limit_scale
             wanted = self._rest(schedule, start) if points is None else points
             prepared = self._prepare(wanted, schedule, stamp, start, scale, give_way)
-            now = self._now()
+            now = self.now()
             if not self.active:
                 raise InputError('the node is not active any more')
-            if order.request.withdrawn():
+            if request.withdrawn():
                 raise InputError('it was cancelled before it began')
-            if now + _MARGIN < start and self._motion.replace(start, prepared.path, schedule, now):
+            if now + _MARGIN < start and self.motion.replace(prepared.piece, schedule, now):
                 return prepared
             ahead = 2.0 * (time.perf_counter() - begin) + 0.01
         raise InputError(f'its checks take longer than {ahead:.3g} s: the computer is overloaded')
@@ -206,33 +202,30 @@ class TrajectoryInput:
     def _rest(self, schedule: tuple[Piece, ...], start: int) -> TrajectoryPoints:
         """The point where the motion is; what it needs to come to rest is appended to it."""
         position, _, _ = piece_at(schedule, start).state(start)
-        return TrajectoryPoints(
-            self._mechanism.independent, np.zeros(1), position[None], None, None
-        )
+        return TrajectoryPoints(self._mechanism.independent, np.zeros(1), (position[None],))
 
-    def _tell(self, order: _Order, prepared: PreparedTrajectory) -> None:
-        logger, source = self._node.get_logger(), order.request.source
-        seconds = f'{prepared.path.end - prepared.path.start:.6g} s'
-        if order.points is None:
+    def _tell(self, request: Request, prepared: PreparedTrajectory) -> None:
+        logger, source, piece = self._node.get_logger(), request.source, prepared.piece
+        seconds = f'{piece.path.end - piece.path.start:.6g} s'
+        if request.points is None:
             logger.info(f'{source} accepted: at rest within {seconds}{self._log_limit.note()}')
             return
         logger.info(
-            f'{source} accepted: {len(order.points.times)} points, {seconds}, starts in '
-            f'{(prepared.start - self._now()) * 1e-9:.3f} s{self._log_limit.note()}'
+            f'{source} accepted: {len(request.points.times)} points, {seconds}, starts in '
+            f'{(piece.start - self.now()) * 1e-9:.3f} s{self._log_limit.note()}'
         )
         if prepared.ramp > 0.0:
             logger.warning(
                 f'{source} does not end at rest: a rest ramp of {prepared.ramp:.3g} s is appended'
             )
 
-    def _tell_overtaken(self, dropped: Sequence[Request | _Order]) -> None:
+    def _tell_overtaken(self, dropped: Sequence[Request]) -> None:
         self.overtaken += len(dropped)
-        for one in dropped:
-            request = one if isinstance(one, Request) else one.request
+        for request in dropped:
             request.told(InputError('overtaken by a newer one before its checks were done'))
         if self._overtaken_limit.allows():
             self._node.get_logger().warning(
-                f'{request.source} overtaken by a newer one before its checks were done'
+                f'{dropped[-1].source} overtaken by a newer one before its checks were done'
                 f'{self._overtaken_limit.note()}'
             )
 
@@ -248,10 +241,8 @@ class TrajectoryInput:
 
     def reject(self, request: Request, error: Exception) -> None:
         """Count and report a request that is refused, and tell its sender."""
-        line = self.rejections.reject(in_words(error))
+        self.rejections.reject(f'{request.source} rejected: ', in_words(error))
         request.told(error)
-        if line:
-            self._node.get_logger().error(f'{request.source} rejected: {line}')
 
 
 def _check_waiting(schedule: tuple[Piece, ...], now: int, start: int) -> None:

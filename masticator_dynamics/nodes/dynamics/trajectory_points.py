@@ -26,18 +26,14 @@ class JointsError(InputError):
 
 @dataclasses.dataclass(frozen=True)
 class TrajectoryPoints:
-    """Points in the order of ``joints``: ``times`` (N,) in s from the start, rows (N, n)."""
+    """Points in the order of ``joints``: ``times`` (N,) in s from the start.
+
+    ``rows`` (N, n) are positions and, as far as they are given, velocities and accelerations.
+    """
 
     joints: tuple[str, ...]
     times: FloatArray
-    positions: FloatArray
-    velocities: FloatArray | None
-    accelerations: FloatArray | None
-
-    def since(self, first: int) -> TrajectoryPoints:
-        """Points from an index on."""
-        rows = (None if r is None else r[first:] for r in (self.velocities, self.accelerations))
-        return TrajectoryPoints(self.joints, self.times[first:], self.positions[first:], *rows)
+    rows: tuple[FloatArray, ...]
 
 
 def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
@@ -70,7 +66,8 @@ def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
         raise InputError('the trajectory has no positions')
     if velocities is None and accelerations is not None:
         raise InputError('the trajectory has accelerations but no velocities')
-    return TrajectoryPoints(joints, times, positions, velocities, accelerations)
+    rows = (positions, velocities, accelerations)
+    return TrajectoryPoints(joints, times, tuple(row for row in rows if row is not None))
 
 
 def to_independent(
@@ -95,25 +92,16 @@ def to_independent(
     """
     if points.joints == mechanism.independent:
         return points
-    count = len(mechanism.independent)
-    rows = np.zeros((3, len(points.times), count))
+    rows = np.empty((len(points.rows), len(points.times), len(mechanism.independent)))
     for k, time in enumerate(points.times):
         between()
         try:
-            rows[0, k] = mechanism.forward_kinematics(points.positions[k], tolerance)
-            if points.velocities is not None:
-                rows[1, k] = _rates(mechanism, points, k, rows[:, k], 1)
-            if points.accelerations is not None:
-                rows[2, k] = _rates(mechanism, points, k, rows[:, k], 2)
+            rows[0, k] = mechanism.forward_kinematics(points.rows[0][k], tolerance)
+            for order in range(1, len(rows)):
+                rows[order, k] = _rates(mechanism, points.rows[order][k], rows[:order, k])
         except MasticatorError as error:
             raise type(error)(f'at {time:.9g} s: {error}') from None
-    return TrajectoryPoints(
-        mechanism.independent,
-        points.times,
-        rows[0],
-        None if points.velocities is None else rows[1],
-        None if points.accelerations is None else rows[2],
-    )
+    return TrajectoryPoints(mechanism.independent, points.times, tuple(rows))
 
 
 def _joints(names: Sequence[str], mechanism: Mechanism) -> tuple[str, ...]:
@@ -165,24 +153,23 @@ def _rows(
     return values[:, [names.index(joint) for joint in joints]]
 
 
-def _rates(
-    mechanism: Mechanism, points: TrajectoryPoints, k: int, known: FloatArray, order: int
-) -> FloatArray:
-    """Independent velocity (order 1) or acceleration (2) that fits the actuated one best."""
-    given = (points.velocities, points.accelerations)[order - 1]
-    assert given is not None
-    motion = mechanism.solve(known[0], known[1])
+def _rates(mechanism: Mechanism, given: FloatArray, known: FloatArray) -> FloatArray:
+    """Independent velocity or acceleration that fits the actuated one best.
+
+    Known are the independent position, and for an acceleration the velocity.
+    """
+    motion, order = mechanism.solve(*known), len(known)
     jacobian = mechanism.jacobian_actuated_from_independent(motion)
     # The motion has no independent acceleration yet, so its actuated one is due to velocity alone.
-    wanted = given[k] if order == 1 else given[k] - motion.acceleration
-    rates: FloatArray = np.linalg.lstsq(jacobian, wanted, rcond=None)[0]
+    wanted = given - motion.acceleration if order == 2 else given
+    rates = np.linalg.lstsq(jacobian, wanted, rcond=None)[0]
     missed = np.abs(jacobian @ rates - wanted)
     worst = int(np.argmax(missed))
-    allowed = _RATE_TOLERANCE * max(float(np.abs(given[k]).max()), _LARGE_RATE[order - 1])
+    allowed = _RATE_TOLERANCE * max(float(np.abs(given).max()), _LARGE_RATE[order - 1])
     if missed[worst] > allowed:
         what = ('velocity', 'acceleration')[order - 1]
         raise ClosureError(
-            f'{what} {given[k, worst]:.6g} of {mechanism.actuated[worst]} does not fit the loops: '
+            f'{what} {given[worst]:.6g} of {mechanism.actuated[worst]} does not fit the loops: '
             f'it is off by {missed[worst]:.3g} (tolerance {allowed:.3g})'
         )
-    return rates
+    return np.asarray(rates)

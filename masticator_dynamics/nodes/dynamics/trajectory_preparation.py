@@ -38,118 +38,101 @@ class PreparedTrajectory:
 
     Attributes
     ----------
-    start : int
-        When the path begins, ns.
-    path : MotionPath
-        In independent coordinates; times count from the message's stamp; ends at rest.
+    piece : Piece
+        In independent coordinates; times of its path count from the message's stamp; ends at rest.
     ramp : float
         Duration of the rest ramp that was appended, s; 0 when none was needed.
     samples : SampledMotion
         Actuated joints at most 20 ms apart, first and last included.
     """
 
-    start: int
-    path: MotionPath
+    piece: Piece
     ramp: float
     samples: SampledMotion
 
 
-class TrajectoryPreparation:
-    """Builds and checks motions, for one thread.
+def prepare(
+    mechanism: Mechanism,
+    points: TrajectoryPoints,
+    schedule: tuple[Piece, ...],
+    stamp: int,
+    start: int,
+    effort_limit_scale: float,
+    between: Callable[[], None] = lambda: None,
+    *,
+    goal: Goal = 'torque',
+    friction: bool = False,
+    limits: bool = False,
+) -> PreparedTrajectory:
+    """Motion through points, from the state of the schedule at ``start``, checked all the way.
 
     Parameters
     ----------
     mechanism : Mechanism
         Not used by any other thread: it keeps scratch memory.
+    points : TrajectoryPoints
+        In independent coordinates; times count from ``stamp``.
+    schedule : tuple of Piece
+        What is followed until then.
+    stamp, start : int
+        ns; if ``start`` is later, points that are past or too close are left out.
+    effort_limit_scale : float
+        Part of the effort limits that may be used.
+    between : callable
+        Called frequently; may raise to abandon the preparation.
     goal, friction
         As for `Mechanism.feedforward`.
     limits : bool
         Whether efforts are chosen within the limits of all loads; otherwise only their own limits
         are checked, afterwards.
+
+    Raises
+    ------
+    InputError
+        When the points are over before the start, or one at time 0 is not where the mechanism is.
+    ReachError, SingularityError, LimitError
+        For a motion that cannot or must not be made.
     """
-
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        *,
-        goal: Goal = 'torque',
-        friction: bool = False,
-        limits: bool = False,
-    ):
-        self.mechanism = mechanism
-        self._goal, self._friction, self._limits = goal, friction, limits
-
-    def __call__(
-        self,
-        points: TrajectoryPoints,
-        schedule: tuple[Piece, ...],
-        stamp: int,
-        start: int,
-        effort_limit_scale: float,
-        between: Callable[[], None] = lambda: None,
-    ) -> PreparedTrajectory:
-        """Motion through the points, from the state of the schedule at ``start``.
-
-        Parameters
-        ----------
-        points : TrajectoryPoints
-            In independent coordinates; times count from ``stamp``.
-        stamp, start : int
-            ns; if ``start`` is later, points that are past or too close are left out.
-        between : callable
-            Called frequently; may raise to abandon the preparation.
-
-        Raises
-        ------
-        InputError
-            When the points are over before the start, or one at time 0 is not where the
-            mechanism is.
-        ReachError, SingularityError, LimitError
-            For a motion that cannot or must not be made.
-        """
-        names = self.mechanism.independent
-        late = max(start - stamp, 0) * 1e-9
-        if points.times[-1] > LONGEST:
-            raise InputError(
-                f'the trajectory lasts {points.times[-1]:.6g} s; at most {LONGEST:g} s are taken'
-            )
-        if points.times[-1] < late:
-            raise PastError(
-                f'the trajectory ended {late - points.times[-1]:.6g} s ago '
-                f'(it lasts {points.times[-1]:.6g} s)'
-            )
-        first = 0
-        if late > 0.0:
-            if points.times[0] == 0.0:
-                where = piece_at(schedule, stamp).state(stamp)
-                path_from_state(where, [0.0], points.positions[:1], names=names)
-            first = int(np.searchsorted(points.times, min(late + _JOIN, points.times[-1])))
-        later = points.since(first)
-        state = piece_at(schedule, start).state(start)
-        with np.errstate(all='ignore'):  # absurd numbers become a named error further down
-            path = path_from_state(
-                state,
-                later.times - late,
-                later.positions,
-                later.velocities,
-                later.accelerations,
-                start=late,
-                names=names,
-            )
-            path, ramp = with_rest_ramp(path)
-            times, in_message = _sample_times(path)
-            samples = sample_motion(
-                self.mechanism,
-                path,
-                times,
-                goal=self._goal,
-                friction=self._friction,
-                limits=self._limits and self.mechanism.load_limits.scaled(effort_limit_scale),
-                between=between,
-            )
-            # Efforts chosen within limits already keep to them, up to numerical error.
-            check_ranges(self.mechanism, samples, None if self._limits else effort_limit_scale)
-        return PreparedTrajectory(start, path, ramp, samples.rows(in_message))
+    names = mechanism.independent
+    late = max(start - stamp, 0) * 1e-9
+    if points.times[-1] > LONGEST:
+        raise InputError(
+            f'the trajectory lasts {points.times[-1]:.6g} s; at most {LONGEST:g} s are taken'
+        )
+    if points.times[-1] < late:
+        raise PastError(
+            f'the trajectory ended {late - points.times[-1]:.6g} s ago '
+            f'(it lasts {points.times[-1]:.6g} s)'
+        )
+    first = 0
+    if late > 0.0:
+        if points.times[0] == 0.0:
+            where = piece_at(schedule, stamp).state(stamp)
+            path_from_state(where, [0.0], points.rows[0][:1], names=names)
+        first = int(np.searchsorted(points.times, min(late + _JOIN, points.times[-1])))
+    state = piece_at(schedule, start).state(start)
+    with np.errstate(all='ignore'):  # absurd numbers become a named error further down
+        path = path_from_state(
+            state,
+            points.times[first:] - late,
+            *(rows[first:] for rows in points.rows),
+            start=late,
+            names=names,
+        )
+        path, ramp = with_rest_ramp(path)
+        times, in_message = _sample_times(path)
+        samples = sample_motion(
+            mechanism,
+            path,
+            times,
+            goal=goal,
+            friction=friction,
+            limits=limits and mechanism.load_limits.scaled(effort_limit_scale),
+            between=between,
+        )
+        # Efforts chosen within limits already keep to them, up to numerical error.
+        check_ranges(mechanism, samples, None if limits else effort_limit_scale)
+    return PreparedTrajectory(Piece(start, path), ramp, samples.rows(in_message))
 
 
 def expected_duration(points: TrajectoryPoints) -> float:

@@ -46,8 +46,8 @@ class WrenchInput:
         frame_prefix: str,
     ):
         self._prefix = frame_prefix
-        self.rejections = Rejections()
-        self._node, self._topic, self._kept, self._now = node, topic, kept, now
+        self.rejections = Rejections(node.get_logger().error)
+        self.topic, self.kept, self._now = topic, kept, now
         self._reader = WireReader(WrenchStamped, ('wrench.force', 'wrench.torque'))
         self._messages = LargeMessages(node, WrenchStamped, topic, _NEWEST, self._read, _LARGEST)
 
@@ -59,10 +59,8 @@ class WrenchInput:
         stamp, wrench = self._reader.read(bytes(data))
         frame = self._reader.message.header.frame_id.removeprefix(self._prefix)
         try:
-            self._kept.take(frame, stamp, self._now(), np.concatenate(wrench))
+            self.kept.take(frame, stamp, self._now(), np.concatenate(wrench))
         except MasticatorError as error:
-            line = self.rejections.reject(str(error))
-            if line:
-                self._node.get_logger().error(f'{self._topic} rejected: {line}')
+            self.rejections.reject(f'{self.topic} rejected: ', str(error))
         else:
             self.rejections.accept()

@@ -22,7 +22,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.estimation.estimator import why_not
 from masticator_dynamics.nodes.common.diagnostics import shortened
-from masticator_dynamics.nodes.common.messages import doubles
+from masticator_dynamics.nodes.common.outgoing import doubles
 from masticator_dynamics.nodes.inertia_estimator.estimator_set import EstimatorSet
 from masticator_dynamics.nodes.joint_states.joint_state_input import (
     INDEPENDENT,

@@ -18,6 +18,7 @@ from masticator_dynamics.drives.state_machine import state_of
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Rejections, Status
 from masticator_dynamics.nodes.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.nodes.common.status_reporter import StatusReporter
+from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests
 
 _REPORT = 0.5  # s between two statuses without news: making them takes a millisecond
 _SKIPPED_PART = 0.001  # fraction of the cycles, above which there is a warning
@@ -40,10 +41,8 @@ class DriveDiagnostics:
     report : callable
         Returns the supervisor's report; called twenty times a second, also for other regular
         work.
-    active : callable
-        Whether the node is active.
-    asked : callable
-        Returns who last requested what.
+    requests : DriveRequests
+        Know whether the node is active, and who last requested what.
     memory_locked : bool
         Whether this process's memory is locked.
     """
@@ -56,14 +55,13 @@ class DriveDiagnostics:
         exchange: CyclicExchange,
         rejections: Rejections,
         report: Callable[[], Report],
-        active: Callable[[], bool],
+        requests: DriveRequests,
         *,
-        asked: Callable[[], str],
         memory_locked: bool,
     ):
         self._node, self._drives, self._exchange = node, drives, exchange
-        self._rejections, self._report, self._active = rejections, report, active
-        self._asked, self._memory_locked = asked, memory_locked
+        self._rejections, self._report, self._requests = rejections, report, requests
+        self._memory_locked = memory_locked
         self._joints = tuple(drives.drives)
         self._statuses: list[Status] = []
         self._signature: tuple[object, ...] = ()
@@ -73,7 +71,6 @@ class DriveDiagnostics:
         self._refused_at = -10.0
         self._keeping_up = KeepingUp(node.get_logger().warning)
         self._reporter = StatusReporter(node, name, self._collect)
-        self._status = self._reporter.status
 
     def destroy(self) -> None:
         """Destroy topic and timer."""
@@ -82,8 +79,9 @@ class DriveDiagnostics:
     def _collect(self) -> list[Status]:
         report, now = self._report(), time.monotonic()
         self._log(report, now)
+        requests, running = self._requests, self._exchange.running
         signature = (report.phase, report.text, report.refused, self._rejections.rejected,
-                     self._exchange.running, self._active(), self._asked())  # fmt: skip
+                     running, requests.active, requests.asked)  # fmt: skip
         if signature != self._signature or now - self._made > _REPORT:
             self._signature, self._made = signature, now
             each = [self._drive(report, k) for k in range(len(self._joints))]
@@ -132,28 +130,28 @@ class DriveDiagnostics:
             'cause': cause.kind if cause else 'none',
             'drive': cause.drive if cause else 'none',
             'latched': '; '.join(str(finding) for finding in report.causes) or 'none',
-            'last asked': self._asked() or 'nothing',
+            'last asked': self._requests.asked or 'nothing',
         }
-        if not self._active():
+        if not self._requests.active:
             if report.causes:
                 message = f'not active; stopped until reset: {report.text}'
-                return self._status('supervision', WARN, message, values)
-            return self._status('supervision', OK, 'not active', values)
+                return Status('supervision', WARN, message, values)
+            return Status('supervision', OK, 'not active', values)
         if not self._exchange.running:
             reason = self._exchange.failure or 'stopped'
             message = f'the exchange with the drives has ended: {reason}'
-            return self._status('supervision', ERROR, message, values)
+            return Status('supervision', ERROR, message, values)
         silence = 0.0 if report.feedback is None else time.monotonic() - report.feedback.time
         if silence > _FROZEN:
             message = f'no cycle for {silence:.2g} s: drives have only their own monitoring'
-            return self._status('supervision', ERROR, message, values)
+            return Status('supervision', ERROR, message, values)
         if report.phase is Phase.LATCHED:
             message = f'all drives {report.goal.value} until reset: {report.text}'
-            return self._status('supervision', ERROR, message, values)
-        return self._status('supervision', OK, report.phase.value, values)
+            return Status('supervision', ERROR, message, values)
+        return Status('supervision', OK, report.phase.value, values)
 
     def _command(self, report: Report, now: float) -> Status:
-        values = {
+        values: dict[str, object] = {
             'followed': report.accepted,
             'refused': report.refused,
             'last refused': report.refusal or 'none',
@@ -166,14 +164,10 @@ class DriveDiagnostics:
         ):
             values[f'effort clamped {joint} (cycles)'] = clamped
             values[f'effort rate limited {joint} (cycles)'] = held
-        if self._rejections.alarming:
-            message = f'refused ({self._rejections.rejected}): {self._rejections.last}'
-            return self._status('command', ERROR, message, values)
+        level, message = OK, 'followed' if report.phase is Phase.FOLLOWING else 'not followed'
         if report.refused and now - self._refused_at < 2.0:
-            message = f'refused: {report.refusal}'
-            return self._status('command', ERROR, message, values)
-        message = 'followed' if report.phase is Phase.FOLLOWING else 'not followed'
-        return self._status('command', OK, message, values)
+            level, message = ERROR, f'refused: {report.refusal}'
+        return self._rejections.status('command', level, message, values, 'refused')
 
     def _bus(self, report: Report) -> Status:
         drives, statistics = self._drives, self._exchange.statistics
@@ -199,17 +193,17 @@ class DriveDiagnostics:
             values[f'{name} max (us)'] = round(spread.largest * 1e6, 1)
         error = report.feedback.bus_error if report.feedback is not None else ''
         if error:
-            return self._status('bus', ERROR, error, values)
+            return Status('bus', ERROR, error, values)
         if statistics.skipped > _SKIPPED_PART * statistics.cycles + 1:
-            return self._status('bus', WARN, 'more than 0.1 % of the cycles were left out', values)
-        return self._status('bus', OK, f'{drives.cycle_rate:g} Hz', values)
+            return Status('bus', WARN, 'more than 0.1 % of the cycles were left out', values)
+        return Status('bus', OK, f'{drives.cycle_rate:g} Hz', values)
 
     def _drive(self, report: Report, k: int) -> Status:
         joint, feedback = self._joints[k], report.feedback
         settings, name = self._drives.drives[joint], f'drive {joint}'
         values: dict[str, object] = {'node id': settings.node_id}
         if feedback is None:
-            return self._status(name, STALE, 'not heard of yet', values)
+            return Status(name, STALE, 'not heard of yet', values)
         word, temperature = int(feedback.status_word[k]), float(report.temperature[k])
         values |= {
             'state': state_of(word).words,
@@ -225,7 +219,7 @@ class DriveDiagnostics:
         }
         causes = [finding.text for finding in report.causes if finding.drive == joint]
         if causes:
-            return self._status(name, ERROR, '; '.join(causes), values)
+            return Status(name, ERROR, '; '.join(causes), values)
         if temperature > settings.limits.temperature - _WARM:
-            return self._status(name, WARN, 'motor is getting too hot', values)
-        return self._status(name, OK, state_of(word).words, values)
+            return Status(name, WARN, 'motor is getting too hot', values)
+        return Status(name, OK, state_of(word).words, values)

@@ -272,30 +272,18 @@ class DriveRequests:
         self._note('emergency_stop')  # not before: looking up who asked may take time, or fail
         return self._fill('emergency_stop', response, outcome)
 
+    def log(self, name: str, outcome: Outcome) -> None:
+        """Log the outcome of a request, unless there are many."""
+        if not self._log_limit.allows():
+            return
+        logger, line = self._node.get_logger(), f'{name}: {outcome.message}{self._log_limit.note()}'
+        # Each severity has its own line of code: rclpy raises if one line logs at two severities.
+        if outcome.success:
+            logger.info(line)
+        else:
+            logger.error(line)
+
     def _fill(self, name: str, response: Any, outcome: Outcome) -> Any:
-        if self._log_limit.allows():
-            log_outcome(self._node.get_logger(), name, outcome, self._log_limit.note())
+        self.log(name, outcome)
         response.success, response.message = outcome
         return response
-
-
-def log_outcome(logger: Any, name: str, outcome: Outcome, note: str = '') -> None:
-    """Log the outcome of a request.
-
-    Each severity has its own line of code: rclpy raises if one line logs at two severities.
-
-    Parameters
-    ----------
-    logger : rclpy logger
-        Of the node.
-    name : str
-        The request.
-    outcome : Outcome
-        What became of it.
-    note : str
-        Appended to the line.
-    """
-    if outcome.success:
-        logger.info(f'{name}: {outcome.message}{note}')
-    else:
-        logger.error(f'{name}: {outcome.message}{note}')

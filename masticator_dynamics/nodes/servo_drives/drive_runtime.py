@@ -26,11 +26,10 @@ from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError, MasticatorError
 from masticator_dynamics.nodes.common.managed_node import Runtime
-from masticator_dynamics.nodes.common.node_clock import NodeClock
-from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffortInput
+from masticator_dynamics.nodes.servo_drives.added_effort import AddedEffort
 from masticator_dynamics.nodes.servo_drives.drive_diagnostics import DriveDiagnostics
-from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests, log_outcome
-from masticator_dynamics.nodes.servo_drives.drive_topics import CommandInput, StateOutput
+from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests
+from masticator_dynamics.nodes.servo_drives.drive_topics import DriveTopics
 
 _AGAIN = 0.2  # s between two attempts to find missing drives
 _OFF = 0.05  # rad or m, by which joints are off so that loops do not close
@@ -63,7 +62,6 @@ class DriveRuntime(Runtime):
             reason = 'without efforts there is nothing to command in mode effort'
             raise DescriptionError('parameters', 'forward_effort', reason)
         self._node, self._settings, self._drives = node, settings, drives
-        self._now = NodeClock(node)
         self._name = mechanism.name
         self._active = False
         self._supervisor = Supervisor(drives, Mechanism(mechanism.description))
@@ -77,22 +75,19 @@ class DriveRuntime(Runtime):
         self._exchange = CyclicExchange(
             self._network, self._cycle, self._supervisor.exchange_failed
         )
-        self._command = CommandInput(
-            node, self._supervisor, drives.mode, forward_effort=settings.forward_effort
-        )
-        self._state = StateOutput(node, mechanism.actuated)
-        self._added: AddedEffortInput | None = None
+        added, timeout = None, settings.added_effort_timeout
         if settings.add_bite_effort and settings.forward_effort:
-            timeout = settings.added_effort_timeout
-            self._added = AddedEffortInput(node, mechanism.actuated, timeout, drives.lead_of_effort)
+            added = AddedEffort(len(mechanism.actuated), timeout, drives.lead_of_effort)
+        self._topics = DriveTopics(
+            node, self._supervisor, drives.mode, forward_effort=settings.forward_effort, added=added
+        )
         self._requests = DriveRequests(
             node, self._supervisor, self._network, self._exchange, mechanism.home.position,
             settings.approach_velocity,
         )  # fmt: skip
         self._diagnostics = DriveDiagnostics(
-            node, mechanism.name, drives, self._exchange, self._command.rejections,
-            self._supervisor.report, lambda: self._active, asked=lambda: self._requests.asked,
-            memory_locked=real_time.lock_memory(),
+            node, mechanism.name, drives, self._exchange, self._topics.rejections,
+            self._supervisor.report, self._requests, memory_locked=real_time.lock_memory(),
         )  # fmt: skip
         self._watched = True  # the drives watch this side's heartbeat
 
@@ -115,7 +110,7 @@ class DriveRuntime(Runtime):
     def activate(self) -> str:
         """Start the cyclic exchange; `DriveError` for drives that have gone in the meantime."""
         self._network.listen()  # checks that nobody else commands these drives
-        self._command.discard()
+        self._topics.discard()
         self._supervisor.restart()
         # This thread may hold Python's lock when the exchange needs it.
         real_time.request(real_time.SERVICE)
@@ -155,37 +150,31 @@ class DriveRuntime(Runtime):
         self.deactivate()
         self._diagnostics.destroy()
         self._requests.destroy()
-        self._command.destroy()
-        self._state.destroy()
-        if self._added is not None:
-            self._added.destroy()
+        self._topics.destroy()
         self._network.close()
 
     def apply(self, settings: Any) -> None:
         """Apply the parameters that may change."""
         self._settings = settings
         self._requests.approach_velocity = settings.approach_velocity
-        if self._added is not None:
-            self._added.added.timeout = settings.added_effort_timeout
+        if self._topics.added is not None:
+            self._topics.added.timeout = settings.added_effort_timeout
 
     def fail(self, reason: str) -> None:
         """Slow the drives down and make them torque-free."""
         self._supervisor.stop(Finding('node', 'internal error', reason, Goal.STOPPED))
 
     def _cycle(self, feedback: Feedback) -> Setpoint:
-        self._command.poll()
-        if self._added is not None:
-            self._supervisor.add_effort(self._added.poll(self._now()))
+        self._topics.poll()
         setpoint = self._supervisor(feedback)
-        self._state.publish(feedback)
+        self._topics.publish(feedback)
         return setpoint
 
     def _enable(self) -> None:
         end = time.monotonic() + _HEARD
         while self._active and not self._heard() and time.monotonic() < end:
             time.sleep(0.01)
-        outcome = self._requests.run(self._requests.enable)
-        log_outcome(self._node.get_logger(), 'auto_enable', outcome)
+        self._requests.log('auto_enable', self._requests.run(self._requests.enable))
 
     def _heard(self) -> bool:
         feedback = self._supervisor.report().feedback
