@@ -130,7 +130,7 @@ def running_nodes(
     children: list[Child] = []
 
     def start(node: str, *remappings: str) -> Child:
-        module = f'masticator_dynamics.nodes.executable {node}_node'
+        module = f'masticator_dynamics.nodes.{node}_node'
         arguments = node_arguments(module, file | parameters[node], *remappings)
         child = Child(f'{node} node', arguments, environment, work / f'{name}_{node}.log')
         children.append(child)

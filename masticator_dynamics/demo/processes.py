@@ -55,13 +55,13 @@ def node_arguments(module: str, parameters: Parameters, *remappings: str) -> lis
     Parameters
     ----------
     module : str
-        The node's Python module; after a space, its first argument.
+        The node's Python module.
     parameters : mapping
         Values by parameter name.
     remappings : str
         As ``from:=to``.
     """
-    arguments = ['-m', *module.split(), '--ros-args']
+    arguments = ['-m', module, '--ros-args']
     for name, value in parameters.items():
         text = str(value).lower() if isinstance(value, bool) else value
         arguments += ['-p', f'{name}:={text}']

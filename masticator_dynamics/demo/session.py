@@ -25,7 +25,7 @@ from masticator_dynamics.demo.script import BITE_TIMEOUT, Script
 from masticator_dynamics.demo.stages import Progress
 from masticator_dynamics.mechanism import Mechanism
 
-NODE_MODULE = 'masticator_dynamics.nodes.executable dynamics_node'
+NODE_MODULE = 'masticator_dynamics.nodes.dynamics_node'
 PLAYER_MODULE = 'masticator_dynamics.demo.play'
 VISUAL_RATE = 100.0  # Hz, of joint states and contact forces
 _PATIENCE = {'waiting': 120.0, 'playing': 30.0, 'writing': 60.0}  # s beyond the motion's duration

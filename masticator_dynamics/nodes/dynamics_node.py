@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 
+from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.nodes.dynamics.runtime import DynamicsRuntime
@@ -26,3 +27,6 @@ class SupervisedRuntime(DynamicsRuntime):
 
 
 make_node = functools.partial(ManagedNode, 'dynamics', DynamicsSettings, SupervisedRuntime)
+
+if __name__ == '__main__':
+    process.leave(process.run(make_node))

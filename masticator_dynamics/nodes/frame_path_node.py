@@ -15,6 +15,7 @@ from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.frames import FrameChain
+from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.parameters import (
     Autostart,
@@ -108,3 +109,6 @@ class FramePath(JointStateRuntime):
 
 
 make_node = functools.partial(ManagedNode, 'frame_path', FramePathSettings, FramePath)
+
+if __name__ == '__main__':
+    process.leave(process.run(make_node))

@@ -13,6 +13,7 @@ from std_msgs.msg import Float64MultiArray, Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, STALE, WARN, Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.outgoing import doubles
@@ -126,3 +127,6 @@ class Coupling(JointStateRuntime):
 
 
 make_node = functools.partial(ManagedNode, 'inertia_coupling', InertiaCouplingSettings, Coupling)
+
+if __name__ == '__main__':
+    process.leave(process.run(make_node))

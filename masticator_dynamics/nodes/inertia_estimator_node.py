@@ -13,6 +13,7 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.estimation.estimator import KINDS, MODEL
+from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.diagnostics import OK, Status
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.outgoing import doubles
@@ -138,3 +139,6 @@ class Estimation(JointStateRuntime):
 make_node = functools.partial(
     ManagedNode, 'inertia_estimator', InertiaEstimatorSettings, Estimation
 )
+
+if __name__ == '__main__':
+    process.leave(process.run(make_node))

@@ -12,6 +12,7 @@ from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode
 from masticator_dynamics.nodes.common.outgoing import doubles
 from masticator_dynamics.nodes.common.parameters import Autostart, ClosureTolerance, MechanismName
@@ -69,3 +70,6 @@ class Completion(JointStateRuntime):
 make_node = functools.partial(
     ManagedNode, 'joint_state_completion', JointStateCompletionSettings, Completion
 )
+
+if __name__ == '__main__':
+    process.leave(process.run(make_node))

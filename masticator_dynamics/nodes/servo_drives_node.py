@@ -9,6 +9,7 @@ from typing import Annotated
 
 from masticator_dynamics.drives.optional import remedy
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
 from masticator_dynamics.nodes.common.parameters import Autostart, Declaration, MechanismName
 from masticator_dynamics.ros.pieces import refuse_pieces
@@ -109,3 +110,7 @@ def make_node() -> ManagedNode:
     if not refuse_pieces():
         node.get_logger().warning('large messages are not kept away: each may delay a cycle')
     return node
+
+
+if __name__ == '__main__':
+    process.leave(process.run(make_node))

@@ -21,6 +21,7 @@ from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.errors import InputError, MasticatorError, in_words
 from masticator_dynamics.frames import FrameChain
+from masticator_dynamics.nodes.common import process
 from masticator_dynamics.nodes.common.diagnostics import (
     ERROR,
     OK,
@@ -260,3 +261,6 @@ class TwinNode(ManagedNode):
 
 
 make_node = TwinNode
+
+if __name__ == '__main__':
+    process.leave(process.run(make_node))

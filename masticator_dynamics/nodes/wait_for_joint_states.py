@@ -16,6 +16,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
+from masticator_dynamics.nodes.common import process
+
 _REMIND = 10.0  # s between two reminders
 
 
@@ -45,3 +47,6 @@ class WaitForJointStates(Node):
 
 
 make_node = WaitForJointStates
+
+if __name__ == '__main__':
+    process.leave(process.run(make_node, early=1))
