@@ -52,7 +52,7 @@ _GAINS = {
 def load_dictionary(
     name: str, drive: Drive, mode: str, file: str | pathlib.Path
 ) -> canopen.ObjectDictionary:
-    """Read the EDS of a drive and check it.
+    """Read the EDS of a drive, and check that it has what is needed.
 
     Parameters
     ----------
@@ -67,7 +67,27 @@ def load_dictionary(
     Raises
     ------
     DescriptionError
-        The EDS is missing or invalid, or lacks an object that is needed.
+        As `read_eds`, or the EDS lacks an object that is needed.
+    """
+    dictionary, path = read_eds(name, drive, file)
+    needed: dict[Object, int | None] = dict.fromkeys(_NEEDED)
+    mapped = FROM_DRIVE | TO_DRIVE[mode]
+    for entry, data_type in (needed | mapped | (_GAINS if drive.gains else {})).items():
+        fault = _fault(dictionary, entry, data_type, entry in mapped)
+        if fault:
+            raise DescriptionError(file, f'drives.{name}.eds', f'{path}: {entry} {fault}')
+    return dictionary
+
+
+def read_eds(
+    name: str, drive: Drive, file: str | pathlib.Path
+) -> tuple[canopen.ObjectDictionary, pathlib.Path]:
+    """Read the EDS of a drive; return where it is, too. Parameters as for `load_dictionary`.
+
+    Raises
+    ------
+    DescriptionError
+        The EDS is missing or invalid.
     """
     key = f'drives.{name}.eds'
     path = find_file(drive.eds, pathlib.Path(file))
@@ -75,17 +95,10 @@ def load_dictionary(
         raise DescriptionError(file, key, f'there is no file {drive.eds}')
     try:
         _check_size(read_bytes(path, LARGEST_DESCRIPTION))
-        dictionary = canopen.import_od(str(path), drive.node_id)
+        return canopen.import_od(str(path), drive.node_id), path
     except Exception as error:  # canopen's parser raises many types
         reason = ' '.join(str(error).split()) or type(error).__name__
         raise DescriptionError(file, key, f'{path} is no EDS: {reason}') from error
-    needed: dict[Object, int | None] = dict.fromkeys(_NEEDED)
-    mapped = FROM_DRIVE | TO_DRIVE[mode]
-    for entry, data_type in (needed | mapped | (_GAINS if drive.gains else {})).items():
-        fault = _fault(dictionary, entry, data_type, entry in mapped)
-        if fault:
-            raise DescriptionError(file, key, f'{path}: {entry} {fault}')
-    return dictionary
 
 
 def _check_size(eds: bytes) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from canopen.objectdictionary import ODVariable
+
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.configuration import Drive
 from masticator_dynamics.drives.objects import Nmt, NmtState
@@ -14,7 +16,6 @@ from masticator_dynamics.drives.simulator.device import Device
 from masticator_dynamics.drives.simulator.dictionary import (
     BAD_VALUE,
     AbortError,
-    DictionaryEntry,
     Key,
     ObjectDictionary,
     Value,
@@ -46,7 +47,7 @@ class Slave:
     ----------
     drive : Drive
     simulated : SimulatedDrive
-    entries : dict of DictionaryEntry
+    entries : dict of ODVariable
         From the EDS.
     servo : Servo
     link : Link
@@ -66,7 +67,7 @@ class Slave:
         self,
         drive: Drive,
         simulated: SimulatedDrive,
-        entries: dict[Key, DictionaryEntry],
+        entries: dict[Key, ODVariable],
         servo: Servo,
         link: Link,
         rerouted: Callable[[], None],
