@@ -14,13 +14,13 @@ from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.bring_up import largest_per_mille
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Action, Emergency, Feedback, Goal, Setpoint
+from masticator_dynamics.drives.dictionary import FROM_DRIVE, TO_DRIVE, pdo_layout
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.state_machine import control_word, state_of
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
-_FROM_DRIVE = struct.Struct('<Hih')  # status word, position, torque
-_TO_DRIVE = {'position': struct.Struct('<Hih'), 'effort': struct.Struct('<Hh')}
+_FROM_DRIVE = pdo_layout(FROM_DRIVE)  # status word, position, torque
 # Expedited SDO transfers (CiA 301) of the control and status words, written without waiting.
 _WRITE_CONTROL_WORD = struct.Struct('<4sH2x')
 _CONTROL_WORD_HEAD = bytes((0x2B, 0x40, 0x60, 0))
@@ -59,7 +59,7 @@ class DriveFrames:
         self._own = {objects.SYNC_COB, *(objects.RPDO1_COB + d.node_id for d in settings)}
         self._node_ids = [drive.node_id for drive in settings]
         self._told_by_sdo = {objects.SDO_TO_MASTER_COB + n: i for i, n in enumerate(self._node_ids)}
-        self._layout = _TO_DRIVE[drives.mode]
+        self._layout = pdo_layout(TO_DRIVE[drives.mode])
         self._with_position = drives.mode == 'position'
         self._messages = [
             can.Message(

@@ -20,7 +20,6 @@ class Goal(enum.Enum):
     TORQUE_FREE = 'torque-free'  # voltage disabled
     STOPPED = 'stopped'  # quick stop: slowed down, then torque-free
     ENABLED = 'enabled'  # operation enabled, follows position and effort
-    HALTED = 'halted'  # those enabled slow down and hold; the others stay torque-free
     RESET = 'reset'  # faults acknowledged, then torque-free
     HOMING = 'homing'  # torque-free; the present position becomes home
 

@@ -8,9 +8,10 @@ import configparser
 import io
 import logging
 import pathlib
+import struct
 
 import canopen
-from canopen.objectdictionary import datatypes
+from canopen.objectdictionary import ODVariable, datatypes
 
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drive, find_file
@@ -140,3 +141,9 @@ def tells_temperature(dictionary: canopen.ObjectDictionary) -> bool:
         and variable.data_type == datatypes.INTEGER16
         and 'temperature' in variable.name.lower()
     )
+
+
+def pdo_layout(entries: dict[Object, int]) -> struct.Struct:
+    """Layout of a PDO into which these objects are mapped."""
+    formats = (ODVariable.STRUCT_TYPES[data_type].format for data_type in entries.values())
+    return struct.Struct('<' + ''.join(one.lstrip('<') for one in formats))

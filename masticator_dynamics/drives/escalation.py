@@ -21,7 +21,6 @@ from masticator_dynamics.drives.status_words import powered, slowing_down
 
 _STEP, _STEP_CYCLES = 0.05, 5  # s, and cycles, within which a status word shows the response
 _ACTION = 0.01  # s between two frames for a drive
-_GIVING_TORQUE = (Goal.ENABLED, Goal.HALTED)
 _SWITCH = 'switch off the power of the drives at the hardware switch'
 # Frames of the measure NMT; the last is repeated.
 _BY_NMT = (Action.NMT_STOP, Action.NMT_PRE_OPERATIONAL, Action.ASK_STATUS)
@@ -107,7 +106,7 @@ class Escalation:
                 for k in [k for k, one in self._pursued.items() if one.measure is _LAST]:
                     del self._pursued[k]
         gives = powered(feedback)
-        if goal in _GIVING_TORQUE or not gives.any():
+        if goal is Goal.ENABLED or not gives.any():
             self._pursued.clear()
             return []
         found = []

@@ -81,7 +81,8 @@ class DriveNetwork:
         self._dictionaries = [
             load_dictionary(name, drive, drives.mode, file) for name, drive in drives.drives.items()
         ]
-        self._channels: dict[str, SdoChannel] = {}
+        self._settings = list(drives.drives.values())
+        self._channels: list[SdoChannel] = []
         self._altered: set[str] = set()
         self._network: canopen.Network | None = None
         self._receiver: Receiver | None = None
@@ -150,7 +151,7 @@ class DriveNetwork:
         """Leave the drives still present pre-operational and torque-free, and close the bus."""
         if self._network is None:
             return
-        for name, channel in self._channels.items():
+        for name, channel in zip(self.names, self._channels, strict=False):
             if self._is_gone(name):
                 continue
             with contextlib.suppress(DriveError, *BUS_ERRORS):  # the drive or its bus may be gone
@@ -163,7 +164,7 @@ class DriveNetwork:
 
     def read(self, drive: str, entry: Object) -> int | float:
         """Value of an object of a drive, by SDO (blocks; raises `DriveError`)."""
-        return self._channels[drive].read(entry)
+        return self._channels[self.names.index(drive)].read(entry)
 
     def write(self, drive: str, entry: Object, value: int | float) -> None:
         """Write an object of a drive by SDO and read it back (blocks; raises `DriveError`).
@@ -177,7 +178,7 @@ class DriveNetwork:
         value : int or float
             In the object's own unit.
         """
-        self._channels[drive].write(entry, value)
+        self._channels[self.names.index(drive)].write(entry, value)
 
     def fault(self, drive: str) -> str:
         """What 0x603F says, in words (blocks; raises `DriveError`)."""
@@ -190,8 +191,7 @@ class DriveNetwork:
         """
         if not tells_temperature(self._dictionaries[index]):
             return float('nan')
-        channel = list(self._channels.values())[index]
-        return 0.1 * channel.read(objects.MOTOR_TEMPERATURE, patient=False)
+        return 0.1 * self._channels[index].read(objects.MOTOR_TEMPERATURE, patient=False)
 
     def difference(self, index: int, number: int | None = None) -> str:
         """How an object of a drive differs from what was written; empty when it does not.
@@ -204,7 +204,7 @@ class DriveNetwork:
             Number of the object, modulo the number of those written; by default the mode of
             operation. Blocks briefly; raises `DriveError`.
         """
-        channel = list(self._channels.values())[index]
+        channel = self._channels[index]
         entries = list(channel.expected)
         entry = objects.MODE_DISPLAY if number is None else entries[number % len(entries)]
         found = channel.difference(entry)
@@ -222,7 +222,7 @@ class DriveNetwork:
         """
 
         def look(index: int) -> str:
-            channel = list(self._channels.values())[index]
+            channel = self._channels[index]
             found = [self.difference(index, n) for n in range(len(channel.expected))]
             return next((f'{channel.title}: {text}' for text in found if text), '')
 
@@ -258,7 +258,7 @@ class DriveNetwork:
         """
         offsets = self.scaling.counts_from_position(home)
         try:
-            for channel, offset in zip(self._channels.values(), offsets, strict=True):
+            for channel, offset in zip(self._channels, offsets, strict=True):
                 channel.write(objects.HOMING_METHOD, objects.HOME_IS_HERE, keep=False)
                 channel.write(objects.HOME_OFFSET, int(offset), keep=False)
                 bring_up.set_mode(channel, objects.Mode.HOMING)
@@ -315,7 +315,7 @@ class DriveNetwork:
     def _ask_all(self, ask: Callable[[SdoChannel], None]) -> None:
         """Call a function for every drive, then raise the first error."""
         errors = []
-        for channel in self._channels.values():
+        for channel in self._channels:
             try:
                 ask(channel)
             except DriveError as error:
@@ -336,12 +336,12 @@ class DriveNetwork:
         self.heard[:] = -np.inf
         self.emergencies.clear()
         self._booted.clear()
-        self._channels = {}
+        self._channels = []
         network = self._connected
         for index, (name, drive) in enumerate(self.drives.drives.items()):
             node = canopen.RemoteNode(drive.node_id, self._dictionaries[index])
             network.add_node(node)
-            self._channels[name] = SdoChannel(name, node)
+            self._channels.append(SdoChannel(name, node))
             answers = objects.SDO_TO_MASTER_COB + drive.node_id
             network.unsubscribe(answers)
             network.subscribe(answers, self._answer_listener(node))
@@ -380,15 +380,13 @@ class DriveNetwork:
 
     def _find(self, indices: Sequence[int]) -> None:
         """Check that these drives answer; they are sent to pre-operational."""
-        settings = list(self.drives.drives.values())
-        channels = list(self._channels.values())
         absent = []
         for i in indices:
-            self._manage(Nmt.PRE_OPERATIONAL, settings[i].node_id)
+            self._manage(Nmt.PRE_OPERATIONAL, self._settings[i].node_id)
             try:
-                channels[i].read(objects.DEVICE_TYPE)
+                self._channels[i].read(objects.DEVICE_TYPE)
             except DriveError:
-                absent.append(channels[i].title)
+                absent.append(self._channels[i].title)
         if absent:
             verb = 'does' if len(absent) == 1 else 'do'
             raise AbsentError(
@@ -397,24 +395,23 @@ class DriveNetwork:
 
     def _set_up(self, indices: Sequence[int]) -> None:
         """Check these drives, write to them, and wait until they are operational."""
-        settings = list(self.drives.drives.values())
-        channels = list(self._channels.values())
         for i in indices:
             information = self._dictionaries[i].device_information
             vendor, product = information.vendor_number or 0, information.product_number or 0
-            bring_up.check_identity(channels[i], vendor, product, self.drives.mode)
-            bring_up.set_up(channels[i], settings[i], self.drives)
+            bring_up.check_identity(self._channels[i], vendor, product, self.drives.mode)
+            bring_up.set_up(self._channels[i], self._settings[i], self.drives)
         for i in indices:
             self.nmt_states[i] = -1
             self._booted.discard(i)
             self._altered.discard(self.names[i])
-            self._manage(Nmt.START, settings[i].node_id)
+            self._manage(Nmt.START, self._settings[i].node_id)
         end = time.monotonic() + _START
         for i in indices:
             while self.nmt_states[i] != NmtState.OPERATIONAL:
                 if time.monotonic() > end:
                     raise DriveError(
-                        channels[i].title, f'sends no heartbeat as operational within {_START:g} s'
+                        self._channels[i].title,
+                        f'sends no heartbeat as operational within {_START:g} s',
                     )
                 time.sleep(0.002)
 

@@ -140,7 +140,7 @@ def test_targets():
 def test_what_is_not_to_be_enabled_is_told_to_stay():
     bench = Bench()
     feedback = bench.cycle(answer(1, ENABLED, 10), answer(2, ENABLED, -20))
-    for goal, word in ((Goal.TORQUE_FREE, 0), (Goal.STOPPED, 2), (Goal.HALTED, 0x010F)):
+    for goal, word in ((Goal.TORQUE_FREE, 0), (Goal.STOPPED, 2)):
         sent = bench.send(feedback, goal, position=(1.0, math.nan), effort=(0.1, math.inf))
         assert [struct.unpack('<Hih', d) for d in sent] == [(word, 10, 0), (word, -20, 0)]
 

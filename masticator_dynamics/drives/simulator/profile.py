@@ -61,7 +61,7 @@ def connect(
     temperature: Callable[[], float],
     counts_per_turn: int,
 ) -> None:
-    """Connect objects to what they stand for; those missing from the EDS are left out.
+    """Connect objects to what they stand for; those missing from the EDS are never asked for.
 
     Parameters
     ----------
@@ -92,17 +92,13 @@ def connect(
         key_of(names.TARGET_POSITION): lambda value: servo.command(float(value)),
         **_numbers(servo, counts_per_turn),
     }
-    objects.readers.update({k: r for k, r in readers.items() if k in objects.entries})
-    for key, writer in writers.items():
-        if key in objects.entries:
-            objects.writers[key] = writer
+    objects.readers.update(readers)
+    objects.writers.update(writers)
     for option, known in _OPTIONS.items():
         key = key_of(option)
-        if key in objects.entries:
-            objects.writers[key] = _only(known, objects.writers.get(key))
+        objects.writers[key] = _only(known, objects.writers.get(key))
     for key in (key_of(names.CYCLE_TIME), key_of(names.CYCLE_TIME_INDEX)):
-        if key in objects.entries:
-            objects.writers[key] = _period(objects, servo, key)
+        objects.writers[key] = _period(objects, servo, key)
 
 
 def apply(objects: ObjectDictionary) -> None:
