@@ -73,6 +73,8 @@ class Feedback:
     other_master : str
         What came since the last cycle from another master, or from another node in a drive's
         name; empty when nothing did.
+    restarted : tuple of int
+        Indices of drives that have restarted since they were set up.
     """
 
     time: float
@@ -88,6 +90,7 @@ class Feedback:
     bus_error: str
     lateness: float
     other_master: str = ''
+    restarted: tuple[int, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

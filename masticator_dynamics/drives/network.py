@@ -36,6 +36,8 @@ _LISTEN, _LISTEN_PERIODS = 0.25, 3.0  # s, and heartbeat periods, to hear anothe
 _ANSWERS = 1000  # SDO answers that nobody has asked for and that are kept until somebody asks
 _GONE = 0.5  # s without a heartbeat, after which no answer is expected
 
+_NMT_STATES = frozenset(NmtState)
+
 # Errors are raised with the drive's name; canopen would also print them.
 logging.getLogger('canopen').addHandler(logging.NullHandler())
 
@@ -59,6 +61,8 @@ class DriveNetwork:
         Newest last; the reader removes them.
     heard : array (n,)
         s, ``time.monotonic()`` of each drive's last heartbeat; -inf before the first.
+    booted : set of int
+        Indices of drives that have restarted since they were set up.
     others : OtherMaster
     nmt_states : list of int
         The state it reported (`objects.NmtState`); -1 before the first.
@@ -76,7 +80,7 @@ class DriveNetwork:
         self.emergencies: collections.deque[Emergency] = collections.deque(maxlen=1000)
         self.heard: FloatArray = np.full(len(self.names), -np.inf)
         self.nmt_states = [-1] * len(self.names)
-        self._booted: set[int] = set()
+        self.booted: set[int] = set()
         self.others = OtherMaster(drives)
         self._dictionaries = [
             load_dictionary(name, drive, drives.mode, file) for name, drive in drives.drives.items()
@@ -122,7 +126,7 @@ class DriveNetwork:
             for index, name in enumerate(self.names)
             if self.nmt_states[index] != NmtState.OPERATIONAL
             or age[index] > self.drives.heartbeat.timeout
-            or index in self._booted
+            or index in self.booted
         )
 
     @property
@@ -335,7 +339,7 @@ class DriveNetwork:
     def _add_nodes(self) -> None:
         self.heard[:] = -np.inf
         self.emergencies.clear()
-        self._booted.clear()
+        self.booted.clear()
         self._channels = []
         network = self._connected
         for index, (name, drive) in enumerate(self.drives.drives.items()):
@@ -371,10 +375,13 @@ class DriveNetwork:
 
     def _heartbeat_listener(self, index: int) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:
+            state = data[0] & 0x7F if len(data) == 1 else -1
+            if state not in _NMT_STATES:  # no heartbeat, and no sign of life
+                return
             self.heard[index] = time.monotonic()
-            self.nmt_states[index] = state = data[0] & 0x7F
+            self.nmt_states[index] = state
             if state == NmtState.BOOT_UP:
-                self._booted.add(index)
+                self.booted.add(index)
 
         return take
 
@@ -402,7 +409,7 @@ class DriveNetwork:
             bring_up.set_up(self._channels[i], self._settings[i], self.drives)
         for i in indices:
             self.nmt_states[i] = -1
-            self._booted.discard(i)
+            self.booted.discard(i)
             self._altered.discard(self.names[i])
             self._manage(Nmt.START, self._settings[i].node_id)
         end = time.monotonic() + _START

@@ -172,8 +172,9 @@ class Supervisor:
         unwatched = self.watches.overdue(feedback.time)
         if self._phase in _ON:
             self._add(unwatched)
+            enabling = self._phase is Phase.ENABLING
+            self._add(self.guard.motion(feedback, self._following.expected, enabling))
         if self._phase in MOVING:
-            self._add(self.guard.motion(feedback, self._following.expected))
             self._add(self._following.overdue(feedback.time))
         self._add(self._escalation.look(feedback, self._goal))
 

@@ -71,6 +71,16 @@ def test_numbers_of_an_answer():
     np.testing.assert_allclose(feedback.effort, [-0.25, 0.5])  # 0.1 N m rated, 5 turns
 
 
+def test_answers_from_before_the_first_sync_tell_nothing():
+    """Their age is not known; taken, they would leave the velocity not a number for ever."""
+    bench = Bench()
+    assert bench.frames.take(answer(1, READY, 100))
+    assert np.isnan(bench.cycle(answer(2, READY, 0)).position[0])
+    for counts in (100, 130):
+        feedback = bench.cycle(answer(1, READY, counts), answer(2, READY, 0))
+    np.testing.assert_allclose(feedback.velocity * RADIAN, [3000, 0])
+
+
 def test_misses_in_a_row_and_in_all():
     bench = Bench()
     both = answer(1, READY, 0), answer(2, READY, 0)

@@ -238,6 +238,19 @@ def test_efforts_are_clipped_at_what_their_limit_takes(robot):
     assert signs.items() >= {1: 1, 2: -1}.items() or len(signs) < 2
 
 
+def test_a_restart_is_told_until_the_drive_is_set_up_again(robot):
+    """However soon it answers again: its settings and its home are gone."""
+    with connected(robot) as network, exchanging(network) as (_, told):
+        wait_for(lambda: told.newest is not None and told.newest.fresh.all(), 'feedback')
+        assert told.newest.restarted == ()
+        with open_bus(network.drives.bus) as other:
+            other.send(can.Message(arbitration_id=0x705, is_extended_id=False, data=b'\0'))
+        wait_for(lambda: told.newest.restarted == (4,), 'restart')
+        assert network.lost() == ('crank_5',)
+        network.restore(network.lost())
+        wait_for(lambda: told.newest.restarted == (), 'set up')
+
+
 def test_bus_off_is_told_once_and_ends_when_drives_are_heard(robot):
     with connected(robot) as network, exchanging(network) as (_, told):
         wait_for(lambda: told.newest is not None and told.newest.fresh.all(), 'feedback')

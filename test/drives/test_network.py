@@ -307,6 +307,11 @@ def test_a_drive_that_has_restarted_is_lost_whatever_it_says_since(robot):
         network._take(can.Message(**heartbeat, is_remote_frame=True))  # no sign of life
         network._take(can.Message(**heartbeat, data=b''))
         assert network.lost() == ()
+        with network.receiving_by_caller():
+            last = network.heard[1]
+            for none in (b'', b'\x05\x05', b'\x42'):  # too short, too long, of no state
+                network._take(can.Message(**heartbeat, data=none))
+            assert network.heard[1] == last and network.nmt_states[1] == NmtState.OPERATIONAL
         for state in (NmtState.BOOT_UP, NmtState.OPERATIONAL):
             network._take(can.Message(**heartbeat, data=bytes((state,))))
         assert network.lost() == ('crank_2',)
