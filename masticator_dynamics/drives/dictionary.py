@@ -12,6 +12,7 @@ import struct
 
 import canopen
 from canopen.objectdictionary import ODVariable, datatypes
+from canopen.objectdictionary.eds import import_eds
 
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drive, find_file
@@ -95,14 +96,17 @@ def read_eds(
     if not path.is_file():
         raise DescriptionError(file, key, f'there is no file {drive.eds}')
     try:
-        _check_size(read_bytes(path, LARGEST_DESCRIPTION))
-        return canopen.import_od(str(path), drive.node_id), path
+        content = io.BytesIO(read_bytes(path, LARGEST_DESCRIPTION))
+        text = io.TextIOWrapper(content, encoding='latin-1')  # of CiA 306
+        _check_size(text)
+        text.seek(0)
+        return import_eds(text, drive.node_id), path
     except Exception as error:  # canopen's parser raises many types
         reason = ' '.join(str(error).split()) or type(error).__name__
         raise DescriptionError(file, key, f'{path} is no EDS: {reason}') from error
 
 
-def _check_size(eds: bytes) -> None:
+def _check_size(eds: io.TextIOBase) -> None:
     """Refuse arrays of more entries than there are subindices: canopen would count to any number.
 
     Raises
@@ -111,7 +115,7 @@ def _check_size(eds: bytes) -> None:
         Naming the number.
     """
     parser = configparser.RawConfigParser(inline_comment_prefixes=(';',))  # as canopen reads it
-    parser.read_file(io.TextIOWrapper(io.BytesIO(eds)))
+    parser.read_file(eds)
     for section in parser.values():
         number = section.get('NrOfEntries', '0')
         if int(number) > _SUBINDICES:
