@@ -20,6 +20,11 @@ class Object:
     subindex: int
     name: str
 
+    @property
+    def key(self) -> tuple[int, int]:
+        """Index and subindex."""
+        return self.index, self.subindex
+
     def __str__(self) -> str:
         """Text for messages: ``0x6072 max torque``, ``0x2001:01 position gain``."""
         place = f'0x{self.index:04X}'

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import canopen
 from canopen.objectdictionary import ODVariable, datatypes
 
-from masticator_dynamics.drives.objects import Object
 from masticator_dynamics.errors import DescriptionError
 
 Key = tuple[int, int]
@@ -24,11 +23,6 @@ _FORMATS: dict[int | None, str] = {
     datatypes.INTEGER64: 'q', datatypes.UNSIGNED8: 'B', datatypes.UNSIGNED16: 'H',
     datatypes.UNSIGNED32: 'I', datatypes.UNSIGNED64: 'Q',
 }  # fmt: skip
-
-
-def key_of(entry: Object) -> Key:
-    """Index and subindex."""
-    return entry.index, entry.subindex
 
 
 def format_of(entry: ODVariable) -> str:

@@ -81,7 +81,7 @@ class Slave:
         self.device = Device(
             objects, servo, self.errors, lambda: self.temperature, simulated.temperature_limit
         )
-        profile.connect(
+        self._apply = profile.connect(
             objects, self.device, servo, lambda: self.temperature, drive.motor.counts_per_turn
         )
         objects.writers[_SYNC_COB_ID] = self._set_sync
@@ -96,7 +96,7 @@ class Slave:
             rerouted=rerouted,
         )
         self._rerouted = rerouted
-        profile.apply(objects)
+        self._apply()
 
     @property
     def temperature(self) -> float:
@@ -183,7 +183,7 @@ class Slave:
         self.process_data.restart()
         self.heartbeats.restart()
         if last > _COMMUNICATION:
-            profile.apply(self.objects)
+            self._apply()
         self._rerouted()
         self.boot()
 
