@@ -232,7 +232,9 @@ class DriveFrames:
             self._answers_twice = f'another node answers as {name} (0x{identifier:03X})'
 
     def _take_status(self, index: int, data: bytes) -> None:
-        if len(data) == _STATUS_ANSWER.size and data.startswith(_STATUS_TOLD):
+        """Take a status word by SDO, unless a PDO of this cycle has told a newer one."""
+        told = len(data) == _STATUS_ANSWER.size and data.startswith(_STATUS_TOLD)
+        if told and not self._fresh[index]:
             (self._status[index],) = _STATUS_ANSWER.unpack(data)
 
     def _advance(self) -> None:

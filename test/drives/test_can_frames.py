@@ -81,6 +81,21 @@ def test_answers_from_before_the_first_sync_tell_nothing():
     np.testing.assert_allclose(feedback.velocity * RADIAN, [3000, 0])
 
 
+def test_a_status_word_by_sdo_counts_only_where_no_pdo_came():
+    """It may have waited behind the PDO, and would then hide the fault that the PDO tells of."""
+    bench = Bench()
+    bench.cycle(answer(1, ENABLED, 0), answer(2, ENABLED, 0))
+    bench.time += 0.01
+    bench.frames.sampled(bench.time)
+    bench.frames.take(answer(1, FAULT, 0))
+    for node in (1, 2):
+        data = bytes.fromhex('4b41600031020000')
+        told = can.Message(arbitration_id=0x580 + node, is_extended_id=False, data=data)
+        assert not bench.frames.take(told)  # canopen may have asked for it, too
+    feedback = bench.frames.feedback(np.zeros(2), (), '', 0.0)
+    assert feedback.status_word.tolist() == [FAULT, READY]
+
+
 def test_misses_in_a_row_and_in_all():
     bench = Bench()
     both = answer(1, READY, 0), answer(2, READY, 0)
