@@ -404,12 +404,14 @@ class DriveNetwork:
         """Check these drives, write to them, and wait until they are operational."""
         for i in indices:
             information = self._dictionaries[i].device_information
+            self.booted.discard(i)
             vendor, product = information.vendor_number or 0, information.product_number or 0
             bring_up.check_identity(self._channels[i], vendor, product, self.drives.mode)
             bring_up.set_up(self._channels[i], self._settings[i], self.drives)
         for i in indices:
+            if i in self.booted:
+                raise DriveError(self._channels[i].title, 'has restarted while it was set up')
             self.nmt_states[i] = -1
-            self.booted.discard(i)
             self._altered.discard(self.names[i])
             self._manage(Nmt.START, self._settings[i].node_id)
         end = time.monotonic() + _START
