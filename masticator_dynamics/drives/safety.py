@@ -93,15 +93,24 @@ class DriveGuard:
         self.temperature = self._column(drives, 'temperature')
         self.period = 1.0 / drives.cycle_rate
         self._timeout = drives.heartbeat.timeout
-        self._check_counts(drives)
         for k in _where(self.lower >= self.upper):
             raise DescriptionError(
                 'drives', f'drives.{self.names[k]}.limits.position_margin', f'{margin[k]:g} leaves '
                 f'nothing of the range [{self.range_lower[k]:g}, {self.range_upper[k]:g}]'
             )  # fmt: skip
 
-    def _check_counts(self, drives: Drives) -> None:
-        """Refuse ranges with positions that a target (0x607A) cannot hold."""
+    @staticmethod
+    def _column(drives: Drives, name: str) -> FloatArray:
+        return np.array([float(getattr(drive.limits, name)) for drive in drives.drives.values()])
+
+    def check_counts(self, drives: Drives) -> None:
+        """Refuse ranges with positions that a target (0x607A) cannot hold.
+
+        Raises
+        ------
+        DescriptionError
+            Naming the drive, the end of its range, and the counts.
+        """
         scaling = Scaling([drive.motor for drive in drives.drives.values()])
         for ends in (self.range_lower, self.range_upper):
             counts = np.abs(scaling.counts_from_position(ends))
@@ -110,10 +119,6 @@ class DriveGuard:
                     'drives', f'drives.{self.names[k]}.motor', f'{ends[k]:g} {self.units[k]}, an '
                     f'end of the range, is {counts[k]:.3g} counts; 32 bits hold {LARGEST_COUNT}'
                 )  # fmt: skip
-
-    @staticmethod
-    def _column(drives: Drives, name: str) -> FloatArray:
-        return np.array([float(getattr(drive.limits, name)) for drive in drives.drives.values()])
 
     # Drives and bus, in any state
 

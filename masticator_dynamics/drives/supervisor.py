@@ -99,13 +99,14 @@ class Supervisor:
     Raises
     ------
     DescriptionError
-        If the two do not match.
+        If the two do not match, or a position does not fit into 32 bits of counts.
     """
 
     def __init__(
         self, drives: Drives, mechanism: Mechanism, cycles_mechanism: Mechanism | None = None
     ):
         self.guard = DriveGuard(drives, mechanism)
+        self.guard.check_counts(drives)
         self.joints = mechanism.actuated
         self._mechanism, self._drives = mechanism, drives
         self._lock = threading.Lock()
