@@ -38,6 +38,7 @@ def check_drives(file: str, mechanism: str) -> None:
     for name, drive in drives.drives.items():
         load_dictionary(name, drive, drives.mode, find_file(file))
     guard = DriveGuard(drives, model)
+    guard.check_counts(drives)
     sections = {
         f'Drives of {model.name}': _summary(file, drives),
         'Units at the joints': _units(drives, guard, model.effort_units),

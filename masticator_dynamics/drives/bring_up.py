@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 
 import numpy as np
 
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drive, Drives
-from masticator_dynamics.drives.dictionary import FROM_DRIVE, TO_DRIVE
+from masticator_dynamics.drives.dictionary import FROM_DRIVE, TO_DRIVE, pdo_layout
 from masticator_dynamics.drives.objects import Mode, Object
 from masticator_dynamics.drives.sdo import SdoChannel
 from masticator_dynamics.errors import DriveError
@@ -21,11 +20,6 @@ MODES = {
     'effort': Mode.CYCLIC_SYNCHRONOUS_TORQUE,
 }
 _MODE_CHANGE = 2.0  # s
-_PDO_BITS = {
-    objects.STATUS_WORD: 16, objects.POSITION: 32, objects.TORQUE: 16,
-    objects.CONTROL_WORD: 16, objects.TARGET_POSITION: 32, objects.TORQUE_OFFSET: 16,
-    objects.TARGET_TORQUE: 16,
-}  # fmt: skip
 
 
 def check_identity(channel: SdoChannel, vendor: int, product: int, mode: str) -> None:
@@ -208,7 +202,7 @@ def _set_pdos(channel: SdoChannel, node_id: int, mode: str) -> None:
 
 
 def _map_pdo(
-    channel: SdoChannel, parameters: int, mapping: int, cob: int, entries: Iterable[Object]
+    channel: SdoChannel, parameters: int, mapping: int, cob: int, entries: dict[Object, int]
 ) -> None:
     """Map a PDO in the order that CiA 301 prescribes: invalid, empty, entries, number, valid."""
     cob_id, transmission = _record(parameters, 1, 'COB-ID'), _record(parameters, 2, 'type')
@@ -216,8 +210,9 @@ def _map_pdo(
     channel.write(cob_id, objects.PDO_INVALID | cob)
     channel.write(number, 0)
     count = 0
-    for count, entry in enumerate(entries, start=1):
-        value = entry.index << 16 | entry.subindex << 8 | _PDO_BITS[entry]
+    for count, (entry, data_type) in enumerate(entries.items(), start=1):
+        bits = 8 * pdo_layout({entry: data_type}).size
+        value = entry.index << 16 | entry.subindex << 8 | bits
         channel.write(_record(mapping, count, f'mapped object {count}'), value)
     channel.write(number, count)
     channel.write(transmission, objects.EVERY_SYNC)

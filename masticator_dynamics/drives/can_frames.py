@@ -14,13 +14,13 @@ from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.bring_up import largest_per_mille
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Action, Emergency, Feedback, Goal, Setpoint
-from masticator_dynamics.drives.scaling import Scaling
+from masticator_dynamics.drives.dictionary import FROM_DRIVE, TO_DRIVE, pdo_layout
+from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
 from masticator_dynamics.drives.state_machine import control_word, state_of
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
-_FROM_DRIVE = struct.Struct('<Hih')  # status word, position, torque
-_TO_DRIVE = {'position': struct.Struct('<Hih'), 'effort': struct.Struct('<Hh')}
+_FROM_DRIVE = pdo_layout(FROM_DRIVE)  # status word, position, torque
 # Expedited SDO transfers (CiA 301) of the control and status words, written without waiting.
 _WRITE_CONTROL_WORD = struct.Struct('<4sH2x')
 _CONTROL_WORD_HEAD = bytes((0x2B, 0x40, 0x60, 0))
@@ -30,7 +30,6 @@ _NMT_COMMANDS = {
     Action.NMT_STOP: objects.Nmt.STOP,
     Action.NMT_PRE_OPERATIONAL: objects.Nmt.PRE_OPERATIONAL,
 }
-_LARGEST_COUNT = 2**31 - 1
 _TURNING = 0.2  # rad/s, more than one encoder count per cycle
 _PULSE = 0.02  # s; half a period of the fault reset bit
 _LATEST_ANSWER = 5.0  # s after SYNC; one that comes even later is taken for another node's
@@ -59,7 +58,7 @@ class DriveFrames:
         self._own = {objects.SYNC_COB, *(objects.RPDO1_COB + d.node_id for d in settings)}
         self._node_ids = [drive.node_id for drive in settings]
         self._told_by_sdo = {objects.SDO_TO_MASTER_COB + n: i for i, n in enumerate(self._node_ids)}
-        self._layout = _TO_DRIVE[drives.mode]
+        self._layout = pdo_layout(TO_DRIVE[drives.mode])
         self._with_position = drives.mode == 'position'
         self._messages = [
             can.Message(
@@ -113,6 +112,8 @@ class DriveFrames:
         index = self._index_of.get(message.arbitration_id)
         if index is None or message.is_extended_id or len(message.data) != _FROM_DRIVE.size:
             return False
+        if self._sync == -np.inf:  # this side has not asked yet, so its age is not known
+            return True
         values = _FROM_DRIVE.unpack(message.data)
         self._status[index], self._counts[index], self._torque[index] = values
         self._sampled[index] = self._sync
@@ -129,6 +130,7 @@ class DriveFrames:
         bus_error: str,
         lateness: float,
         other_master: str = '',
+        restarted: tuple[int, ...] = (),
     ) -> Feedback:
         """Close the cycle: what has not arrived by now counts as missed.
 
@@ -144,6 +146,8 @@ class DriveFrames:
             How late this cycle began, s.
         other_master : str
             What came from another master since the last cycle; empty if nothing did.
+        restarted : tuple of int
+            Drives that have restarted.
 
         Returns
         -------
@@ -171,6 +175,7 @@ class DriveFrames:
             bus_error=bus_error,
             lateness=lateness,
             other_master=other_master,
+            restarted=restarted,
         )
 
     def to_drives(self, setpoint: Setpoint, feedback: Feedback) -> list[can.Message]:
@@ -222,12 +227,14 @@ class DriveFrames:
         unanswered = self._unanswered[index]
         if unanswered:
             unanswered.pop()
-        elif self._sync > -np.inf:  # asked by this side
+        else:
             name = self._names[index]
             self._answers_twice = f'another node answers as {name} (0x{identifier:03X})'
 
     def _take_status(self, index: int, data: bytes) -> None:
-        if len(data) == _STATUS_ANSWER.size and data.startswith(_STATUS_TOLD):
+        """Take a status word by SDO, unless a PDO of this cycle has told a newer one."""
+        told = len(data) == _STATUS_ANSWER.size and data.startswith(_STATUS_TOLD)
+        if told and not self._fresh[index]:
             (self._status[index],) = _STATUS_ANSWER.unpack(data)
 
     def _advance(self) -> None:
@@ -257,7 +264,7 @@ class DriveFrames:
         usable = np.isfinite(per_mille)
         per_mille = np.clip(per_mille, -self._largest, self._largest)
         if self._with_position:
-            usable = usable & (np.abs(counts) <= _LARGEST_COUNT)
+            usable = usable & (np.abs(counts) <= LARGEST_COUNT)
         else:
             counts = np.zeros(len(self._names))
         if not usable.all():

@@ -20,7 +20,6 @@ class Goal(enum.Enum):
     TORQUE_FREE = 'torque-free'  # voltage disabled
     STOPPED = 'stopped'  # quick stop: slowed down, then torque-free
     ENABLED = 'enabled'  # operation enabled, follows position and effort
-    HALTED = 'halted'  # those enabled slow down and hold; the others stay torque-free
     RESET = 'reset'  # faults acknowledged, then torque-free
     HOMING = 'homing'  # torque-free; the present position becomes home
 
@@ -74,6 +73,8 @@ class Feedback:
     other_master : str
         What came since the last cycle from another master, or from another node in a drive's
         name; empty when nothing did.
+    restarted : tuple of int
+        Indices of drives that have restarted since they were set up.
     """
 
     time: float
@@ -89,6 +90,7 @@ class Feedback:
     bus_error: str
     lateness: float
     other_master: str = ''
+    restarted: tuple[int, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

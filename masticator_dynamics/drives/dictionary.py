@@ -8,9 +8,11 @@ import configparser
 import io
 import logging
 import pathlib
+import struct
 
 import canopen
-from canopen.objectdictionary import datatypes
+from canopen.objectdictionary import ODVariable, datatypes
+from canopen.objectdictionary.eds import import_eds
 
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drive, find_file
@@ -52,7 +54,7 @@ _GAINS = {
 def load_dictionary(
     name: str, drive: Drive, mode: str, file: str | pathlib.Path
 ) -> canopen.ObjectDictionary:
-    """Read the EDS of a drive and check it.
+    """Read the EDS of a drive, and check that it has what is needed.
 
     Parameters
     ----------
@@ -67,28 +69,44 @@ def load_dictionary(
     Raises
     ------
     DescriptionError
-        The EDS is missing or invalid, or lacks an object that is needed.
+        As `read_eds`, or the EDS lacks an object that is needed.
+    """
+    dictionary, path = read_eds(name, drive, file)
+    needed: dict[Object, int | None] = dict.fromkeys(_NEEDED)
+    mapped = FROM_DRIVE | TO_DRIVE[mode]
+    for entry, data_type in (needed | mapped | (_GAINS if drive.gains else {})).items():
+        fault = _fault(dictionary, entry, data_type, entry in mapped)
+        if fault:
+            raise DescriptionError(file, f'drives.{name}.eds', f'{path}: {entry} {fault}')
+    return dictionary
+
+
+def read_eds(
+    name: str, drive: Drive, file: str | pathlib.Path
+) -> tuple[canopen.ObjectDictionary, pathlib.Path]:
+    """Read the EDS of a drive; return where it is, too. Parameters as for `load_dictionary`.
+
+    Raises
+    ------
+    DescriptionError
+        The EDS is missing or invalid.
     """
     key = f'drives.{name}.eds'
     path = find_file(drive.eds, pathlib.Path(file))
     if not path.is_file():
         raise DescriptionError(file, key, f'there is no file {drive.eds}')
     try:
-        _check_size(read_bytes(path, LARGEST_DESCRIPTION))
-        dictionary = canopen.import_od(str(path), drive.node_id)
+        content = io.BytesIO(read_bytes(path, LARGEST_DESCRIPTION))
+        text = io.TextIOWrapper(content, encoding='latin-1')  # of CiA 306
+        _check_size(text)
+        text.seek(0)
+        return import_eds(text, drive.node_id), path
     except Exception as error:  # canopen's parser raises many types
         reason = ' '.join(str(error).split()) or type(error).__name__
         raise DescriptionError(file, key, f'{path} is no EDS: {reason}') from error
-    needed: dict[Object, int | None] = dict.fromkeys(_NEEDED)
-    mapped = FROM_DRIVE | TO_DRIVE[mode]
-    for entry, data_type in (needed | mapped | (_GAINS if drive.gains else {})).items():
-        fault = _fault(dictionary, entry, data_type, entry in mapped)
-        if fault:
-            raise DescriptionError(file, key, f'{path}: {entry} {fault}')
-    return dictionary
 
 
-def _check_size(eds: bytes) -> None:
+def _check_size(eds: io.TextIOBase) -> None:
     """Refuse arrays of more entries than there are subindices: canopen would count to any number.
 
     Raises
@@ -97,7 +115,7 @@ def _check_size(eds: bytes) -> None:
         Naming the number.
     """
     parser = configparser.RawConfigParser(inline_comment_prefixes=(';',))  # as canopen reads it
-    parser.read_file(io.TextIOWrapper(io.BytesIO(eds)))
+    parser.read_file(eds)
     for section in parser.values():
         number = section.get('NrOfEntries', '0')
         if int(number) > _SUBINDICES:
@@ -127,3 +145,9 @@ def tells_temperature(dictionary: canopen.ObjectDictionary) -> bool:
         and variable.data_type == datatypes.INTEGER16
         and 'temperature' in variable.name.lower()
     )
+
+
+def pdo_layout(entries: dict[Object, int]) -> struct.Struct:
+    """Layout of a PDO into which these objects are mapped."""
+    formats = (ODVariable.STRUCT_TYPES[data_type].format for data_type in entries.values())
+    return struct.Struct('<' + ''.join(one.lstrip('<') for one in formats))

@@ -21,7 +21,6 @@ from masticator_dynamics.drives.status_words import powered, slowing_down
 
 _STEP, _STEP_CYCLES = 0.05, 5  # s, and cycles, within which a status word shows the response
 _ACTION = 0.01  # s between two frames for a drive
-_GIVING_TORQUE = (Goal.ENABLED, Goal.HALTED)
 _SWITCH = 'switch off the power of the drives at the hardware switch'
 # Frames of the measure NMT; the last is repeated.
 _BY_NMT = (Action.NMT_STOP, Action.NMT_PRE_OPERATIONAL, Action.ASK_STATUS)
@@ -72,6 +71,7 @@ class _Pursued:
     actions: int = 0  # since then
     acted: float = -math.inf
     slows_since: float = math.nan
+    quiet: int = 0  # cycles in a row in which it said that it gives no torque
 
 
 class Escalation:
@@ -92,7 +92,8 @@ class Escalation:
     @property
     def silent(self) -> bool:
         """Whether SYNC and heartbeat must not be sent."""
-        return any(one.measure is Measure.SILENCE for one in self._pursued.values())
+        pursued = self._pursued.values()
+        return any(one.measure is Measure.SILENCE and not one.quiet for one in pursued)
 
     @property
     def under_way(self) -> bool:
@@ -107,15 +108,17 @@ class Escalation:
                 for k in [k for k, one in self._pursued.items() if one.measure is _LAST]:
                     del self._pursued[k]
         gives = powered(feedback)
-        if goal in _GIVING_TORQUE or not gives.any():
+        if goal is Goal.ENABLED:
             self._pursued.clear()
+        if goal is Goal.ENABLED or not (self._pursued or gives.any()):
             return []
         found = []
         for k, (on, slows) in enumerate(zip(gives, slowing_down(feedback), strict=True)):
             if not on:
-                self._pursued.pop(k, None)
+                self._rests(k)
                 continue
             one = self._pursued.setdefault(k, _Pursued())
+            one.quiet = 0
             if slows and goal is Goal.STOPPED:
                 found += self._slows(k, one, feedback)
             else:
@@ -126,7 +129,7 @@ class Escalation:
         """Frames for drives that have not obeyed, by drive index."""
         found = []
         for k, one in self._pursued.items():
-            if one.measure is Measure.PDO or now - one.acted < _ACTION:
+            if one.measure is Measure.PDO or one.quiet or now - one.acted < _ACTION:
                 continue
             action = Action.ASK_STATUS if one.actions % 2 else Action.CONTROL_WORD
             if one.measure is Measure.NMT:  # a stopped node could not be queried
@@ -134,6 +137,14 @@ class Escalation:
             one.actions, one.acted = one.actions + 1, now
             found.append((k, action))
         return tuple(found)
+
+    def _rests(self, k: int) -> None:
+        """Let off a drive that stays without torque: another master may enable it repeatedly."""
+        one = self._pursued.get(k)
+        if one is not None:
+            one.quiet += 1
+            if one.quiet == _STEP_CYCLES:
+                del self._pursued[k]
 
     def _slows(self, k: int, one: _Pursued, feedback: Feedback) -> list[Finding]:
         """Count a drive in quick stop as obeying, for as long as its ramp may last."""

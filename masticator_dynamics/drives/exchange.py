@@ -187,7 +187,8 @@ class CyclicExchange:
         # A heartbeat that came after SYNC has no age yet.
         age = (begin - self._network.heard).clip(min=0.0)
         others = self._network.others.found()
-        feedback = self._frames.feedback(age, emergencies, self._error, lateness, others)
+        restarted = tuple(self._network.booted)
+        feedback = self._frames.feedback(age, emergencies, self._error, lateness, others, restarted)
         if feedback.fresh.any():  # reported at least once, and the bus works again
             self._error = ''
         return feedback

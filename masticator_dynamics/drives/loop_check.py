@@ -30,24 +30,10 @@ class LoopCheck:
 
     def __init__(self, supervisor: Supervisor, mechanism: Mechanism, tolerance: float, rate: float):
         self._supervisor, self._mechanism = supervisor, mechanism
-        self._tolerance, self._rate = tolerance, rate
-        self._watcher: Watcher | None = None
-
-    def start(self) -> None:
-        """Begin."""
-        if self._rate <= 0.0:
-            return
-        supervisor = self._supervisor
-        self._watcher = Watcher(
-            'loop check', self.check, 1.0 / self._rate, supervisor.watches, supervisor.stop
-        )
-        self._watcher.start()
-
-    def stop(self) -> None:
-        """End; may be called more than once."""
-        if self._watcher is not None:
-            self._watcher.stop()
-            self._watcher = None
+        self._tolerance = tolerance
+        pause = 1.0 / rate if rate > 0.0 else None
+        watcher = Watcher('loop check', self.check, pause, supervisor.watches, supervisor.stop)
+        self.start, self.stop = watcher.start, watcher.stop
 
     def check(self) -> None:
         """Check once, if drives are enabled.

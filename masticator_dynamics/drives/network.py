@@ -36,6 +36,8 @@ _LISTEN, _LISTEN_PERIODS = 0.25, 3.0  # s, and heartbeat periods, to hear anothe
 _ANSWERS = 1000  # SDO answers that nobody has asked for and that are kept until somebody asks
 _GONE = 0.5  # s without a heartbeat, after which no answer is expected
 
+_NMT_STATES = frozenset(NmtState)
+
 # Errors are raised with the drive's name; canopen would also print them.
 logging.getLogger('canopen').addHandler(logging.NullHandler())
 
@@ -59,6 +61,8 @@ class DriveNetwork:
         Newest last; the reader removes them.
     heard : array (n,)
         s, ``time.monotonic()`` of each drive's last heartbeat; -inf before the first.
+    booted : set of int
+        Indices of drives that have restarted since they were set up.
     others : OtherMaster
     nmt_states : list of int
         The state it reported (`objects.NmtState`); -1 before the first.
@@ -76,12 +80,13 @@ class DriveNetwork:
         self.emergencies: collections.deque[Emergency] = collections.deque(maxlen=1000)
         self.heard: FloatArray = np.full(len(self.names), -np.inf)
         self.nmt_states = [-1] * len(self.names)
-        self._booted: set[int] = set()
+        self.booted: set[int] = set()
         self.others = OtherMaster(drives)
         self._dictionaries = [
             load_dictionary(name, drive, drives.mode, file) for name, drive in drives.drives.items()
         ]
-        self._channels: dict[str, SdoChannel] = {}
+        self._settings = list(drives.drives.values())
+        self._channels: list[SdoChannel] = []
         self._altered: set[str] = set()
         self._network: canopen.Network | None = None
         self._receiver: Receiver | None = None
@@ -121,7 +126,7 @@ class DriveNetwork:
             for index, name in enumerate(self.names)
             if self.nmt_states[index] != NmtState.OPERATIONAL
             or age[index] > self.drives.heartbeat.timeout
-            or index in self._booted
+            or index in self.booted
         )
 
     @property
@@ -150,7 +155,7 @@ class DriveNetwork:
         """Leave the drives still present pre-operational and torque-free, and close the bus."""
         if self._network is None:
             return
-        for name, channel in self._channels.items():
+        for name, channel in zip(self.names, self._channels, strict=False):
             if self._is_gone(name):
                 continue
             with contextlib.suppress(DriveError, *BUS_ERRORS):  # the drive or its bus may be gone
@@ -163,7 +168,7 @@ class DriveNetwork:
 
     def read(self, drive: str, entry: Object) -> int | float:
         """Value of an object of a drive, by SDO (blocks; raises `DriveError`)."""
-        return self._channels[drive].read(entry)
+        return self._channels[self.names.index(drive)].read(entry)
 
     def write(self, drive: str, entry: Object, value: int | float) -> None:
         """Write an object of a drive by SDO and read it back (blocks; raises `DriveError`).
@@ -177,7 +182,7 @@ class DriveNetwork:
         value : int or float
             In the object's own unit.
         """
-        self._channels[drive].write(entry, value)
+        self._channels[self.names.index(drive)].write(entry, value)
 
     def fault(self, drive: str) -> str:
         """What 0x603F says, in words (blocks; raises `DriveError`)."""
@@ -190,8 +195,7 @@ class DriveNetwork:
         """
         if not tells_temperature(self._dictionaries[index]):
             return float('nan')
-        channel = list(self._channels.values())[index]
-        return 0.1 * channel.read(objects.MOTOR_TEMPERATURE, patient=False)
+        return 0.1 * self._channels[index].read(objects.MOTOR_TEMPERATURE, patient=False)
 
     def difference(self, index: int, number: int | None = None) -> str:
         """How an object of a drive differs from what was written; empty when it does not.
@@ -204,7 +208,7 @@ class DriveNetwork:
             Number of the object, modulo the number of those written; by default the mode of
             operation. Blocks briefly; raises `DriveError`.
         """
-        channel = list(self._channels.values())[index]
+        channel = self._channels[index]
         entries = list(channel.expected)
         entry = objects.MODE_DISPLAY if number is None else entries[number % len(entries)]
         found = channel.difference(entry)
@@ -222,7 +226,7 @@ class DriveNetwork:
         """
 
         def look(index: int) -> str:
-            channel = list(self._channels.values())[index]
+            channel = self._channels[index]
             found = [self.difference(index, n) for n in range(len(channel.expected))]
             return next((f'{channel.title}: {text}' for text in found if text), '')
 
@@ -258,7 +262,7 @@ class DriveNetwork:
         """
         offsets = self.scaling.counts_from_position(home)
         try:
-            for channel, offset in zip(self._channels.values(), offsets, strict=True):
+            for channel, offset in zip(self._channels, offsets, strict=True):
                 channel.write(objects.HOMING_METHOD, objects.HOME_IS_HERE, keep=False)
                 channel.write(objects.HOME_OFFSET, int(offset), keep=False)
                 bring_up.set_mode(channel, objects.Mode.HOMING)
@@ -315,7 +319,7 @@ class DriveNetwork:
     def _ask_all(self, ask: Callable[[SdoChannel], None]) -> None:
         """Call a function for every drive, then raise the first error."""
         errors = []
-        for channel in self._channels.values():
+        for channel in self._channels:
             try:
                 ask(channel)
             except DriveError as error:
@@ -335,13 +339,13 @@ class DriveNetwork:
     def _add_nodes(self) -> None:
         self.heard[:] = -np.inf
         self.emergencies.clear()
-        self._booted.clear()
-        self._channels = {}
+        self.booted.clear()
+        self._channels = []
         network = self._connected
         for index, (name, drive) in enumerate(self.drives.drives.items()):
             node = canopen.RemoteNode(drive.node_id, self._dictionaries[index])
             network.add_node(node)
-            self._channels[name] = SdoChannel(name, node)
+            self._channels.append(SdoChannel(name, node))
             answers = objects.SDO_TO_MASTER_COB + drive.node_id
             network.unsubscribe(answers)
             network.subscribe(answers, self._answer_listener(node))
@@ -371,24 +375,25 @@ class DriveNetwork:
 
     def _heartbeat_listener(self, index: int) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:
+            state = data[0] & 0x7F if len(data) == 1 else -1
+            if state not in _NMT_STATES:  # no heartbeat, and no sign of life
+                return
             self.heard[index] = time.monotonic()
-            self.nmt_states[index] = state = data[0] & 0x7F
+            self.nmt_states[index] = state
             if state == NmtState.BOOT_UP:
-                self._booted.add(index)
+                self.booted.add(index)
 
         return take
 
     def _find(self, indices: Sequence[int]) -> None:
         """Check that these drives answer; they are sent to pre-operational."""
-        settings = list(self.drives.drives.values())
-        channels = list(self._channels.values())
         absent = []
         for i in indices:
-            self._manage(Nmt.PRE_OPERATIONAL, settings[i].node_id)
+            self._manage(Nmt.PRE_OPERATIONAL, self._settings[i].node_id)
             try:
-                channels[i].read(objects.DEVICE_TYPE)
+                self._channels[i].read(objects.DEVICE_TYPE)
             except DriveError:
-                absent.append(channels[i].title)
+                absent.append(self._channels[i].title)
         if absent:
             verb = 'does' if len(absent) == 1 else 'do'
             raise AbsentError(
@@ -397,24 +402,25 @@ class DriveNetwork:
 
     def _set_up(self, indices: Sequence[int]) -> None:
         """Check these drives, write to them, and wait until they are operational."""
-        settings = list(self.drives.drives.values())
-        channels = list(self._channels.values())
         for i in indices:
             information = self._dictionaries[i].device_information
+            self.booted.discard(i)
             vendor, product = information.vendor_number or 0, information.product_number or 0
-            bring_up.check_identity(channels[i], vendor, product, self.drives.mode)
-            bring_up.set_up(channels[i], settings[i], self.drives)
+            bring_up.check_identity(self._channels[i], vendor, product, self.drives.mode)
+            bring_up.set_up(self._channels[i], self._settings[i], self.drives)
         for i in indices:
+            if i in self.booted:
+                raise DriveError(self._channels[i].title, 'has restarted while it was set up')
             self.nmt_states[i] = -1
-            self._booted.discard(i)
             self._altered.discard(self.names[i])
-            self._manage(Nmt.START, settings[i].node_id)
+            self._manage(Nmt.START, self._settings[i].node_id)
         end = time.monotonic() + _START
         for i in indices:
             while self.nmt_states[i] != NmtState.OPERATIONAL:
                 if time.monotonic() > end:
                     raise DriveError(
-                        channels[i].title, f'sends no heartbeat as operational within {_START:g} s'
+                        self._channels[i].title,
+                        f'sends no heartbeat as operational within {_START:g} s',
                     )
                 time.sleep(0.002)
 

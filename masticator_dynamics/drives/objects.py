@@ -20,6 +20,11 @@ class Object:
     subindex: int
     name: str
 
+    @property
+    def key(self) -> tuple[int, int]:
+        """Index and subindex."""
+        return self.index, self.subindex
+
     def __str__(self) -> str:
         """Text for messages: ``0x6072 max torque``, ``0x2001:01 position gain``."""
         place = f'0x{self.index:04X}'
@@ -87,7 +92,7 @@ MOTOR_TEMPERATURE = Object(0x2002, 0, 'motor temperature')  # INTEGER16, 0.1 deg
 # Lowest COB-IDs; the node id is added.
 EMERGENCY_COB, TPDO1_COB, RPDO1_COB, HEARTBEAT_COB = 0x80, 0x180, 0x200, 0x700
 SDO_TO_MASTER_COB, SDO_TO_DRIVE_COB = 0x580, 0x600
-NMT_COB, SYNC_COB = 0x000, 0x080
+NMT_COB, SYNC_COB, LSS_COB = 0x000, 0x080, 0x7E5
 
 
 class Nmt(enum.IntEnum):

@@ -9,7 +9,9 @@ import can
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drives
 
-_WRITE = 1  # command of an SDO request that begins a download (CiA 301)
+# Commands of SDO requests (CiA 301): a segment, the begin of a download, and a block of it.
+_WRITES = 0, 1, 6
+_READ = 0x40
 
 
 class OtherMaster:
@@ -25,6 +27,7 @@ class OtherMaster:
         self._words = {
             objects.SYNC_COB: 'SYNC (0x080)',
             objects.NMT_COB: 'NMT commands (0x000)',
+            objects.LSS_COB: 'LSS commands (0x7E5)',
             objects.HEARTBEAT_COB
             + master: f'the heartbeat of node {master} (0x{0x700 + master:03X})',
         }
@@ -41,7 +44,8 @@ class OtherMaster:
         identifier = message.arbitration_id
         if identifier not in self._words or message.is_extended_id or message.is_error_frame:
             return
-        reads = identifier in self._requests and (*message.data, 0)[0] >> 5 != _WRITE
+        command = (*message.data, _READ)[0] >> 5
+        reads = identifier in self._requests and command not in _WRITES
         if reads:  # which alters nothing
             return
         self._found.add(identifier)

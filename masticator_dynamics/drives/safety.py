@@ -16,6 +16,7 @@ import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal
+from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
 from masticator_dynamics.drives.status_words import (
     LOST_AFTER,
     BoolArray,
@@ -102,10 +103,27 @@ class DriveGuard:
     def _column(drives: Drives, name: str) -> FloatArray:
         return np.array([float(getattr(drive.limits, name)) for drive in drives.drives.values()])
 
+    def check_counts(self, drives: Drives) -> None:
+        """Refuse ranges with positions that a target (0x607A) cannot hold.
+
+        Raises
+        ------
+        DescriptionError
+            Naming the drive, the end of its range, and the counts.
+        """
+        scaling = Scaling([drive.motor for drive in drives.drives.values()])
+        for ends in (self.range_lower, self.range_upper):
+            counts = np.abs(scaling.counts_from_position(ends))
+            for k in _where(np.isfinite(counts) & (counts > LARGEST_COUNT)):
+                raise DescriptionError(
+                    'drives', f'drives.{self.names[k]}.motor', f'{ends[k]:g} {self.units[k]}, an '
+                    f'end of the range, is {counts[k]:.3g} counts; 32 bits hold {LARGEST_COUNT}'
+                )  # fmt: skip
+
     # Drives and bus, in any state
 
     def faults(self, feedback: Feedback, grace: bool, acknowledging: bool) -> list[Finding]:
-        """Lost, silent and faulty drives, emergency messages, a broken bus: all torque-free.
+        """Lost, silent, restarted and faulty drives, EMCY, a broken bus: all torque-free.
 
         Frames of another master: quick stop.
 
@@ -127,7 +145,8 @@ class DriveGuard:
         found = []
         if feedback.other_master:
             found.append(Finding(_BUS, 'second master', feedback.other_master, Goal.STOPPED))
-        if feedback.bus_error or feedback.emergencies or (silent | missing | faulty).any():
+        happened = feedback.bus_error or feedback.emergencies or feedback.restarted
+        if happened or (silent | missing | faulty).any():
             found += [
                 Finding(drive, kind, text, Goal.TORQUE_FREE)
                 for drive, kind, text in self._tell_faults(feedback, silent, missing, faulty)
@@ -147,6 +166,9 @@ class DriveGuard:
                     'emergency',
                     f'{emergency.text} (EMCY 0x{emergency.code:04X})',
                 )
+        for k in feedback.restarted:
+            text = 'has restarted since it was set up (boot-up message); ~/reset sets it up again'
+            yield self.names[k], 'restart', text
         for k in _where(faulty):
             yield self.names[k], 'fault', f'is in {in_words(int(feedback.status_word[k]))}'
         for k in _where(silent):
@@ -168,15 +190,23 @@ class DriveGuard:
 
     # While the drives move the mechanism
 
-    def motion(self, feedback: Feedback, expected: FloatArray | None) -> list[Finding]:
+    def motion(
+        self, feedback: Feedback, expected: FloatArray | None, enabling: bool
+    ) -> list[Finding]:
         """Drives that dropped out, do not follow, are too fast or out of range.
 
-        ``expected`` (n,) are the positions that were sent, None when drives follow efforts.
+        Parameters
+        ----------
+        feedback : Feedback
+        expected : float array (n,), optional
+            Positions that were sent; None when drives follow efforts.
+        enabling : bool
+            Whether drives are only being enabled: some may not be in operation yet.
         """
-        dropped = ~in_operation(feedback)
-        ignoring = ~(dropped | follows(feedback))
-        fast = np.abs(feedback.velocity) > self.velocity
-        # NaN is not within the range.
+        dropped = ~(in_operation(feedback) | enabling)
+        ignoring = ~(dropped | follows(feedback) | enabling)
+        # NaN is not within a limit.
+        fast = ~(np.abs(feedback.velocity) <= self.velocity)
         outside = ~(
             (feedback.position >= self.range_lower) & (feedback.position <= self.range_upper)
         )

@@ -9,6 +9,7 @@ import numpy as np
 from masticator_dynamics.drives.configuration import Motor
 from masticator_dynamics.engine.arrays import FloatArray
 
+LARGEST_COUNT = 2**31 - 1  # of 0x6064, 0x607A
 _TAU = 2.0 * np.pi
 # rad/s at the joint, over which the gear's loss changes sides, instead of jumping at rest.
 _TURNING = 0.05

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import struct
 import threading
+import time
 
 import canopen
 
@@ -16,6 +17,10 @@ _ANSWER = 0.5  # s; a drive takes some milliseconds, a simulated one on a busy m
 _SOON = 0.3  # s, for callers that must check again within a second
 _ATTEMPTS = 2  # a frame may be lost on udp_multicast
 _SEGMENTS = 10  # of 7 bytes; only numbers are read
+
+
+class _TooSlowError(canopen.SdoCommunicationError):
+    """Segments that would take too long; another attempt would, too."""
 
 
 class SdoChannel:
@@ -150,6 +155,9 @@ class SdoChannel:
             except canopen.SdoAbortedError as error:
                 reason = str(error).removeprefix('Code ')
                 break
+            except _TooSlowError as error:
+                reason = str(error)
+                break
             except canopen.SdoCommunicationError as error:
                 if 'No SDO response' in str(error):
                     reason = 'no answer'
@@ -173,11 +181,15 @@ class SdoChannel:
         client = self._node.sdo
         with client.open(entry.index, entry.subindex, buffering=0) as stream:
             data, variable = b'', self._needed(entry)
+            end = time.monotonic() + client.RESPONSE_TIMEOUT
             for _ in range(_SEGMENTS):
                 segment = stream.read(7)
                 data += segment
                 if not segment:
                     break
+                if time.monotonic() > end:
+                    client.abort()
+                    raise _TooSlowError(f'segments go on after {client.RESPONSE_TIMEOUT:g} s')
             else:
                 client.abort()
                 raise canopen.SdoCommunicationError(f'more than {_SEGMENTS} segments came')

@@ -90,8 +90,6 @@ def control_word(state: State, goal: Goal, pulse: bool = False) -> int:
         return _QUICK_STOP
     if goal is Goal.ENABLED:
         return _TO_ENABLED.get(state, _DISABLE_VOLTAGE)
-    if goal is Goal.HALTED and state is State.OPERATION_ENABLED:
-        return _ENABLE_OPERATION | int(Control.HALT)
     if goal is Goal.RESET and state is State.FAULT and pulse:
         return int(Control.FAULT_RESET)
     if goal is Goal.HOMING and state is State.SWITCH_ON_DISABLED:

@@ -99,13 +99,14 @@ class Supervisor:
     Raises
     ------
     DescriptionError
-        If the two do not match.
+        If the two do not match, or a position does not fit into 32 bits of counts.
     """
 
     def __init__(
         self, drives: Drives, mechanism: Mechanism, cycles_mechanism: Mechanism | None = None
     ):
         self.guard = DriveGuard(drives, mechanism)
+        self.guard.check_counts(drives)
         self.joints = mechanism.actuated
         self._mechanism, self._drives = mechanism, drives
         self._lock = threading.Lock()
@@ -154,7 +155,6 @@ class Supervisor:
             self._take_emergencies(feedback)
             self._look(feedback)
             self._advance(feedback)
-            self._following.joins = 0
             self._take_command(feedback)
             elapsed = 0.0 if before is None else feedback.time - before.time
             return self._gated(self._setpoint(feedback, elapsed), feedback, elapsed)
@@ -173,8 +173,9 @@ class Supervisor:
         unwatched = self.watches.overdue(feedback.time)
         if self._phase in _ON:
             self._add(unwatched)
+            enabling = self._phase is Phase.ENABLING
+            self._add(self.guard.motion(feedback, self._following.expected, enabling))
         if self._phase in MOVING:
-            self._add(self.guard.motion(feedback, self._following.expected))
             self._add(self._following.overdue(feedback.time))
         self._add(self._escalation.look(feedback, self._goal))
 
@@ -225,28 +226,20 @@ class Supervisor:
 
     def _take_command(self, feedback: Feedback) -> None:
         command, self._mail = self._mail, None
-        if command is None:
-            if self._phase is Phase.FOLLOWING:
-                self._following.go_on(feedback.time)
-            return
-        if self._phase is Phase.APPROACHING:
-            return
         if self._phase not in MOVING:
-            self._ignored += 1
-            return
-        self._add(self._following.consider(command, feedback))
-        if self._phase is Phase.HOLDING and self._following.command is not None:
-            self._enter(Phase.FOLLOWING)
+            self._ignored += command is not None
+        elif self._phase is not Phase.APPROACHING:
+            self._add(self._following.take(command, feedback))
+            if self._phase is Phase.HOLDING and self._following.begun:
+                self._enter(Phase.FOLLOWING)
 
     def _setpoint(self, feedback: Feedback, elapsed: float) -> Setpoint:
         following, goal = self._following, self._goal
-        if goal is not Goal.ENABLED:
-            following.rest()
-            actions = self._escalation.actions(feedback.time)
-            silent = self._escalation.silent
-            return Setpoint(goal, feedback.position, following.effort, None, actions, silent)
-        effort = following.next_effort(elapsed)
-        return Setpoint(goal, following.sent, effort, following.velocity)
+        if goal is Goal.ENABLED:
+            return following.setpoint(elapsed)
+        following.rest()
+        actions, silent = self._escalation.actions(feedback.time), self._escalation.silent
+        return Setpoint(goal, feedback.position, following.effort, None, actions, silent)
 
     def _gated(self, setpoint: Setpoint, feedback: Feedback, elapsed: float) -> Setpoint:
         """The same setpoint, or a stop."""
@@ -258,9 +251,7 @@ class Supervisor:
         found = self._gate.refuse(setpoint, elapsed, commanded, self._following.joins)
         if not found:
             return setpoint
-        found = self._following.with_gap(found)
-        self._following.take_back(str(found[0]))
-        self._add(found)
+        self._add(self._following.take_back(found))
         return self._setpoint(feedback, elapsed)
 
     # Commands

@@ -53,8 +53,8 @@ class Watcher:
     name : str
         Name in messages.
     look : callable
-    pause : float
-        s between two looks.
+    pause : float, optional
+        s between two looks; None: never look.
     watches : Watches
     stop_drives : callable
         Takes a `Finding`.
@@ -64,7 +64,7 @@ class Watcher:
         self,
         name: str,
         look: Callable[[], None],
-        pause: float,
+        pause: float | None,
         watches: Watches,
         stop_drives: Callable[[Finding], None],
     ):
@@ -75,6 +75,8 @@ class Watcher:
 
     def start(self) -> None:
         """Begin."""
+        if self._pause is None:
+            return
         self._ended.clear()
         self._watches.begin(self._name, self._pause + PATIENCE)
         self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)

@@ -166,18 +166,18 @@ class Master:
         InputError
             If the drive layer refuses it.
         """
-        self._following.consider(command, _feedback(command.time, measured))
+        self._following.take(command, _feedback(command.time, measured))
         if self._following.refused:
             raise InputError(f'at {command.time:.6g} s: {self._following.refusal}')
 
     def setpoint(self) -> tuple[FloatArray, FloatArray]:
         """Targets (n_u,), counts, and torque offsets (n_u,), per mille, of the next cycle."""
-        following = self._following
-        effort = following.next_effort(self._period)
-        velocity = np.zeros(len(effort)) if following.velocity is None else following.velocity
+        setpoint = self._following.setpoint(self._period)
+        effort, velocity = setpoint.effort, setpoint.velocity
+        velocity = np.zeros(len(effort)) if velocity is None else velocity
         torque = self._scaling.per_mille_from_effort(effort, velocity)
         torque = torque + self._scaling.per_mille_of_friction(velocity)
-        return self._scaling.counts_from_position(following.sent), np.rint(torque)
+        return self._scaling.counts_from_position(setpoint.position), np.rint(torque)
 
 
 def _feedback(time: float, position: FloatArray) -> Feedback:

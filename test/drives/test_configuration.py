@@ -233,6 +233,14 @@ def test_gains_are_asked_of_the_eds_only_where_they_are_written(written, tmp_pat
     DriveNetwork(load_drives(file), file)
 
 
+def test_eds_in_the_character_set_of_its_standard(written, tmp_path):
+    """CiA 306 has ISO 8859-1, and vendors use it for units."""
+    file = written('drives/crank_4/eds', 'vendor.eds')
+    text = EDS.read_text(encoding='utf-8').replace('=Motor temperature', '=Motor temperature, °C')
+    (tmp_path / 'vendor.eds').write_text(text, encoding='latin-1')
+    assert len(DriveNetwork(load_drives(file), file).names) == 6
+
+
 def test_eds_beside_the_drives_file_comes_before_the_shipped_one(written, tmp_path):
     file = written()
     shutil.copy(EDS, tmp_path / 'cia402_servo.eds')

@@ -91,6 +91,14 @@ def test_a_measure_that_shows_is_the_last(stopped, measures):
     assert not stopped.bench.drives.setpoint.silent
 
 
+def test_a_drive_that_gives_torque_every_other_cycle_disobeys(stopped):
+    """As when another master enables it again and again."""
+    for cycle in range(round(4 * step_time(DRIVES) / PERIOD)):
+        stopped.tell((ON, OFF)[cycle % 2])
+        kinds = stopped.run(PERIOD)
+    assert kinds[1:] == TAKEN[:3]
+
+
 def test_a_quick_stop_may_take_its_ramp_and_no_longer(following):
     following.supervisor.emergency_stop()
     slow = Disobedient(following, SLOWING)

@@ -135,10 +135,9 @@ def test_velocity_is_the_slope_of_the_positions(robot):
     np.testing.assert_allclose(slope, 0.8, atol=0.1)
 
 
-def test_quick_stop_and_halt(robot):
+def test_quick_stop(robot):
     with connected(robot) as network, exchanging(network) as (_, told):
         told.reach(Goal.ENABLED, 'operation enabled')
-        told.reach(Goal.HALTED, 'operation enabled')
         told.reach(Goal.STOPPED, 'switch on disabled')
         told.reach(Goal.ENABLED, 'operation enabled')
         told.reach(Goal.TORQUE_FREE, 'switch on disabled')
@@ -239,6 +238,19 @@ def test_efforts_are_clipped_at_what_their_limit_takes(robot):
     assert signs.items() >= {1: 1, 2: -1}.items() or len(signs) < 2
 
 
+def test_a_restart_is_told_until_the_drive_is_set_up_again(robot):
+    """However soon it answers again: its settings and its home are gone."""
+    with connected(robot) as network, exchanging(network) as (_, told):
+        wait_for(lambda: told.newest is not None and told.newest.fresh.all(), 'feedback')
+        assert told.newest.restarted == ()
+        with open_bus(network.drives.bus) as other:
+            other.send(can.Message(arbitration_id=0x705, is_extended_id=False, data=b'\0'))
+        wait_for(lambda: told.newest.restarted == (4,), 'restart')
+        assert network.lost() == ('crank_5',)
+        network.restore(network.lost())
+        wait_for(lambda: told.newest.restarted == (), 'set up')
+
+
 def test_bus_off_is_told_once_and_ends_when_drives_are_heard(robot):
     with connected(robot) as network, exchanging(network) as (_, told):
         wait_for(lambda: told.newest is not None and told.newest.fresh.all(), 'feedback')
@@ -275,7 +287,7 @@ def test_frames_of_other_kinds_are_nobodys(robot, kind):
 
 def test_answers_that_nobody_has_asked_for_do_not_pile_up(robot):
     with connected(robot) as network, open_bus(network.drives.bus) as stranger:
-        sdo, lss = network._channels['crank_1']._node.sdo, network._network.lss
+        sdo, lss = network._channels[0]._node.sdo, network._network.lss
         frames = [
             can.Message(arbitration_id=identifier, data=bytes(8), is_extended_id=False)
             for identifier in (0x581, 0x7E4)

@@ -17,7 +17,7 @@ import yaml
 from by_the_clock import by_the_clock
 
 from drives.robot import Robot, connected, content, exchanging, wait_for
-from masticator_dynamics.drives import objects
+from masticator_dynamics.drives import bring_up, objects
 from masticator_dynamics.drives.bring_up import cycle_time, largest_per_mille
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.cycle import Goal
@@ -307,9 +307,32 @@ def test_a_drive_that_has_restarted_is_lost_whatever_it_says_since(robot):
         network._take(can.Message(**heartbeat, is_remote_frame=True))  # no sign of life
         network._take(can.Message(**heartbeat, data=b''))
         assert network.lost() == ()
+        with network.receiving_by_caller():
+            last = network.heard[1]
+            for none in (b'', b'\x05\x05', b'\x42'):  # too short, too long, of no state
+                network._take(can.Message(**heartbeat, data=none))
+            assert network.heard[1] == last and network.nmt_states[1] == NmtState.OPERATIONAL
         for state in (NmtState.BOOT_UP, NmtState.OPERATIONAL):
             network._take(can.Message(**heartbeat, data=bytes((state,))))
         assert network.lost() == ('crank_2',)
+        network.restore(network.lost())
+        assert network.lost() == ()
+
+
+def test_a_drive_that_restarts_while_another_is_set_up_is_not_started(robot, monkeypatch):
+    set_up = bring_up.set_up
+
+    def restart(channel, *given):
+        set_up(channel, *given)
+        if channel.title.startswith('crank_1'):
+            booted = {'arbitration_id': 0x701, 'is_extended_id': False, 'data': b'\0'}
+            network._take(can.Message(**booted))
+
+    with connected(robot) as network:
+        monkeypatch.setattr(bring_up, 'set_up', restart)
+        with pytest.raises(DriveError, match=r'crank_1 \(node 1\): has restarted while .* set up'):
+            network.restore(network.names)
+        monkeypatch.undo()
         network.restore(network.lost())
         assert network.lost() == ()
 

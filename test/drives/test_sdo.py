@@ -6,7 +6,9 @@ The node is canopen's own server of an EDS, without a drive behind it.
 """
 
 import copy
+import functools
 import itertools
+import time
 
 import pytest
 
@@ -16,6 +18,7 @@ from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.objects import Mode, Object
 from masticator_dynamics.drives.sdo import SdoChannel
+from masticator_dynamics.drives.watches import PATIENCE
 from masticator_dynamics.errors import DriveError
 from masticator_dynamics.files.share import share_directory
 
@@ -162,7 +165,11 @@ def test_a_rate_that_no_cycle_time_is_for(served):
     )
 
 
-def test_segments_without_end_are_not_read_for_ever():
+@pytest.mark.parametrize(
+    ('pause', 'reason'),
+    [(0.0, 'more than 10 segments came'), (0.1, 'segments go on after 0.3 s')],
+)
+def test_segments_without_end_are_not_read_for_ever(pause, reason):
     """A node that uses the answers' identifier could otherwise send segments for ever."""
     channel = f'segments-{next(CHANNELS)}'
     network = canopen.Network()
@@ -175,14 +182,17 @@ def test_segments_without_end_are_not_read_for_ever():
             return
         asked.append(bytes(data))
         first, last = data[0] == 0x40, len(asked) > 500
+        time.sleep(pause)
         head = b'\x40' + data[1:4] if first else bytes([data[0] & 0x10 | last])
         stranger.send_message(0x581, bytes(head).ljust(8, b'\x01'))
 
     stranger = canopen.Network()
     stranger.connect(interface='virtual', channel=channel)
     stranger.subscribe(0x601, answer)
+    begin = time.monotonic()
     try:
-        assert 'more than 10 segments came' in refusal(sdo.read, objects.STATUS_WORD)
+        assert reason in refusal(functools.partial(sdo.read, patient=False), objects.STATUS_WORD)
+        assert time.monotonic() - begin < PATIENCE  # else slow reading would count as hanging
     finally:
         for one in (network, stranger):
             one.disconnect()

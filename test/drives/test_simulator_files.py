@@ -7,7 +7,8 @@ import yaml
 
 from drives.simulated import SIMULATED, drives
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.simulator.dictionary import load_eds
+from masticator_dynamics.drives.dictionary import read_eds
+from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary, entries_of
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.errors import DescriptionError
 
@@ -57,40 +58,48 @@ def test_a_file_that_is_not_there():
 OBJECT = '[6041]\nParameterName=Statusword\nObjectType=7\nAccessType=ro\n'
 
 
+def entries(folder, text):
+    path = written(folder, text).rename(folder / 'file.eds')
+    drive = drives().drives['crank_2'].model_copy(update={'eds': str(path)})
+    return entries_of(*read_eds('crank_2', drive, ''))
+
+
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
         ('', 'describes no objects'),
-        ('nonsense', 'file: '),
-        (OBJECT, r'\[6041\]: cannot be read'),
-        (OBJECT + 'DataType=0x0F\n', 'data type 0x0F is not supported'),
-        (OBJECT + 'DataType=6\nDefaultValue=zero\n', r'\[6041\]: cannot be read'),
+        ('nonsense', r'file\.eds is no EDS'),
+        (OBJECT, "No option 'DataType' in section: '6041'"),
+        (OBJECT + 'DataType=0x0F\n', '6041:00: None of data type 0x0F is not supported'),
         (
             OBJECT + 'DataType=6\nDefaultValue=0x10000\n',
-            '0x10000 does not fit its type',
+            '6041:00: 65536 of data type 0x06 is not supported',
         ),
-        (OBJECT + 'DataType=8\nDefaultValue=1e308\n', '1e308 does not fit its type'),
+        (
+            OBJECT + 'DataType=8\nDefaultValue=1e308\n',
+            '6041:00: 1e[+]308 of data type 0x08 is not supported',
+        ),
     ],
 )
 def test_bad_eds_files(tmp_path, text, message):
     with pytest.raises(DescriptionError, match=message):
-        load_eds(written(tmp_path, text), 1)
+        entries(tmp_path, text)
 
 
 def test_numbers_of_an_eds(tmp_path):
     text = '\n'.join(
-        f'[{name}]\nDataType={kind}\nDefaultValue={value}\nLowLimit={low}\n'
-        for name, kind, value, low in (
-            ('1400sub1', 7, '$NODEID+0x80000200', ''),
-            ('2000', 3, '0xFFFF', '-0x10'),
-            ('2001', 8, '0.25', ''),
-            ('2002', 9, 'a name', ''),
-            ('2003', 5, '', '1'),
+        f'[{name}]\nParameterName=x\nAccessType=rw\nDataType={kind}\nDefaultValue={value}\n'
+        for name, kind, value in (
+            ('1400', 7, '$NODEID+0x80000200'),
+            ('2000', 3, '-1'),
+            ('2001', 8, '0.25'),
+            ('2002', 9, 'a name'),
+            ('2003', 5, ''),
+            ('2004', 9, ''),
         )
     )
-    entries = load_eds(written(tmp_path, text), 5)
-    found = {key: (entry.default, entry.low) for key, entry in entries.items()}
-    assert found == {
-        (0x1400, 1): (0x80000205, None), (0x2000, 0): (-1, -16), (0x2001, 0): (0.25, None),
-        (0x2002, 0): ('a name', None), (0x2003, 0): (0, 1),
+    values = ObjectDictionary(entries(tmp_path, text)).values
+    assert values == {
+        (0x1400, 0): 0x80000202, (0x2000, 0): -1, (0x2001, 0): 0.25, (0x2002, 0): 'a name',
+        (0x2003, 0): 0, (0x2004, 0): '',
     }  # fmt: skip

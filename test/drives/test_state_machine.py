@@ -170,16 +170,6 @@ def test_reset(state):
         assert not any(word & 0x0080 for word in words)
 
 
-@pytest.mark.parametrize('state', STATES)
-def test_halt_holds_what_is_enabled_and_nothing_else(state):
-    slave, words = lead(state, Goal.HALTED)
-    if state is State.OPERATION_ENABLED:
-        assert slave.path == [state]
-        assert set(words) == {0x010F}
-    else:
-        assert slave.state is (State.FAULT if state in FAULTS else State.SWITCH_ON_DISABLED)
-
-
 def test_homing_starts_only_where_the_motor_is_torque_free():
     assert control_word(State.SWITCH_ON_DISABLED, Goal.HOMING) & 0x10
     for state in STATES:

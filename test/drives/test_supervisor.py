@@ -29,6 +29,7 @@ FAULTS = {
     'crank_3: has sent no heartbeat': {'heartbeat_age': array(3, np.inf, 0.02)},
     'crank_3: 5 PDOs missing in a row': {'missed': array(3, LOST_AFTER, 0, np.int64)},
     'crank_3: drive too hot (EMCY 0x4310)': {'emergencies': (EMERGENCY,)},
+    'crank_3: has restarted since it was set up': {'restarted': (2,)},
     'bus: is off': {'bus_error': 'is off'},
     'crank_3: is in fault (status word 0x0218)': {'status_word': array(3, 0x218, 0x1237, int)},
     'crank_3: is in fault reaction active': {'status_word': array(3, 0x21F, 0x1237, int)},
@@ -92,6 +93,40 @@ def test_positions_count_as_measured_while_every_drive_is_heard_of(following):
         ('position', array(2, NAN, 0.0), False),
     ):
         assert all_heard(dataclasses.replace(feedback, **{field: value})) == heard
+
+
+def test_a_velocity_that_is_no_number_stops_the_drives(following):
+    following.drives.once = {'velocity': array(3, NAN, 0.0)}
+    assert following.drives.cycle().goal is Goal.STOPPED
+    assert following.report.text.startswith('crank_3: measured velocity nan rad/s is beyond 30')
+
+
+def test_a_drive_that_runs_away_while_others_are_being_enabled(mechanism):
+    bench = Bench(mechanism, enabled=False)
+    drives = bench.drives
+    assert bench.supervisor.enable().success
+    drives.given = {'status_word': array(6, 0x0233, 0x1237, int)}  # stays switched on
+    drives.cycle(10)
+    assert drives.setpoint.goal is Goal.ENABLED and not bench.report.text
+    drives.follows[0] = False
+    for _ in range(40):
+        drives.position[0] += 0.01
+        drives.cycle()
+        if drives.setpoint.goal is not Goal.ENABLED:
+            break
+    assert drives.setpoint.goal is Goal.TORQUE_FREE
+    assert bench.report.text.startswith('crank_1: following error -0.')
+    assert abs(drives.position[0] - bench.home[0]) < LIMITS.following_error + 0.011
+
+
+def test_drives_that_are_moved_by_hand_may_be_enabled(mechanism):
+    bench = Bench(mechanism, enabled=False)
+    assert bench.supervisor.enable().success
+    bench.drives.given = {'status_word': np.full(6, 0x0250)}
+    for _ in range(400):  # by 0.8 rad in all
+        bench.drives.position = bench.drives.position + 0.002
+        bench.drives.cycle()
+    assert bench.drives.setpoint.goal is Goal.ENABLED and not bench.report.text
 
 
 def test_following_error_names_joint_and_amount(following):

@@ -356,6 +356,15 @@ def test_limits_are_the_narrower_of_drive_and_mechanism(mechanism):
         Bench(mechanism, drives={**DRIVES.drives, 'crank_1': narrow})
 
 
+def test_a_range_of_more_counts_than_a_target_holds_is_refused(mechanism):
+    """Else the exchange would end in motion, at the first position that does not fit."""
+    one = DRIVES.drives['crank_1']
+    motor = type(one.motor)(**dict(one.motor) | {'counts_per_turn': 2**28, 'gear_ratio': 30.0})
+    fine = type(one)(**dict(one) | {'motor': motor})
+    with pytest.raises(DescriptionError, match=r'crank_1\.motor.*1\.7.*2\.18e\+09 counts'):
+        Bench(mechanism, drives={**DRIVES.drives, 'crank_1': fine})
+
+
 def test_a_stop_while_the_loops_are_checked_is_not_overruled(mechanism, monkeypatch):
     bench = Bench(mechanism, enabled=False)
     check = bench.supervisor.check_reference

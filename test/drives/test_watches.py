@@ -110,7 +110,12 @@ def frame(identifier, data=b'', **kinds):
 
 @pytest.mark.parametrize(
     ('identifier', 'words'),
-    [(0x080, 'SYNC (0x080)'), (0x000, 'NMT commands'), (0x77E, 'heartbeat of node 126 (0x77E)')],
+    [
+        (0x080, 'SYNC (0x080)'),
+        (0x000, 'NMT commands'),
+        (0x77E, 'heartbeat of node 126 (0x77E)'),
+        (0x7E5, 'LSS commands (0x7E5)'),
+    ],
 )
 def test_frames_of_a_master_are_found(identifier, words):
     from drives.simulated import drives
@@ -121,6 +126,27 @@ def test_frames_of_a_master_are_found(identifier, words):
     assert others.found() == ''
     others.take(frame(identifier))
     assert words in others.found()
+    assert others.found() == ''
+
+
+@pytest.mark.parametrize(
+    'data', ['2b4060000f000000', '21726000', '00e8030000000000', 'c072600002000000']
+)
+def test_writes_of_all_kinds_are_found(data):
+    """Expedited, segmented, a segment, and a block (CiA 301)."""
+    from drives.simulated import drives
+
+    others = OtherMaster(drives())
+    others.take(frame(0x601, bytes.fromhex(data)))
+    assert 'SDO writes to drives' in others.found()
+
+
+@pytest.mark.parametrize('data', ['4041600000000000', '6000000000000000', 'a008100014000000', ''])
+def test_reading_alters_nothing(data):
+    from drives.simulated import drives
+
+    others = OtherMaster(drives())
+    others.take(frame(0x601, bytes.fromhex(data)))
     assert others.found() == ''
 
 

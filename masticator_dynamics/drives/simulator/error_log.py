@@ -14,7 +14,6 @@ from masticator_dynamics.drives.simulator.dictionary import (
     AbortError,
     ObjectDictionary,
     Value,
-    key_of,
 )
 
 _HISTORY = 8
@@ -38,7 +37,7 @@ class ErrorLog:
         self._present: dict[int, None] = {}
         self._history: list[int] = []
         objects.readers[0x1001, 0] = lambda: self.register
-        objects.readers[key_of(names.ERROR_CODE)] = lambda: self.code
+        objects.readers[names.ERROR_CODE.key] = lambda: self.code
         objects.readers[0x1003, 0] = lambda: len(self._history)
         objects.writers[0x1003, 0] = self._clear_history
         for number in range(1, _HISTORY + 1):

@@ -13,11 +13,10 @@ from masticator_dynamics.drives.simulator.dictionary import (
     AbortError,
     ObjectDictionary,
     Value,
-    key_of,
 )
 
 _CONSUMER = 0x1016
-_PRODUCER = key_of(PRODUCER_HEARTBEAT)
+_PRODUCER = PRODUCER_HEARTBEAT.key
 
 
 class Heartbeats:

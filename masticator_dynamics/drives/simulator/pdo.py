@@ -18,6 +18,8 @@ from masticator_dynamics.drives.simulator.dictionary import (
     Key,
     ObjectDictionary,
     Value,
+    format_of,
+    size_of,
 )
 
 _COB_ID, _TYPE, _INHIBIT, _EVENT = 1, 2, 3, 5
@@ -185,14 +187,14 @@ class Pdo:
         key, bits = (mapped >> 16, mapped >> 8 & 0xFF), mapped & 0xFF
         entry = self._objects.find(key)
         allowed = entry.readable if self.transmit else entry.writable
-        if not entry.mappable or not allowed or 8 * entry.size != bits:
+        if not entry.pdo_mappable or not allowed or 8 * size_of(entry) != bits:
             raise AbortError(NOT_MAPPABLE)
         return key
 
     def _pack(self, count: int) -> tuple[struct.Struct, list[Key]]:
         objects = self._objects
         keys = [self._check(objects.get(self._mapping, i)) for i in range(1, count + 1)]
-        packing = struct.Struct('<' + ''.join(objects.find(key).format for key in keys))
+        packing = struct.Struct('<' + ''.join(format_of(objects.find(key)) for key in keys))
         if packing.size > 8:
             raise AbortError(PDO_TOO_LONG)
         self._readers = [objects.reader(key) for key in keys]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary, Value, key_of
+from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary, Value
 from masticator_dynamics.drives.simulator.error_log import ErrorLog
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.pdo import Pdo
@@ -48,8 +48,8 @@ class ProcessData:
         self._objects, self._device, self._errors, self._link = objects, device, errors, link
         self._rerouted = rerouted
         self._running, self._time, self._sync_time = False, 0.0, math.inf
-        objects.writers[key_of(names.SYNC_PERIOD)] = self._set_sync_period
-        self._set_sync_period(objects.get(*key_of(names.SYNC_PERIOD)))
+        objects.writers[names.SYNC_PERIOD.key] = self._set_sync_period
+        self._set_sync_period(objects.get(*names.SYNC_PERIOD.key))
         self._pdos: list[Pdo] = []
         for parameters, mapping, transmit in (
             (names.RPDO_PARAMETERS, names.RPDO_MAPPING, False),
@@ -70,7 +70,7 @@ class ProcessData:
 
     def restart(self) -> None:
         """Take all stored parameters."""
-        self._set_sync_period(self._objects.get(*key_of(names.SYNC_PERIOD)))
+        self._set_sync_period(self._objects.get(*names.SYNC_PERIOD.key))
         for pdo in self._pdos:
             pdo.restart()
         self._sort()

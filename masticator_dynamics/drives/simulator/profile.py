@@ -17,7 +17,6 @@ from masticator_dynamics.drives.simulator.dictionary import (
     Key,
     ObjectDictionary,
     Value,
-    key_of,
 )
 from masticator_dynamics.drives.simulator.servo import Servo
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
@@ -46,11 +45,11 @@ def defaults(drive: Drive, simulated: SimulatedDrive) -> dict[Key, Value]:
     motor = drive.motor
     return {
         (0x1018, 4): drive.node_id,
-        key_of(names.RATED_TORQUE): round(1000.0 * motor.rated_torque),
-        key_of(names.MAX_TORQUE): round(1000.0 * motor.peak_torque / motor.rated_torque),
+        names.RATED_TORQUE.key: round(1000.0 * motor.rated_torque),
+        names.MAX_TORQUE.key: round(1000.0 * motor.peak_torque / motor.rated_torque),
         (_ENCODER, 1): motor.counts_per_turn,
-        key_of(names.POSITION_GAIN): simulated.gains.position,
-        key_of(names.VELOCITY_GAIN): simulated.gains.velocity,
+        names.POSITION_GAIN.key: simulated.gains.position,
+        names.VELOCITY_GAIN.key: simulated.gains.velocity,
     }
 
 
@@ -60,8 +59,10 @@ def connect(
     servo: Servo,
     temperature: Callable[[], float],
     counts_per_turn: int,
-) -> None:
-    """Connect objects to what they stand for; those missing from the EDS are left out.
+) -> Callable[[], None]:
+    """Connect objects to what they stand for; those missing from the EDS are never asked for.
+
+    Returns a function that passes stored values on to the servo, as after power-up.
 
     Parameters
     ----------
@@ -77,44 +78,36 @@ def connect(
         Of the encoder.
     """
     readers: dict[Key, Callable[[], Value]] = {
-        key_of(names.STATUS_WORD): lambda: device.status,
-        key_of(names.MODE_DISPLAY): lambda: device.mode,
+        names.STATUS_WORD.key: lambda: device.status,
+        names.MODE_DISPLAY.key: lambda: device.mode,
         (_POSITION_DEMAND, 0): lambda: _integer(servo.demand),
-        key_of(names.POSITION): lambda: _integer(servo.position),
-        key_of(names.VELOCITY): lambda: _integer(servo.velocity),
-        key_of(names.TORQUE): lambda: _integer(servo.torque, 16),
-        key_of(names.FOLLOWING_ERROR): lambda: _integer(servo.following_error),
-        key_of(names.MOTOR_TEMPERATURE): lambda: _integer(10.0 * temperature(), 16),
+        names.POSITION.key: lambda: _integer(servo.position),
+        names.VELOCITY.key: lambda: _integer(servo.velocity),
+        names.TORQUE.key: lambda: _integer(servo.torque, 16),
+        names.FOLLOWING_ERROR.key: lambda: _integer(servo.following_error),
+        names.MOTOR_TEMPERATURE.key: lambda: _integer(10.0 * temperature(), 16),
     }
+    numbers = _numbers(servo, counts_per_turn)
     writers: dict[Key, Callable[[Value], None]] = {
-        key_of(names.CONTROL_WORD): lambda value: device.control(int(value)),
-        key_of(names.MODE): lambda value: device.set_mode(int(value)),
-        key_of(names.TARGET_POSITION): lambda value: servo.command(float(value)),
-        **_numbers(servo, counts_per_turn),
+        names.CONTROL_WORD.key: lambda value: device.control(int(value)),
+        names.MODE.key: lambda value: device.set_mode(int(value)),
+        names.TARGET_POSITION.key: lambda value: servo.command(float(value)),
+        **numbers,
     }
-    objects.readers.update({k: r for k, r in readers.items() if k in objects.entries})
-    for key, writer in writers.items():
-        if key in objects.entries:
-            objects.writers[key] = writer
+    objects.readers.update(readers)
+    objects.writers.update(writers)
     for option, known in _OPTIONS.items():
-        key = key_of(option)
-        if key in objects.entries:
-            objects.writers[key] = _only(known, objects.writers.get(key))
-    for key in (key_of(names.CYCLE_TIME), key_of(names.CYCLE_TIME_INDEX)):
-        if key in objects.entries:
-            objects.writers[key] = _period(objects, servo, key)
+        key = option.key
+        objects.writers[key] = _only(known, objects.writers.get(key))
+    for key in (names.CYCLE_TIME.key, names.CYCLE_TIME_INDEX.key):
+        objects.writers[key] = _period(objects, servo, key)
 
+    def apply() -> None:
+        for key in (*numbers, names.CYCLE_TIME.key):
+            if key in objects.entries:
+                objects.put(key, objects.values[key])
 
-def apply(objects: ObjectDictionary) -> None:
-    """Pass stored values to the servo, as after power-up."""
-    for key in (
-        names.POSITION_GAIN, names.VELOCITY_GAIN, names.MAX_TORQUE, names.FOLLOWING_ERROR_WINDOW,
-        names.FOLLOWING_ERROR_TIME, names.MAX_MOTOR_SPEED, names.TARGET_TORQUE,
-        names.TORQUE_OFFSET, names.VELOCITY_OFFSET, names.MIN_POSITION_LIMIT,
-        names.MAX_POSITION_LIMIT, names.CYCLE_TIME,
-    ):  # fmt: skip
-        if key_of(key) in objects.entries:
-            objects.put(key_of(key), objects.values[key_of(key)])
+    return apply
 
 
 def _numbers(servo: Servo, counts_per_turn: int) -> dict[Key, Callable[[Value], None]]:
@@ -140,7 +133,7 @@ def _numbers(servo: Servo, counts_per_turn: int) -> dict[Key, Callable[[Value], 
     def setter(name: str, convert: Callable[[float], float]) -> Callable[[Value], None]:
         return lambda value: setattr(servo, name, convert(float(value)))
 
-    return {key_of(entry): setter(name, convert) for entry, name, convert in table}
+    return {entry.key: setter(name, convert) for entry, name, convert in table}
 
 
 def _only(known: tuple[int, ...], then: Callable[[Value], None] | None) -> Callable[[Value], None]:
@@ -160,8 +153,8 @@ def _period(objects: ObjectDictionary, servo: Servo, key: Key) -> Callable[[Valu
 
     def write(value: Value) -> None:
         halves = {
-            key_of(names.CYCLE_TIME): objects.get(*key_of(names.CYCLE_TIME), 1),
-            key_of(names.CYCLE_TIME_INDEX): objects.get(*key_of(names.CYCLE_TIME_INDEX), -3),
+            names.CYCLE_TIME.key: objects.get(*names.CYCLE_TIME.key, 1),
+            names.CYCLE_TIME_INDEX.key: objects.get(*names.CYCLE_TIME_INDEX.key, -3),
         }
         halves[key] = int(value)
         number, exponent = halves.values()

@@ -14,6 +14,7 @@ from masticator_dynamics.drives.simulator.dictionary import (
     AbortError,
     Key,
     ObjectDictionary,
+    size_of,
 )
 
 _LONGEST = 1024  # bytes of a download: far more than any object here takes
@@ -68,7 +69,7 @@ class SdoServer:
         expedited, sized = head & 2, head & 1
         if expedited:
             # Without a size, the object's own size applies.
-            size = 4 - (head >> 2 & 3) if sized else min(4, self._objects.find(self._key).size)
+            size = 4 - (head >> 2 & 3) if sized else min(4, size_of(self._objects.find(self._key)))
             self._objects.write(self._key, request[4 : 4 + size])
         else:
             self._objects.find(self._key)

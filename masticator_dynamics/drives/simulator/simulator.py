@@ -15,11 +15,12 @@ import can
 
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.can_bus import bus_title, is_data_frame
-from masticator_dynamics.drives.configuration import Drives, find_file
+from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.dictionary import read_eds
 from masticator_dynamics.drives.objects import SYNC_COB, NmtState
 from masticator_dynamics.drives.simulator import faults
 from masticator_dynamics.drives.simulator.axes import Axes
-from masticator_dynamics.drives.simulator.dictionary import load_eds
+from masticator_dynamics.drives.simulator.dictionary import entries_of
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.plant import Plant
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
@@ -117,11 +118,10 @@ class DriveSimulator:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
         for joint, drive in drives.drives.items():
-            path = find_file(drive.eds, pathlib.Path(file))
             self.slaves[joint] = Slave(
                 drive,
                 simulation.drives[joint],
-                load_eds(path, drive.node_id),
+                entries_of(*read_eds(joint, drive, file)),
                 self.axes.servos[joint],
                 Link(self._send, seed=drive.node_id),
                 self._reroute,

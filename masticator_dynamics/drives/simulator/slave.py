@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from canopen.objectdictionary import ODVariable
+
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.configuration import Drive
 from masticator_dynamics.drives.objects import Nmt, NmtState
@@ -14,7 +16,6 @@ from masticator_dynamics.drives.simulator.device import Device
 from masticator_dynamics.drives.simulator.dictionary import (
     BAD_VALUE,
     AbortError,
-    DictionaryEntry,
     Key,
     ObjectDictionary,
     Value,
@@ -46,7 +47,7 @@ class Slave:
     ----------
     drive : Drive
     simulated : SimulatedDrive
-    entries : dict of DictionaryEntry
+    entries : dict of ODVariable
         From the EDS.
     servo : Servo
     link : Link
@@ -66,7 +67,7 @@ class Slave:
         self,
         drive: Drive,
         simulated: SimulatedDrive,
-        entries: dict[Key, DictionaryEntry],
+        entries: dict[Key, ODVariable],
         servo: Servo,
         link: Link,
         rerouted: Callable[[], None],
@@ -80,7 +81,7 @@ class Slave:
         self.device = Device(
             objects, servo, self.errors, lambda: self.temperature, simulated.temperature_limit
         )
-        profile.connect(
+        self._apply = profile.connect(
             objects, self.device, servo, lambda: self.temperature, drive.motor.counts_per_turn
         )
         objects.writers[_SYNC_COB_ID] = self._set_sync
@@ -95,7 +96,7 @@ class Slave:
             rerouted=rerouted,
         )
         self._rerouted = rerouted
-        profile.apply(objects)
+        self._apply()
 
     @property
     def temperature(self) -> float:
@@ -182,7 +183,7 @@ class Slave:
         self.process_data.restart()
         self.heartbeats.restart()
         if last > _COMMUNICATION:
-            profile.apply(self.objects)
+            self._apply()
         self._rerouted()
         self.boot()
 
