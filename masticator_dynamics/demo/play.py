@@ -16,11 +16,11 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 
 from masticator_dynamics.demo import topics
 from masticator_dynamics.demo.drives_player import DrivesPlayer
-from masticator_dynamics.demo.mcap_file import write_mcap
 from masticator_dynamics.demo.player import BitingPlayer
 from masticator_dynamics.demo.recorder import Recorder
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.files.mcap_file import write_mcap
 from masticator_dynamics.ros import middleware
 
 

@@ -29,7 +29,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics.demo import topics
 from masticator_dynamics.demo.health import Health
-from masticator_dynamics.demo.mcap_file import Event
 from masticator_dynamics.demo.record import force_series, joint_series, since_start
 from masticator_dynamics.demo.recorder import (
     LEAD,
@@ -42,6 +41,7 @@ from masticator_dynamics.demo.script import Script
 from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.laboratory.mouthful import Series, motion_path
 from masticator_dynamics.laboratory.protocol import Mouthful, Stop
