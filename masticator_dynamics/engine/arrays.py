@@ -69,6 +69,11 @@ def as_finite_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArra
     return numbers
 
 
+def rms(values: npt.ArrayLike) -> float:
+    """Root mean square of all values."""
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
 def as_slice(indices: IntArray) -> slice | IntArray:
     """Indices as a slice where they are evenly spaced and rise: it selects without copying."""
     steps = np.unique(np.diff(indices))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.flexible import FlexibleRun
 from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.flexible_segments import (
@@ -18,7 +18,6 @@ from masticator_dynamics.papers.comparison.flexible_segments import (
     JointMotion,
     joint_motion,
 )
-from masticator_dynamics.papers.comparison.measures import rms
 
 PLATFORM = ('x', 'y', 'phi')
 WINDOWS = {'0-0.35 s': (0.0, 0.35), '0.35-0.4 s': (0.35, 0.4)}  # S3 Sec. 4, on Fig. 8
