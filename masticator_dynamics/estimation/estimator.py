@@ -195,7 +195,7 @@ class ModelEstimator(Estimator):
 
     def elements_at(self, rows: FloatArray, wanted: slice) -> tuple[FloatArray, FloatArray]:
         """See `Estimator`."""
-        values = inertia_at(self._mechanism, rows)[0][:, wanted]
+        values = inertia_at(self._mechanism, rows)[:, wanted]
         return values, np.zeros(values.shape[1])
 
     def refusal(self, y: FloatArray) -> MasticatorError:

@@ -51,13 +51,9 @@ from masticator_dynamics.ros import middleware
 
 DISABLE, APPROACH = '/servo_drives/disable', '/servo_drives/approach'
 _SERVICES = (topics.ENABLE, topics.RESET, APPROACH, DISABLE)
-_RECEIVED = {
-    topics.DRIVES: 'sensor_msgs/msg/JointState',
-    topics.STATE: 'sensor_msgs/msg/JointState',
-    topics.CONTACTS: 'sensor_msgs/msg/JointState',
-    topics.BITE_FORCE: 'geometry_msgs/msg/WrenchStamped',
-    topics.DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
-}
+_RECEIVED = topics.typed(
+    topics.DRIVES, topics.STATE, topics.CONTACTS, topics.BITE_FORCE, topics.DIAGNOSTICS
+)
 _WATCHED = (topics.DIAGNOSTICS, topics.BITE_FORCE)
 _POINT_STEP = 0.01  # s, between points of a trajectory
 _TO_HOME = 1.5  # s, from wherever the motion is
