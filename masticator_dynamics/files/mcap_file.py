@@ -56,7 +56,7 @@ class Recording:
     metadata : dict of dict
         By name.
     cut : str
-        A sentence on how much is there if the file is truncated.
+        A sentence on how much is there if the file is truncated or damaged.
     """
 
     events: dict[str, list[Event]]
@@ -95,13 +95,15 @@ def write_mcap(file: pathlib.Path, datatypes: Mapping[str, str], events: Iterabl
 
 
 def read_mcap(file: pathlib.Path) -> Recording:
-    """Read a recording; a truncated one is read as far as it goes.
+    """Read a recording; a truncated or damaged one is read as far as it is sound.
 
     Raises
     ------
     InputError
         When it is no recording, or holds no message.
     """
+    from mcap.stream_reader import CRCValidationError
+
     found = Recording({}, {}, '')
     try:
         # The parser of definitions prints what it raises.
@@ -113,10 +115,11 @@ def read_mcap(file: pathlib.Path) -> Recording:
             raise InputError(f'{file}: not a recording: {reason}') from error
         times = [event.log_time for events in found.events.values() for event in events]
         span = 1e-9 * (max(times) - min(times))
-        cut = f'{span:.2f} s, {len(times)} messages'
-        found = dataclasses.replace(
-            found, cut=f'{file}: it ends in the middle, without its end mark: {cut}'
-        )
+        how = 'ends in the middle, without its end mark'
+        if isinstance(error, CRCValidationError):
+            how = 'is damaged'
+        cut = f'{file}: it {how}: {span:.2f} s, {len(times)} messages'
+        found = dataclasses.replace(found, cut=cut)
     if not found.events:
         raise InputError(f'{file}: there are no messages in it')
     for events in found.events.values():
@@ -133,7 +136,7 @@ def _collect(stream: IO[bytes], largest: int, found: Recording) -> None:
     factory = DecoderFactory()
     schemas: dict[int, Schema] = {}
     channels: dict[int, tuple[str, Any]] = {}
-    for record in StreamReader(stream, record_size_limit=largest).records:
+    for record in StreamReader(stream, validate_crcs=True, record_size_limit=largest).records:
         if isinstance(record, Schema):
             schemas[record.id] = record
         elif isinstance(record, Channel):

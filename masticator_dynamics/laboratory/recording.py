@@ -105,8 +105,8 @@ def _whole(file: pathlib.Path) -> tuple[dict[str, Any], Recording]:
     if found.cut:
         raise InputError(found.cut)
     try:
-        return json.loads(found.metadata[METADATA]['json']), found
-    except (KeyError, ValueError) as error:
+        return dict(json.loads(found.metadata[METADATA]['json'])), found
+    except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f'{file}: no recording of a mouthful: it has no metadata {METADATA!r} in JSON'
         ) from error
@@ -120,7 +120,7 @@ def read_recording(file: pathlib.Path) -> Series:
         return np.array([getattr(e.content, field) for e in found.events[topic]], dtype=float)
 
     try:
-        return Series(
+        series = Series(
             np.array([1e-9 * event.log_time for event in found.events[JOINTS]]),
             rows(FOOD, 'position')[:, 0],
             rows(FOOD, 'effort')[:, 0],
@@ -132,5 +132,9 @@ def read_recording(file: pathlib.Path) -> Series:
             tuple(settings['lifts']),
             str(settings['end']),
         )
+        columns = np.column_stack([v for v in vars(series).values() if isinstance(v, np.ndarray)])
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise InputError(f'{file}: no recording of a mouthful: {error}') from error
+    if not np.isfinite(columns).all():
+        raise InputError(f'{file}: no recording of a mouthful: it has numbers that are not finite')
+    return series
