@@ -19,6 +19,7 @@ from masticator_dynamics.files.tables import write_table, write_text
 if TYPE_CHECKING:
     from masticator_dynamics.motion.path import MotionPath
 
+_MOST_STROKES = 3600  # of a second each
 _MOST_FRICTION = 10.0  # times the drives' own
 
 
@@ -114,6 +115,8 @@ def _check(option: str, key: str, value: float | None) -> None:
 
 def _path(incisor: pathlib.Path | None, strokes: int) -> MotionPath:
     if incisor is None:
+        if strokes > _MOST_STROKES:
+            raise InputError(f'--strokes {strokes}: at most {_MOST_STROKES} are chewed')
         from masticator_dynamics.motion import chewing_stroke
 
         return chewing_stroke(strokes=strokes)

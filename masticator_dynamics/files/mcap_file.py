@@ -104,6 +104,8 @@ def read_mcap(file: pathlib.Path) -> Recording:
     """
     from mcap.stream_reader import CRCValidationError
 
+    if file.exists() and not file.is_file():  # a pipe would keep its reader waiting
+        raise InputError(f'{file}: not a recording but a folder, a pipe or a device')
     found = Recording({}, {}, '')
     try:
         # The parser of definitions prints what it raises.

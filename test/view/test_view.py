@@ -3,6 +3,7 @@
 """Data sent to the browser: poses against Pinocchio, forces at their points, offline pages."""
 
 import base64
+import os
 import pathlib
 import re
 import socket
@@ -146,11 +147,15 @@ def test_one_page_holds_it_all_and_asks_for_nothing(motion, tmp_path) -> None:
     [
         (b'time,theta\n0,1\n', 'other.csv', 'no shipped mechanism has these joints'),
         (b'no recording', 'cut.mcap', 'not a recording'),
+        (None, 'pipe.mcap', 'not a recording but a folder, a pipe or a device'),
     ],
 )
 def test_files_that_are_no_runs_are_named(tmp_path, capsys, content, name, message) -> None:
     file = tmp_path / name
-    file.write_bytes(content)
+    if content is None:
+        os.mkfifo(file)
+    else:
+        file.write_bytes(content)
     assert main(['view', str(file)]) == 2
     assert message in capsys.readouterr().err
 
