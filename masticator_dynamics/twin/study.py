@@ -183,7 +183,17 @@ class StudyRun:
 
     @classmethod
     def of(cls, kind: Kind, record: ChainRecord, setting: StudySetting) -> StudyRun:
-        """Figures of the record of a run with a kind of feedforward."""
+        """Figures of a record.
+
+        Parameters
+        ----------
+        kind : Kind
+            Of feedforward.
+        record : ChainRecord
+            What happened.
+        setting : StudySetting
+            Mechanism, drives and commanded motion of the run.
+        """
         every = max(1, round(_CLOSURE_STEP * setting.drives.cycle_rate))
         fitted = setting.model.forward_kinematics_batch(record.measured[::every], np.inf)
         return cls(
