@@ -3,8 +3,8 @@
 """Dynamics of closed-loop robots: from mechanism files to actuator efforts."""
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # for type checkers; typing takes long to import
 if TYPE_CHECKING:
     from masticator_dynamics.description import MechanismDescription, load_description
     from masticator_dynamics.errors import (
@@ -50,7 +50,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import the engine on first use: the command line's help does not need it."""
     if name not in __all__:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

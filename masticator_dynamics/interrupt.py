@@ -4,7 +4,6 @@
 
 import contextlib
 import signal
-import threading
 from collections.abc import Iterator
 
 
@@ -16,14 +15,16 @@ def ending_at_once() -> Iterator[None]:
     wherever it was, or lose a signal that arrived in a callback of the importer.
     """
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        if usual:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except ValueError:  # not in the main thread; to ask would import threading, before this holds
+        usual = False
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ CLOCK = {'control', 'demo', 'drives', 'fuzz', 'nodes'}  # folders of tests with 
 # Files in them that only compute.
 COMPUTING = {
     'control': 'controllers ros2_control_block simulated_bus',
-    'demo': 'checks link_motion mcap_file script',
+    'demo': 'checks link_motion script',
     'drives': (
         'can_frames command configuration emergency gate reference rotors scaling '
         'simulator_canopen simulator_cia402 simulator_faults simulator_files servo_step '

@@ -66,7 +66,7 @@ def build_estimator(mechanism: str, kind: str, output_file: str, **options: Any)
     measured at other poses. A file holds it with its errors. The report goes to standard output,
     or to standard error when the file does.
     """
-    check_writable(output_file)
+    check_writable(output_file, mechanism)
     loaded = Mechanism.load(mechanism)
     found = build.build_estimator(loaded, kind, build.BuildOptions(**options), _stage)
     text = as_text(found)

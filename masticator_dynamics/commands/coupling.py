@@ -26,7 +26,7 @@ def coupling(mechanism: str, motion_file: str, output_file: str) -> None:
     The index MCI of an actuator compares the inertia it feels from the others with its own: 0
     when it is alone, ln 2 = 0.69 when they are as large on average (S0 Sec. 6).
     """
-    check_writable(output_file, motion_file)
+    check_writable(output_file, motion_file, mechanism)
     loaded = Mechanism.load(mechanism)
     motion = read_motion(motion_file, loaded)
     indices = []

@@ -11,6 +11,7 @@ import click
 from masticator_dynamics.actuation.goals import check_goals
 from masticator_dynamics.commands.options import friction_option, goal_option, mechanism_argument
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.traced.export_c import c_files
@@ -33,7 +34,8 @@ def export_c(mechanism: str, folder: str, goal: str, friction: bool) -> None:
     check_goals(loaded.description, {goal: 1.0}, len(loaded.driving), friction)
     files = c_files(loaded.description, loaded.structure, goal, friction)
     path = pathlib.Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        write_text(str(path / name), text)
+    with results_in(path) as work:
+        for name, text in files.items():
+            write_text(str(work / name), text)
+    for name in files:
         click.echo(path / name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import click
 
 from masticator_dynamics.commands.options import mechanism_argument
-from masticator_dynamics.files.tables import write_text
+from masticator_dynamics.files.tables import check_writable, write_text
 from masticator_dynamics.importing.mjcf_export import export_mjcf as exported
 from masticator_dynamics.mechanism import Mechanism
 
@@ -23,6 +23,7 @@ def export_mjcf(mechanism: str, output_file: str) -> None:
     Loops become stiff equalities, contacts balls between plates, motors <motor>. What MuJoCo has
     no equal of is said on standard error and in the file.
     """
+    check_writable(output_file, mechanism)
     made = exported(Mechanism.load(mechanism).description)
     write_text(output_file, made.text)
     for sentence in made.left_out:

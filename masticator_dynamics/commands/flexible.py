@@ -82,9 +82,11 @@ def flexible(
     angle error and rate of every flexible link; energies and work; and partial, which is 1 in
     every row when the run ended early: the reason is then on standard error and the exit status 1.
     """
+    if output_file == plot_file:
+        raise InputError(f'--output and --plot cannot both go to {output_file}')
     for target in (output_file, plot_file):
         if target is not None:
-            check_writable(target, motion_file)
+            check_writable(target, motion_file, mechanism)
     for name in against or ():
         if name not in DRIVE_MODES:
             raise InputError(f'--against {name!r}: drive modes are {", ".join(DRIVE_MODES)}')

@@ -44,7 +44,7 @@ def forward_kinematics(
     Columns: time (increasing) and, for every actuated joint j, j or position_j. Other columns are
     ignored.
     """
-    check_writable(output_file, joints_file)
+    check_writable(output_file, joints_file, mechanism)
     loaded = Mechanism.load(mechanism)
     table = read_table(joints_file)
     time, positions = table.times(), _positions(table, loaded)

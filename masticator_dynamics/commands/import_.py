@@ -11,7 +11,8 @@ import click
 from masticator_dynamics.commands.options import split_names
 from masticator_dynamics.commands.sections import section
 from masticator_dynamics.description import description_from_text
-from masticator_dynamics.files.tables import write_text
+from masticator_dynamics.files.folder import results_in
+from masticator_dynamics.files.tables import check_writable, write_text
 from masticator_dynamics.importing import import_robot
 from masticator_dynamics.mechanism import Mechanism
 
@@ -49,15 +50,18 @@ def import_(
     """
     path = pathlib.Path(folder).absolute()
     file = path / f'{path.name}.yaml'
+    for written in (path / f'{path.name}.urdf', file):
+        if written.exists():
+            check_writable(str(written), source)
     made = import_robot(
         pathlib.Path(source), path.name,
         actuated=actuated or (), independent=independent or (), locked=lock or (),
         platform=platform,
     )  # fmt: skip
     loaded = Mechanism(description_from_text(file, made.yaml, made.urdf))
-    path.mkdir(parents=True, exist_ok=True)
-    write_text(str(path / f'{path.name}.urdf'), made.urdf)
-    write_text(str(file), made.yaml)
+    with results_in(path) as work:
+        write_text(str(work / f'{path.name}.urdf'), made.urdf)
+        write_text(str(work / file.name), made.yaml)
     rows = [
         ('joints', str(len(loaded.tree_joints)), ''),
         ('independent', str(len(loaded.independent)), ' '.join(loaded.independent)),

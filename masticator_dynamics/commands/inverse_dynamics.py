@@ -95,7 +95,7 @@ def inverse_dynamics(
     """
     if nearest and not limits:
         raise click.UsageError('--nearest needs --limits')
-    check_writable(output_file, motion_file)
+    check_writable(output_file, motion_file, mechanism)
     loaded = Mechanism.load(mechanism, actuators=actuators)
     for frame in (wrench_axes, wrench_point):
         if frame is not None:

@@ -69,11 +69,12 @@ def load_inertia(
         raise click.UsageError('nothing to write: give --output, --plot or both')
     if motion_file is not None and (plot_file or axes or fixed or disc):
         raise click.UsageError('--axis, --fix, --disc and --plot are for grids, not for --motion')
-    if output_file == plot_file == STANDARD_STREAM:
-        raise click.UsageError('--output and --plot cannot both go to standard output')
+    if output_file is not None and output_file == plot_file:
+        where = 'standard output' if output_file == STANDARD_STREAM else output_file
+        raise click.UsageError(f'--output and --plot cannot both go to {where}')
     for target in (output_file, plot_file):
         if target is not None:
-            check_writable(target, motion_file)
+            check_writable(target, motion_file, mechanism)
     loaded = Mechanism.load(mechanism)
     if motion_file is not None and output_file is not None:
         _along_motion(loaded, motion_file, output_file)

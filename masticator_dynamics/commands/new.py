@@ -11,6 +11,7 @@ import click
 
 from masticator_dynamics.description import archetypes, load_description
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_text
 
 
@@ -42,13 +43,14 @@ def new(name: str, archetype: str) -> None:
     for file in texts:
         if file.exists():
             raise InputError(f'{file} exists; choose another NAME')
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, text in texts.items():
-        text = text.replace(f'name: {archetype}\n', f'name: {folder.name}\n')
-        text = text.replace(f'<robot name="{archetype}"', f'<robot name="{folder.name}"')
-        text = text.replace(f'{archetype}.urdf.xacro', f'{folder.name}.urdf.xacro')
-        # Their author is the user who changes them.
-        text = re.sub(r'(?m)^(# |<!-- )(Copyright|SPDX).*\n', '', text).replace('#\n', '', 1)
-        write_text(str(file), text)
+    with results_in(folder) as work:
+        for file, text in texts.items():
+            text = text.replace(f'name: {archetype}\n', f'name: {folder.name}\n')
+            text = text.replace(f'<robot name="{archetype}"', f'<robot name="{folder.name}"')
+            text = text.replace(f'{archetype}.urdf.xacro', f'{folder.name}.urdf.xacro')
+            # Their author is the user who changes them.
+            text = re.sub(r'(?m)^(# |<!-- )(Copyright|SPDX).*\n', '', text).replace('#\n', '', 1)
+            write_text(str(work / file.name), text)
+    for file in texts:
         click.echo(str(file))
     click.echo(f'next: masticator check {folder / folder.name}.yaml')

@@ -13,11 +13,13 @@ from masticator_dynamics.commands.grid_options import check_matplotlib, write_pl
 from masticator_dynamics.commands.progress import share_done
 from masticator_dynamics.drives.plausible_ranges import RANGES
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_table, write_text
 
 if TYPE_CHECKING:
     from masticator_dynamics.motion.path import MotionPath
 
+_MOST_STROKES = 3600  # of a second each
 _MOST_FRICTION = 10.0  # times the drives' own
 
 
@@ -80,7 +82,6 @@ def study_feedforward(
     if gains is not None and tune:
         raise InputError('--gains are given: nothing to --tune')
     check_matplotlib('the report', '')
-    output.mkdir(parents=True, exist_ok=True)
     # Only here: these take longer to import than help to show.
     from masticator_dynamics.drives.configuration import Gains
     from masticator_dynamics.twin import study, tuning
@@ -88,18 +89,20 @@ def study_feedforward(
 
     setting = study.StudySetting.shipped(_path(incisor, strokes), food, rate, known_friction)
     chosen = None if gains is None else Gains(position=gains[0], velocity=gains[1])
-    if tune:
-        with share_done(0.0, 1.0, 'gains') as progress:
-            found = tuning.tune(setting, progress=progress)
-        write_table(str(output / 'gains.csv'), *found.table())
-        click.echo(found.text() + '\n')
-        chosen = found.best.gains
-    with share_done(0.0, 1.0, 'runs') as progress:
-        result = study.study_feedforward(setting, chosen, progress=progress)
-    write_table(str(output / 'feedforward.csv'), *result.table())
-    write_table(str(output / 'errors.csv'), *result.series())
-    write_text(str(output / 'feedforward.txt'), result.text() + '\n')
-    write_plot(str(output / 'feedforward.png'), lambda picture: plot_study(picture, result))
+    names = ['feedforward.csv', 'errors.csv', 'feedforward.txt', 'feedforward.png']
+    with results_in(output, [*names, 'gains.csv'] if tune else names, incisor) as work:
+        if tune:
+            with share_done(0.0, 1.0, 'gains') as progress:
+                found = tuning.tune(setting, progress=progress)
+            write_table(str(work / 'gains.csv'), *found.table())
+            click.echo(found.text() + '\n')
+            chosen = found.best.gains
+        with share_done(0.0, 1.0, 'runs') as progress:
+            result = study.study_feedforward(setting, chosen, progress=progress)
+        write_table(str(work / 'feedforward.csv'), *result.table())
+        write_table(str(work / 'errors.csv'), *result.series())
+        write_text(str(work / 'feedforward.txt'), result.text() + '\n')
+        write_plot(str(work / 'feedforward.png'), lambda picture: plot_study(picture, result))
     click.echo(result.text())
 
 
@@ -112,6 +115,8 @@ def _check(option: str, key: str, value: float | None) -> None:
 
 def _path(incisor: pathlib.Path | None, strokes: int) -> MotionPath:
     if incisor is None:
+        if strokes > _MOST_STROKES:
+            raise InputError(f'--strokes {strokes}: at most {_MOST_STROKES} are chewed')
         from masticator_dynamics.motion import chewing_stroke
 
         return chewing_stroke(strokes=strokes)

@@ -68,7 +68,7 @@ def track_incisor(
     sockets; where that is not enough, the motion leaves the recording by as little as it takes, and
     is refused where that is too much.
     """
-    check_writable(output_file, incisor_file)
+    check_writable(output_file, incisor_file, mechanism)
     loaded = Mechanism.load(mechanism)
     check_frame(loaded, frame)
     table = read_table(incisor_file)

@@ -43,7 +43,7 @@ def track_tool(mechanism: str, tool_file: str, output_file: str, frame: str) -> 
     positions of the actuated joints. Of the wrist's two ways to point, the first row takes the one
     that turns it least from home, and every other row the one nearest to the row before.
     """
-    check_writable(output_file, tool_file)
+    check_writable(output_file, tool_file, mechanism)
     loaded = Mechanism.load(mechanism)
     kinematics = ToolKinematics(loaded, frame)
     table = read_table(tool_file)

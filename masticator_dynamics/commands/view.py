@@ -30,6 +30,7 @@ def view(
     experiment. Without one: the masticator.
     """
     from masticator_dynamics.errors import InputError
+    from masticator_dynamics.files.tables import check_writable
 
     files = [pathlib.Path(name) for name in what if pathlib.Path(name).suffix in ('.csv', '.mcap')]
     if files and (len(files) < len(what) or ros):
@@ -39,6 +40,7 @@ def view(
     if html is not None and not files:
         raise InputError('--html writes recordings: name a CSV or MCAP file')
     if html is not None:
+        check_writable(html, *what, mechanism)
         _write(files, mechanism, html)
         return
     from masticator_dynamics.view.server import serving

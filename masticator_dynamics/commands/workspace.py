@@ -78,9 +78,10 @@ def workspace(
     """
     for target in (output_file, plot_file):
         if target is not None:
-            check_writable(target)
-    if output_file == plot_file == STANDARD_STREAM:
-        raise InputError('--output and --plot cannot both go to standard output')
+            check_writable(target, mechanism)
+    if output_file is not None and output_file == plot_file:
+        where = 'standard output' if output_file == STANDARD_STREAM else output_file
+        raise InputError(f'--output and --plot cannot both go to {where}')
     loaded = Mechanism.load(mechanism, actuators=actuators)
     grid = make_grid(loaded, axes, fixed)
     surveyor = WorkspaceSurveyor(loaded, length, clearance)

@@ -4,20 +4,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import os
 import pathlib
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from masticator_dynamics.demo.checks import TIMING
 from masticator_dynamics.demo.processes import RunError, load_in_words
 from masticator_dynamics.demo.stages import Progress
 from masticator_dynamics.demo.summary import Summary
-from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.files.folder import results_in
 
 
 def check_packages(needed: Mapping[str, Sequence[str]]) -> None:
@@ -37,29 +34,6 @@ def check_packages(needed: Mapping[str, Sequence[str]]) -> None:
             )
 
 
-@contextlib.contextmanager
-def results_in(output: pathlib.Path, names: Sequence[str]) -> Iterator[pathlib.Path]:
-    """A folder to work in; its files of these names move to ``output`` when the block ends.
-
-    Those of an earlier run stay if the block ends with an error. Other files in ``output`` stay.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be created or written to.
-    """
-    made = _make_folder(output)
-    work = pathlib.Path(tempfile.mkdtemp(prefix='.run-', dir=output))
-    try:
-        yield work
-        for name in names:
-            os.replace(work / name, output / name)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-        if made and not any(output.iterdir()):
-            output.rmdir()
-
-
 def loading() -> Progress:
     """Progress of a demo, which begins by loading what moves and what is played."""
     progress = Progress()
@@ -72,6 +46,7 @@ def leave_results(
     names: Sequence[str],
     produce: Callable[[pathlib.Path], Summary],
     progress: Progress,
+    recording: pathlib.Path | None = None,
 ) -> int:
     """Produce results in a folder, and print their summary and location.
 
@@ -80,13 +55,15 @@ def leave_results(
     Parameters
     ----------
     output : pathlib.Path
-        See :func:`results_in`.
+        See :func:`masticator_dynamics.files.folder.results_in`.
     names : sequence of str
         Files that are left.
     produce : callable
         Writes the files to the folder it is given; returns the summary of the run.
     progress : Progress
         Is closed before anything is printed.
+    recording : pathlib.Path, optional
+        What is read, and must not be replaced.
 
     Returns
     -------
@@ -94,7 +71,7 @@ def leave_results(
         0 when all checks passed, else 1.
     """
     try:
-        with results_in(output, names) as work:
+        with results_in(output, names, recording) as work:
             summary = produce(work)
     except RunError as failure:
         progress.close()
@@ -113,15 +90,3 @@ def leave_results(
         message += f' (timing only: {load_in_words()}; is it busy?)'
     print(message, file=sys.stderr)
     return 1
-
-
-def _make_folder(output: pathlib.Path) -> bool:
-    """Create the folder; return whether that was necessary."""
-    made = not output.is_dir()
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f'{output}: cannot be made: {error.strerror}') from error
-    if not os.access(output, os.W_OK | os.X_OK):
-        raise InputError(f'{output}: no permission to write in it')
-    return made

@@ -8,7 +8,7 @@ import argparse
 import functools
 import json
 import pathlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import rclpy
@@ -16,11 +16,11 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 
 from masticator_dynamics.demo import topics
 from masticator_dynamics.demo.drives_player import DrivesPlayer
-from masticator_dynamics.demo.mcap_file import write_mcap
 from masticator_dynamics.demo.player import BitingPlayer
 from masticator_dynamics.demo.recorder import Recorder
 from masticator_dynamics.demo.script import Script
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.files.mcap_file import Event, write_mcap
 from masticator_dynamics.ros import middleware
 
 
@@ -53,13 +53,21 @@ def play(make: Callable[[], Recorder], record: pathlib.Path, datatypes: Mapping[
     except (KeyboardInterrupt, ExternalShutdownException):
         return
     print_report({'phase': 'writing'})
-    try:
-        write_mcap(record, datatypes, recorder.events)
-    except MasticatorError as error:
-        print_report({'phase': 'failed', 'reason': str(error)})
-    else:
-        print_report({'phase': 'recorded'})
+    print_report(_written(record, datatypes, recorder.events))
     rclpy.shutdown()
+
+
+def _written(
+    record: pathlib.Path, datatypes: Mapping[str, str], events: Sequence[Event]
+) -> dict[str, Any]:
+    """Write the record; return the last report."""
+    try:
+        write_mcap(record, datatypes, events)
+    except MasticatorError as error:
+        return {'phase': 'failed', 'reason': str(error)}
+    except OSError as error:
+        return {'phase': 'failed', 'reason': f'{record.name} cannot be written: {error.strerror}'}
+    return {'phase': 'recorded'}
 
 
 def main() -> None:

@@ -13,10 +13,10 @@ import numpy as np
 
 from masticator_dynamics.demo import topics
 from masticator_dynamics.demo.health import Counts, Health
-from masticator_dynamics.demo.mcap_file import Event, read_mcap
 from masticator_dynamics.demo.stalls import read_stalls, stalls_file
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.mcap_file import Event, read_mcap
 
 _DIAGNOSTIC_ERROR = 2  # diagnostic_msgs/DiagnosticStatus: 0 OK, 1 WARN, 2 ERROR, 3 STALE
 
@@ -181,7 +181,7 @@ def _read(
     file: pathlib.Path, needed: Iterable[str]
 ) -> tuple[dict[str, list[Event]], int, Callable[[list[int]], FloatArray]]:
     """Messages by topic, the start of the motion (ns since 1970), and what turns times into s."""
-    events = read_mcap(file)
+    events = read_mcap(file).events
     silent = [topic for topic in needed if topic not in events]
     if silent:
         raise InputError(f'nothing was received on {", ".join(silent)}')

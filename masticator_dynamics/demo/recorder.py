@@ -15,8 +15,8 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from masticator_dynamics.demo.mcap_file import Event
 from masticator_dynamics.demo.script import Script
+from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
 
 LEAD = 0.5  # s, from sending the trajectory to its start, plus this fraction of its duration:

@@ -120,7 +120,7 @@ def run_demo(
             write_text(str(work / name), page_of([load_run(work / 'run.mcap', mechanism)])[0])
         return summary
 
-    return leave_results(output, [*RESULTS, *page], produce, progress)
+    return leave_results(output, [*RESULTS, *page], produce, progress, incisor)
 
 
 @contextlib.contextmanager
@@ -207,7 +207,7 @@ def run_closed_loop(
         return summary
 
     results = (*CLOSED_LOOP_RESULTS, *COMPARISONS) if compare else CLOSED_LOOP_RESULTS
-    return leave_results(output, results, produce, progress)
+    return leave_results(output, results, produce, progress, incisor)
 
 
 def _warm_up(model: Mechanism, food: Food) -> None:

@@ -18,34 +18,26 @@ TRUTH = '/twin/joint_states'
 ENABLE = '/servo_drives/enable'
 RESET = '/servo_drives/reset'
 
-SENT = {
+_TYPES = {
     TRAJECTORY: 'trajectory_msgs/msg/JointTrajectory',
+    ACTUATED_TRAJECTORY: 'trajectory_msgs/msg/JointTrajectory',
+    EFFORT: 'std_msgs/msg/Float64MultiArray',
     BITE_FORCE: 'geometry_msgs/msg/WrenchStamped',
-}
+    DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
+} | dict.fromkeys((STATE, JOINT_STATES, CONTACTS, DRIVES, TRUTH), 'sensor_msgs/msg/JointState')
 
 
-def contact_topic(contact: str) -> str:
-    """Topic of the force of a contact."""
-    return f'/contact_force/{contact}'
+def typed(*topics: str) -> dict[str, str]:
+    """Message types by topic."""
+    return {topic: _TYPES[topic] for topic in topics}
+
+
+SENT = typed(TRAJECTORY, BITE_FORCE)
+CLOSED_LOOP = typed(STATE, DRIVES, TRUTH, BITE_FORCE, DIAGNOSTICS)
 
 
 def received_topics(contacts: Sequence[str]) -> dict[str, str]:
     """Everything that the node publishes and the demo records."""
-    return {
-        EFFORT: 'std_msgs/msg/Float64MultiArray',
-        STATE: 'sensor_msgs/msg/JointState',
-        ACTUATED_TRAJECTORY: 'trajectory_msgs/msg/JointTrajectory',
-        JOINT_STATES: 'sensor_msgs/msg/JointState',
-        CONTACTS: 'sensor_msgs/msg/JointState',
-        DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
-        **{contact_topic(name): 'geometry_msgs/msg/WrenchStamped' for name in contacts},
-    }
-
-
-CLOSED_LOOP = {
-    STATE: 'sensor_msgs/msg/JointState',
-    DRIVES: 'sensor_msgs/msg/JointState',
-    TRUTH: 'sensor_msgs/msg/JointState',
-    BITE_FORCE: 'geometry_msgs/msg/WrenchStamped',
-    DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
-}
+    forces = [f'/contact_force/{name}' for name in contacts]
+    from_node = typed(EFFORT, STATE, ACTUATED_TRAJECTORY, JOINT_STATES, CONTACTS, DIAGNOSTICS)
+    return from_node | dict.fromkeys(forces, _TYPES[BITE_FORCE])

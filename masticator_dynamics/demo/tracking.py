@@ -12,7 +12,7 @@ from masticator_dynamics.demo.closed_loop import ClosedLoop
 from masticator_dynamics.demo.record import ClosedLoopRecord
 from masticator_dynamics.demo.run_evaluation import fit_bite
 from masticator_dynamics.demo.script import Script
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.mechanism import Mechanism
 
@@ -50,7 +50,7 @@ class Tracking:
     @property
     def rms(self) -> float:
         """RMS of the error, m."""
-        return float(np.sqrt(np.mean(self.error**2)))
+        return rms(self.error)
 
     @property
     def largest(self) -> float:

@@ -78,6 +78,11 @@ def consecutive(lengths: Mapping[str, int], start: int = 0) -> dict[str, slice]:
     return dict(zip(lengths, map(slice, ends, ends[1:]), strict=True))
 
 
+def rms(values: npt.ArrayLike) -> float:
+    """Root mean square of all values."""
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
 def as_slice(indices: IntArray) -> slice | IntArray:
     """Indices as a slice where they are evenly spaced and rise: it selects without copying."""
     steps = np.unique(np.diff(indices))

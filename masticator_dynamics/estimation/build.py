@@ -162,21 +162,19 @@ def _sampled(
     mechanism: Mechanism, poses: FloatArray, label: str, stage: Stage
 ) -> tuple[FloatArray, FloatArray]:
     """Those of the poses where the loops close, and the inertia there."""
-    elements, closed = _evaluated(mechanism, poses, label, stage)
+    elements = _evaluated(mechanism, poses, label, stage)
+    closed = np.isfinite(elements[:, 0])
     return poses[closed], elements[closed]
 
 
-def _evaluated(
-    mechanism: Mechanism, poses: FloatArray, label: str, stage: Stage
-) -> tuple[FloatArray, Any]:
+def _evaluated(mechanism: Mechanism, poses: FloatArray, label: str, stage: Stage) -> FloatArray:
     parts = []
     with stage(label, len(poses)) as done:
         for start in range(0, len(poses), _CHUNK):
             part = poses[start : start + _CHUNK]
             parts.append(inertia_at(mechanism, part))
             done(len(part))
-    elements, closed = zip(*parts, strict=True)
-    return np.concatenate(elements), np.concatenate(closed)
+    return np.concatenate(parts)
 
 
 def _grid(mechanism: Mechanism, region: Region, nodes: int, stage: Stage) -> GridMap:
@@ -184,5 +182,5 @@ def _grid(mechanism: Mechanism, region: Region, nodes: int, stage: Stage) -> Gri
     axes = [np.linspace(-1.0, 1.0, nodes)] * count
     scaled = np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, count)
     poses = region.center + region.half_width * scaled
-    elements, _ = _evaluated(mechanism, poses, 'nodes', stage)
+    elements = _evaluated(mechanism, poses, 'nodes', stage)
     return GridMap(elements.reshape(*[nodes] * count, -1))

@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-import math
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
-from masticator_dynamics.errors import InputError, LimitError, MasticatorError
+from masticator_dynamics.errors import InputError, LimitError, MasticatorError, SingularityError
 from masticator_dynamics.estimation.maps import CircleMap, EllipseMap, GridMap, Map
-from masticator_dynamics.estimation.region import SLACK, Region
+from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import element_indices, inertia_at
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.results import Motion
@@ -64,16 +64,31 @@ class MeasuredError:
     inertia: FloatArray
 
 
-class Estimator(Protocol):
-    """Interface of all estimators."""
+class Estimator(abc.ABC):
+    """Interface of all estimators.
 
-    @property
-    def kind(self) -> str:
-        """One of `KINDS`."""
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    independent, actuated : tuple of str
+        Names and order of inputs and outputs.
+    """
 
-    @property
-    def actuated(self) -> tuple[str, ...]:
-        """Order of the actuated joints."""
+    kind: str
+    independent: tuple[str, ...]
+    actuated: tuple[str, ...]
+
+    @abc.abstractmethod
+    def elements_at(self, rows: FloatArray, wanted: slice) -> tuple[FloatArray, FloatArray]:
+        """Some elements (N, E) of the matrix at configurations (N, n_y), and their errors (E,).
+
+        In the order of `element_indices`; NaN where there is no estimate.
+        """
+
+    @abc.abstractmethod
+    def refusal(self, y: FloatArray) -> MasticatorError:
+        """Why there is no estimate at a configuration (n_y,)."""
 
     def estimate(self, y: npt.ArrayLike, off_diagonals: bool = False) -> tuple[Any, Any]:
         """Inertia and expected error at one configuration (n_y,).
@@ -89,16 +104,31 @@ class Estimator(Protocol):
         LimitError, ReachError, SingularityError
             Where there is no estimate: outside the fitted region, or where the loops cannot close.
         """
+        row = as_finite_vector(y, 'y', len(self.independent))
+        found = self.estimate_batch(row[None], off_diagonals)
+        if not found.inside[0]:
+            raise self.refusal(row)
+        return found.inertia[0], found.expected_error
 
     def load_inertia(self, motion: Motion) -> FloatArray:
         """Load inertia (n_u,) at a configuration with closed loops, without its error."""
+        found: FloatArray = self.estimate(motion.y)[0]
+        return found
 
     def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
         """The same for configurations (N, n_y); tells for each row whether there is an estimate."""
+        rows, count = as_floats(Y, 'Y'), len(self.actuated)
+        if rows.ndim != 2 or rows.shape[1] != len(self.independent):
+            raise InputError(f'Y has shape {rows.shape}, needed is (N, {len(self.independent)})')
+        values, errors = self.elements_at(rows, slice(None if off_diagonals else count))
+        inside = np.asarray(np.isfinite(values).all(axis=1))
+        if off_diagonals:
+            values, errors = matrices(values, count), matrices(errors, count)
+        return Estimate(values, errors, inside)
 
 
 @dataclasses.dataclass(frozen=True)
-class FittedEstimator:
+class FittedEstimator(Estimator):
     """Inertia from a fitted map; needs no mechanism.
 
     Attributes
@@ -128,56 +158,27 @@ class FittedEstimator:
     error: MeasuredError
     built: dict[str, int]
 
-    def estimate(self, y: npt.ArrayLike, off_diagonals: bool = False) -> tuple[Any, Any]:
+    def elements_at(self, rows: FloatArray, wanted: slice) -> tuple[FloatArray, FloatArray]:
         """See `Estimator`."""
-        count = len(self.actuated)
-        wanted = slice(None) if off_diagonals else slice(0, count)
-        values = self._at(as_finite_vector(y, 'y', len(self.independent))[None], wanted)
-        expected = self.error.maximum[wanted]
-        if off_diagonals:
-            return matrices(values, count), matrices(expected, count)
-        return values, expected
+        errors = self.error.maximum[wanted]
+        values = np.full((len(rows), len(errors)), np.nan)
+        inside = self.region.contains(rows)
+        values[inside] = self.elements.values(self.region.scaled(rows[inside]), wanted)
+        return values, errors
 
-    def load_inertia(self, motion: Motion) -> FloatArray:
+    def refusal(self, y: FloatArray) -> LimitError:
         """See `Estimator`."""
-        return self._at(motion.y[None], slice(0, len(self.actuated)))
-
-    def _at(self, y: FloatArray, wanted: slice) -> FloatArray:
-        """Elements at a row (1, n_y), or `LimitError`."""
-        scaled = self.region.scaled(y)
-        if self.region.excess_scaled(scaled)[0] <= SLACK:
-            values = self.elements.values(scaled, wanted)[0]
-            if math.isfinite(values.sum()):
-                return values
-        raise self._outside(y)
-
-    def _outside(self, y: FloatArray) -> LimitError:
-        """Why there is no estimate at a row (1, n_y)."""
-        excess = float(self.region.excess(y)[0])
-        values = zip(self.independent, y[0], strict=True)
-        pose = ', '.join(f'{name} = {value:.6g}' for name, value in values)
-        if self.region.contains(y)[0]:
+        excess = float(self.region.excess(y[None])[0])
+        pose = ', '.join(f'{n} = {v:.6g}' for n, v in zip(self.independent, y, strict=True))
+        if self.region.contains(y[None])[0]:
             return LimitError(f'{pose}: the loops close at no node of the grid around it')
         return LimitError(
             f'{pose} is outside the region that the {self.kind} estimator was fitted on, by '
             f'{excess:.3g} of its half width'
         )
 
-    def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
-        """See `Estimator`."""
-        rows, count = _rows(Y, len(self.independent)), len(self.actuated)
-        wanted = slice(None) if off_diagonals else slice(0, count)
-        values = np.full((len(rows), len(self.error.maximum[wanted])), np.nan)
-        inside = self.region.contains(rows)
-        values[inside] = self.elements.values(self.region.scaled(rows[inside]), wanted)
-        inside &= np.isfinite(values).all(axis=1)
-        expected = self.error.maximum[wanted]
-        if off_diagonals:
-            values, expected = matrices(values, count), matrices(expected, count)
-        return Estimate(values, expected, inside)
 
-
-class ModelEstimator:
+class ModelEstimator(Estimator):
     """The model itself, whose expected error is zero.
 
     Parameters
@@ -190,25 +191,24 @@ class ModelEstimator:
 
     def __init__(self, mechanism: Mechanism):
         self._mechanism = mechanism
-        self.actuated = mechanism.actuated
+        self.independent, self.actuated = mechanism.independent, mechanism.actuated
 
-    def estimate(self, y: npt.ArrayLike, off_diagonals: bool = False) -> tuple[Any, Any]:
+    def elements_at(self, rows: FloatArray, wanted: slice) -> tuple[FloatArray, FloatArray]:
         """See `Estimator`."""
-        matrix = self._mechanism.actuated_inertia(self._mechanism.solve(y))
-        inertia = matrix if off_diagonals else np.diag(matrix).copy()
-        return inertia, np.zeros(inertia.shape)
+        values = inertia_at(self._mechanism, rows)[:, wanted]
+        return values, np.zeros(values.shape[1])
+
+    def refusal(self, y: FloatArray) -> MasticatorError:
+        """See `Estimator`."""
+        try:
+            self._mechanism.actuated_inertia(self._mechanism.solve(y))
+        except MasticatorError as error:
+            return error
+        return SingularityError('the inertia is not finite here')
 
     def load_inertia(self, motion: Motion) -> FloatArray:
         """See `Estimator`."""
         return self._mechanism.actuated_inertia(motion).diagonal()
-
-    def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
-        """See `Estimator`."""
-        count = len(self.actuated)
-        rows = _rows(Y, len(self._mechanism.independent))
-        values, inside = inertia_at(self._mechanism, rows)
-        found = matrices(values, count) if off_diagonals else values[:, :count]
-        return Estimate(found, np.zeros(found.shape[1:]), inside)
 
 
 def matrices(values: FloatArray, count: int) -> FloatArray:
@@ -217,19 +217,3 @@ def matrices(values: FloatArray, count: int) -> FloatArray:
     found = np.empty((*values.shape[:-1], count, count))
     found[..., rows, columns] = found[..., columns, rows] = values
     return found
-
-
-def why_not(estimator: Estimator, y: FloatArray) -> str:
-    """Why there is no estimate at a configuration (n_y,)."""
-    try:
-        estimator.estimate(y)
-    except MasticatorError as error:
-        return str(error)
-    return ''
-
-
-def _rows(Y: npt.ArrayLike, count: int) -> FloatArray:
-    rows = as_floats(Y, 'Y')
-    if rows.ndim != 2 or rows.shape[1] != count:
-        raise InputError(f'Y has shape {rows.shape}, needed is (N, {count})')
-    return rows

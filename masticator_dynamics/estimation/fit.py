@@ -36,12 +36,7 @@ def fit_circles(
     progress : callable
         Called with 1 after each quantity.
     """
-    fits = []
-    for column in values.T:
-        fits.append(_fit_circle(points, column))
-        progress(1)
-    centers, radii, levels = zip(*fits, strict=True)
-    return CircleMap(np.array(centers), np.array(radii), np.array(levels))
+    return CircleMap(*_each(values, lambda column: _fit_circle(points, column), progress))
 
 
 def fit_ellipses(
@@ -66,12 +61,22 @@ def fit_ellipses(
     progress : callable
         Called with 1 after each quantity.
     """
+    return EllipseMap(
+        *_each(values, lambda column: _fit_families(points, column, levels, families), progress)
+    )
+
+
+def _each(
+    values: FloatArray,
+    fit: Callable[[FloatArray], tuple[FloatArray, ...]],
+    progress: Callable[[int], object],
+) -> list[FloatArray]:
+    """Arrays of the fits to all columns (N, E), one behind another."""
     fits = []
     for column in values.T:
-        fits.append(_fit_families(points, column, levels, families))
+        fits.append(fit(column))
         progress(1)
-    centers, rotations, axes, heights = zip(*fits, strict=True)
-    return EllipseMap(np.array(centers), np.array(rotations), np.array(axes), np.array(heights))
+    return [np.array(parts) for parts in zip(*fits, strict=True)]
 
 
 def quadratic(points: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

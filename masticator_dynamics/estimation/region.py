@@ -78,12 +78,9 @@ class Region:
 
     def excess(self, points: FloatArray) -> FloatArray:
         """How far points (N, n) lie beyond the face they exceed most, in half widths."""
-        return self.excess_scaled(self.scaled(points))
-
-    def excess_scaled(self, scaled: FloatArray) -> FloatArray:
-        """The same from scaled coordinates (N, n)."""
+        scaled = np.ascontiguousarray(self.scaled(points))
         beyond = np.empty(len(scaled))
-        _excess(np.ascontiguousarray(scaled), self.normals, self.offsets, beyond)
+        _excess(scaled, self.normals, self.offsets, beyond)
         return beyond
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:

@@ -30,14 +30,13 @@ def element_indices(count: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.in
     return np.concatenate([np.arange(count), rows]), np.concatenate([np.arange(count), columns])
 
 
-def inertia_at(mechanism: Mechanism, poses: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Elements of the inertia (N, E) at poses (N, n_y), and where they exist.
+def inertia_at(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """Elements of the inertia (N, E) at poses (N, n_y).
 
-    Where loops do not close or actuators lose control, the elements are NaN.
+    Where loops do not close or actuators lose control, they are NaN.
     """
     rows, columns = element_indices(len(mechanism.actuated))
-    elements = inertia_where_possible(mechanism, poses)[:, rows, columns]
-    return elements, np.isfinite(elements[:, 0])
+    return inertia_where_possible(mechanism, poses)[:, rows, columns]
 
 
 def joint_box(

@@ -210,14 +210,14 @@ def read_cut_table(source: str) -> tuple[Table, str]:
     return table, f'{source}: it ends in the middle of a row: {len(table)} rows are whole'
 
 
-def check_writable(target: str, *sources: str | None) -> None:
+def check_writable(target: str, *sources: str | pathlib.Path | None) -> None:
     """Refuse early, before long work, a file that cannot be written.
 
     Parameters
     ----------
     target : str
         Path of the file, or ``-``.
-    sources : str or None
+    sources : path or None
         Files that the work reads, which must not be lost.
 
     Raises
@@ -298,7 +298,7 @@ def _open_for_writing(target: str, binary: bool = False) -> Iterator[IO[Any]]:
         with _opened(target, binary) as stream:
             yield stream
     except OSError as error:
-        error.filename = target  # a full disk names nothing, a draft is not what was asked for
+        error.filename = target
         raise
 
 
@@ -334,6 +334,9 @@ def replacing(path: pathlib.Path, binary: bool = False) -> Iterator[IO[Any]]:
         if final.exists():
             shutil.copymode(final, draft)
         os.replace(draft, final)
+    except OSError as error:
+        error.filename = str(path)  # a full disk names nothing, a draft is not what was asked for
+        raise
     finally:
         draft.unlink(missing_ok=True)
 

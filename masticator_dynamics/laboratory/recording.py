@@ -9,15 +9,15 @@ begun then. All settings and versions are in the file's metadata ``mouthful``.
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.demo.mcap_file import read_mcap
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.mcap_file import Recording, read_mcap
+from masticator_dynamics.files.tables import replacing
 from masticator_dynamics.laboratory.mouthful import Series
 from masticator_dynamics.mechanism import Mechanism
 
@@ -68,8 +68,7 @@ def write_recording(
         FOOD: (('tooth',), series.gap[:, None], None, series.force[:, None]),
         CONTACTS: (mechanism.contacts, None, None, series.contact),
     }
-    draft = file.with_name(file.name + '.part')
-    with open(draft, 'wb') as stream, Writer(stream) as writer:
+    with replacing(file, binary=True) as stream, Writer(stream) as writer:
         text = json.dumps({**settings, 'end': series.end, 'lifts': series.lifts})
         writer.add_metadata(METADATA, {'json': text})
         schema = writer.register_msgdef('sensor_msgs/msg/JointState', _JOINT_STATE)
@@ -88,7 +87,6 @@ def write_recording(
                     'position': position, 'velocity': velocity, 'effort': effort,
                 }  # fmt: skip
                 writer.write_message(topic, schema, message, log_time=stamp, sequence=k)
-    os.replace(draft, file)
 
 
 def read_settings(file: pathlib.Path) -> dict[str, Any]:
@@ -97,57 +95,46 @@ def read_settings(file: pathlib.Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        When the file is no recording of a mouthful.
+        When the file is no whole recording of a mouthful.
     """
-    from mcap.reader import SeekingReader
+    return _whole(file)[0]
 
+
+def _whole(file: pathlib.Path) -> tuple[dict[str, Any], Recording]:
+    found = read_mcap(file)
+    if found.cut:
+        raise InputError(found.cut)
     try:
-        with open(file, 'rb') as stream:
-            reader = SeekingReader(stream, record_size_limit=file.stat().st_size)
-            for record in reader.iter_metadata():
-                if record.name == METADATA:
-                    found: dict[str, Any] = json.loads(record.metadata['json'])
-                    return found
-    except Exception as error:  # readers of MCAP raise what its parts raise
-        raise InputError(f'{file}: no recording of a mouthful: {_reason(error)}') from error
-    raise InputError(f'{file}: no recording of a mouthful: it has no metadata {METADATA!r}')
+        return dict(json.loads(found.metadata[METADATA]['json'])), found
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f'{file}: no recording of a mouthful: it has no metadata {METADATA!r} in JSON'
+        ) from error
 
 
 def read_recording(file: pathlib.Path) -> Series:
-    """Read a mouthful back.
-
-    Raises
-    ------
-    InputError
-        When the file is no recording of a mouthful.
-    """
-    settings = read_settings(file)
-    try:
-        return _series(file, settings)
-    except Exception as error:  # as above
-        raise InputError(f'{file}: cannot be read: {_reason(error)}') from error
-
-
-def _reason(error: Exception) -> str:
-    return ' '.join(str(error).split()) or type(error).__name__
-
-
-def _series(file: pathlib.Path, settings: Mapping[str, Any]) -> Series:
-    found = read_mcap(file)
+    """Read a mouthful back; raises as :func:`read_settings` does."""
+    settings, found = _whole(file)
 
     def rows(topic: str, field: str) -> np.ndarray:
-        events = found.get(topic, [])
-        return np.array([getattr(event.content, field) for event in events], dtype=float)
+        return np.array([getattr(e.content, field) for e in found.events[topic]], dtype=float)
 
-    return Series(
-        np.array([1e-9 * event.log_time for event in found.get(JOINTS, [])]),
-        rows(FOOD, 'position')[:, 0],
-        rows(FOOD, 'effort')[:, 0],
-        rows(JOINTS, 'position'),
-        rows(DRIVES, 'position'),
-        rows(DRIVES, 'velocity'),
-        rows(DRIVES, 'effort'),
-        rows(CONTACTS, 'effort'),
-        tuple(settings['lifts']),
-        str(settings['end']),
-    )
+    try:
+        series = Series(
+            np.array([1e-9 * event.log_time for event in found.events[JOINTS]]),
+            rows(FOOD, 'position')[:, 0],
+            rows(FOOD, 'effort')[:, 0],
+            rows(JOINTS, 'position'),
+            rows(DRIVES, 'position'),
+            rows(DRIVES, 'velocity'),
+            rows(DRIVES, 'effort'),
+            rows(CONTACTS, 'effort'),
+            tuple(settings['lifts']),
+            str(settings['end']),
+        )
+        columns = np.column_stack([v for v in vars(series).values() if isinstance(v, np.ndarray)])
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f'{file}: no recording of a mouthful: {error}') from error
+    if not np.isfinite(columns).all():
+        raise InputError(f'{file}: no recording of a mouthful: it has numbers that are not finite')
+    return series

@@ -29,7 +29,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics.demo import topics
 from masticator_dynamics.demo.health import Health
-from masticator_dynamics.demo.mcap_file import Event
 from masticator_dynamics.demo.record import force_series, joint_series, since_start
 from masticator_dynamics.demo.recorder import (
     LEAD,
@@ -42,6 +41,7 @@ from masticator_dynamics.demo.script import Script
 from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.laboratory.mouthful import Series, motion_path
 from masticator_dynamics.laboratory.protocol import Mouthful, Stop
@@ -51,13 +51,9 @@ from masticator_dynamics.ros import middleware
 
 DISABLE, APPROACH = '/servo_drives/disable', '/servo_drives/approach'
 _SERVICES = (topics.ENABLE, topics.RESET, APPROACH, DISABLE)
-_RECEIVED = {
-    topics.DRIVES: 'sensor_msgs/msg/JointState',
-    topics.STATE: 'sensor_msgs/msg/JointState',
-    topics.CONTACTS: 'sensor_msgs/msg/JointState',
-    topics.BITE_FORCE: 'geometry_msgs/msg/WrenchStamped',
-    topics.DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
-}
+_RECEIVED = topics.typed(
+    topics.DRIVES, topics.STATE, topics.CONTACTS, topics.BITE_FORCE, topics.DIAGNOSTICS
+)
 _WATCHED = (topics.DIAGNOSTICS, topics.BITE_FORCE)
 _POINT_STEP = 0.01  # s, between points of a trajectory
 _TO_HOME = 1.5  # s, from wherever the motion is

@@ -136,6 +136,11 @@ class ChainRecord:
     bite: FloatArray
     limited: int
 
+    @property
+    def distance(self) -> FloatArray:
+        """Distance (N,) of the incisor from where it is commanded to be at that time, m."""
+        return np.asarray(np.linalg.norm(self.error, axis=1))
+
 
 class Master:
     """The drive layer, one cycle at a time: follows commands as on the robot, in drives' units.

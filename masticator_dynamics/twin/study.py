@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -20,7 +21,7 @@ from masticator_dynamics.drives.configuration import (
 )
 from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings, load_simulation
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
@@ -100,6 +101,11 @@ class StudySetting:
         model = Mechanism(with_rotors('masticator', drives))
         return cls(path, load_food(food), drives, simulation, model, known_friction)
 
+    @functools.cached_property
+    def reference(self) -> CommandedMotion:
+        """The commanded motion."""
+        return CommandedMotion.of(self.model, self.path, self.drives.cycle_rate)
+
     @property
     def gains(self) -> Gains:
         """Of the drives file, which must be the same for all.
@@ -128,14 +134,15 @@ class StudySetting:
         watch : callable, optional
             Observes the run, see :func:`follow`.
         """
-        reference = CommandedMotion.of(self.model, self.path, self.drives.cycle_rate)
         bitten = self.model.description.platform if self.food is None else self.food.frame
-        sent = feedforward(kind, self.model, reference, bitten)
+        sent = feedforward(kind, self.model, self.reference, bitten)
         plant = MechanismPlant(
             self.model, step=self.simulation.step, friction=self.friction, food=self.food
         )
         drives = self._drives_with(0.0 if kind is Kind.BARE else self.known_friction)
-        return follow(reference, sent, plant, drives, self.simulation, gains, self.delays, watch)
+        return follow(
+            self.reference, sent, plant, drives, self.simulation, gains, self.delays, watch
+        )
 
     def _drives_with(self, known_friction: float) -> Drives:
         """The drives with the part of their friction that is known."""
@@ -175,9 +182,7 @@ class StudyRun:
     closure: float
 
     @classmethod
-    def of(
-        cls, kind: Kind, record: ChainRecord, setting: StudySetting, reference: CommandedMotion
-    ) -> StudyRun:
+    def of(cls, kind: Kind, record: ChainRecord, setting: StudySetting) -> StudyRun:
         """Figures of a record.
 
         Parameters
@@ -187,19 +192,16 @@ class StudyRun:
         record : ChainRecord
             What happened.
         setting : StudySetting
-            Mechanism and drives of the run.
-        reference : CommandedMotion
-            The commanded motion.
+            Mechanism, drives and commanded motion of the run.
         """
-        distance = np.linalg.norm(record.error, axis=1)
         every = max(1, round(_CLOSURE_STEP * setting.drives.cycle_rate))
         fitted = setting.model.forward_kinematics_batch(record.measured[::every], np.inf)
         return cls(
             kind,
             record,
-            rms(distance),
-            float(distance.max()),
-            rms(record.position - reference.position),
+            rms(record.distance),
+            float(record.distance.max()),
+            rms(record.position - setting.reference.position),
             rms(record.effort),
             float(np.abs(record.effort).max()),
             float(fitted.closure_residual.max()),
@@ -215,15 +217,12 @@ class Study:
     setting : StudySetting
     gains : Gains
         Of all drives in all runs.
-    time : array, shape (N,)
-        s, of the cycles.
     runs : tuple of StudyRun
         From no feedforward to all.
     """
 
     setting: StudySetting
     gains: Gains
-    time: FloatArray
     runs: tuple[StudyRun, ...]
 
     def times_better(self, kind: Kind) -> float:
@@ -263,7 +262,7 @@ class Study:
 
     def series(self) -> tuple[list[str], FloatArray]:
         """Columns and rows over time: error of the incisor and the food's force in each run."""
-        names, columns = ['time'], [self.time]
+        names, columns = ['time'], [self.setting.reference.time]
         for run in self.runs:
             name = run.kind.name.lower()
             names += [f'{name}_error_{axis}' for axis in 'xyz'] + [f'{name}_bite']
@@ -288,15 +287,9 @@ def study_feedforward(
         Called with the fraction that is done.
     """
     chosen = gains or setting.gains
-    reference = CommandedMotion.of(setting.model, setting.path, setting.drives.cycle_rate)
     runs = []
     for kind in Kind:
-        runs.append(StudyRun.of(kind, setting.run(kind, chosen), setting, reference))
+        runs.append(StudyRun.of(kind, setting.run(kind, chosen), setting))
         if progress is not None:
             progress(len(runs) / len(Kind))
-    return Study(setting, chosen, reference.time, tuple(runs))
-
-
-def rms(values: FloatArray) -> float:
-    """Root of the mean square."""
-    return float(np.sqrt(np.mean(np.square(values))))
+    return Study(setting, chosen, tuple(runs))

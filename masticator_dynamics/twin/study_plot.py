@@ -44,21 +44,20 @@ def plot_study(file: IO[bytes], study: Study) -> None:
 
 def _plot_errors(panel: Axes, study: Study) -> None:
     for run, colour in zip(study.runs, _COLOURS, strict=False):
-        distance = np.linalg.norm(run.record.error, axis=1) * 1e3
-        panel.plot(study.time, distance, color=colour)
+        panel.plot(study.setting.reference.time, 1e3 * run.record.distance, color=colour)
     panel.set(
         title='Incisor: distance from where it is commanded to be (colours: as below)',
         ylabel='error\n(mm)',
     )
     panel.set_ylim(bottom=0.0)
-    panel.set_xlim(study.time[0], study.time[-1])
+    panel.set_xlim(study.setting.reference.time[0], study.setting.reference.time[-1])
     panel.tick_params(labelbottom=False)
 
 
 def _plot_bite(panel: Axes, study: Study) -> None:
-    force = study.runs[-1].record.bite
-    panel.plot(study.time, force, color=BLACK)
-    panel.fill_between(study.time, force, color=BLACK, alpha=0.12, linewidth=0.0)
+    time, force = study.setting.reference.time, study.runs[-1].record.bite
+    panel.plot(time, force, color=BLACK)
+    panel.fill_between(time, force, color=BLACK, alpha=0.12, linewidth=0.0)
     panel.set(title='Food', ylabel='force\n(N)', xlabel='time (s)')
     panel.set_ylim(bottom=0.0)
 

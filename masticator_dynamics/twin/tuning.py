@@ -10,11 +10,11 @@ import math
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Gains
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.errors import InputError, SimulationError
 from masticator_dynamics.twin.feedforward import Kind
 from masticator_dynamics.twin.margins import Margins, least_margins, modal_inertias
-from masticator_dynamics.twin.study import Progress, StudySetting, rms
+from masticator_dynamics.twin.study import Progress, StudySetting
 
 # The least that textbooks on servo loops require: 6 dB and 30 degrees.
 NEEDED = Margins(2.0, math.radians(30.0))
@@ -129,6 +129,6 @@ def _try(setting: StudySetting, gains: Gains, found: Margins) -> Trial:
     return Trial(
         gains,
         found,
-        rms(np.linalg.norm(record.error, axis=1)),
+        rms(record.distance),
         float(record.effort[-rest:].std(axis=0).max()),
     )

@@ -4,19 +4,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import io
 import json
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.description.loader import shipped_mechanisms
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.files.mcap_file import Recording, read_mcap
 from masticator_dynamics.files.tables import read_cut_table
 from masticator_dynamics.frames import frame_poses
 from masticator_dynamics.mechanism import Mechanism
@@ -135,8 +133,12 @@ def _mechanism(
 
 
 def _read_mcap(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
-    recorded = _recorded(file)
-    times, messages = recorded.times, recorded.messages
+    recorded = read_mcap(file)
+    times, messages = {}, {}
+    for topic, events in recorded.events.items():
+        name = topic.lstrip('/')
+        times[name] = np.array([1e-9 * event.log_time for event in events])
+        messages[name] = [event.content for event in events]
     if 'joint_states' not in messages:
         raise InputError(recorded.cut or f'{file}: nothing was recorded on joint_states')
     names = list(messages['joint_states'][0].name)
@@ -169,59 +171,6 @@ def _read_mcap(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
     return PlayedRun(file.stem, found, time - start, q, forces, efforts, recorded.cut)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Recorded:
-    """Times (s) and messages by topic, metadata by name, and a sentence if the file is cut."""
-
-    times: dict[str, FloatArray]
-    messages: dict[str, list[Any]]
-    metadata: dict[str, dict[str, str]]
-    cut: str
-
-
-def _recorded(file: pathlib.Path) -> _Recorded:
-    """Content of a recording; a truncated one is read as far as it goes."""
-    from mcap.records import Channel, Message, Metadata, Schema
-    from mcap.stream_reader import StreamReader
-    from mcap_ros2.decoder import DecoderFactory
-
-    factory = DecoderFactory()
-    schemas: dict[int, Schema] = {}
-    channels: dict[int, tuple[str, Any]] = {}
-    times: dict[str, list[float]] = {}
-    found: dict[str, list[Any]] = {}
-    metadata: dict[str, dict[str, str]] = {}
-    cut = ''
-    try:
-        # The parser of definitions prints what it raises.
-        with open(file, 'rb') as stream, contextlib.redirect_stderr(io.StringIO()):
-            for record in StreamReader(stream, record_size_limit=file.stat().st_size).records:
-                if isinstance(record, Schema):
-                    schemas[record.id] = record
-                elif isinstance(record, Channel):
-                    schema = schemas.get(record.schema_id)
-                    decode = factory.decoder_for(record.message_encoding, schema)
-                    channels[record.id] = (record.topic.lstrip('/'), decode)
-                elif isinstance(record, Message) and channels[record.channel_id][1]:
-                    topic, decode = channels[record.channel_id]
-                    content = decode(record.data)
-                    found.setdefault(topic, []).append(content)
-                    times.setdefault(topic, []).append(1e-9 * record.log_time)
-                elif isinstance(record, Metadata):
-                    metadata[record.name] = record.metadata
-    except Exception as error:  # readers of MCAP raise what its parts raise
-        if not found:
-            reason = ' '.join(str(error).split()) or 'it ends before its first message'
-            raise InputError(f'{file}: not a recording: {reason}') from error
-        span = max(row[-1] for row in times.values()) - min(row[0] for row in times.values())
-        count = sum(map(len, found.values()))
-        cut = f'{file}: it ends in the middle, without its end mark: {span:.2f} s, {count} messages'
-    if not found:
-        raise InputError(f'{file}: there are no messages in it')
-    stamps = {topic: np.array(rows) for topic, rows in times.items()}
-    return _Recorded(stamps, found, metadata, cut)
-
-
 def _resampled(time: FloatArray, times: FloatArray, values: FloatArray) -> FloatArray:
     """Values (M, k) at other times (N,): linear between them, zero before the first."""
     columns = [np.interp(time, times, column, left=0.0) for column in values.T]
@@ -229,7 +178,7 @@ def _resampled(time: FloatArray, times: FloatArray, values: FloatArray) -> Float
 
 
 def _food(
-    mechanism: Mechanism, q: FloatArray, force: FloatArray, recorded: _Recorded, file: pathlib.Path
+    mechanism: Mechanism, q: FloatArray, force: FloatArray, recorded: Recording, file: pathlib.Path
 ) -> PointForces:
     """Force (N, 1) of the food on the tooth: down, at the molar of the side chewed on."""
     try:

@@ -69,6 +69,7 @@ def test_help_needs_neither_engine_nor_numpy_in_the_command_line() -> None:
         (['inverse-dynamics', 'jaw', '--motion', '-', '--output', '-'], 'no such mechanism'),
         (['coupling', 'jaw', '--motion', '-', '--output', '-'], 'no such mechanism'),
         (['study-feedforward', '--rate', 'inf'], '--rate inf is not from 20 to 2000: '),
+        (['study-feedforward', '--strokes', '1000000000'], 'at most 3600 are chewed'),
         (['study-feedforward', '--gains', 'nan', '1'], '--gains nan is not from 0 to 100000: '),
         (['study-feedforward', '--known-friction', 'nan'], 'nan is not from 0 to 10'),
     ],

@@ -19,7 +19,6 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.demo.checks import TIMING, closed_loop_checks
 from masticator_dynamics.demo.closed_loop import ClosedLoop
 from masticator_dynamics.demo.health import Counts
-from masticator_dynamics.demo.mcap_file import read_mcap
 from masticator_dynamics.demo.processes import Child
 from masticator_dynamics.demo.record import ClosedLoopRecord, ForceSeries, JointSeries
 from masticator_dynamics.demo.run import (
@@ -35,6 +34,7 @@ from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
+from masticator_dynamics.files.mcap_file import read_mcap
 from masticator_dynamics.files.tables import read_table
 
 MISSING = [
@@ -106,7 +106,7 @@ def test_chewing_with_simulated_drives(tmp_path, capsys):
         assert rms[1] == pytest.approx(summary['incisor_error_rms_pd_alone_mm'], rel=0.05)
         # Efforts are those commanded; the position loop adds little.
         assert np.corrcoef(efforts.T)[0, 1] > 0.9
-    events = read_mcap(output / 'closed_loop.mcap')
+    events = read_mcap(output / 'closed_loop.mcap').events
     assert len(events['/joint_trajectory']) == 1
     assert list(events['/servo_drives/state'][0].content.name) == [
         f'crank_{i}' for i in range(1, 7)

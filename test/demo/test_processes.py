@@ -35,6 +35,14 @@ def wait_until(condition, seconds=60.0):
     return condition()
 
 
+def test_a_record_that_cannot_be_written_is_a_failure_in_one_sentence(tmp_path) -> None:
+    play = pytest.importorskip('masticator_dynamics.demo.play')
+    report = play._written(tmp_path / 'none' / 'run.mcap', {}, [])
+    reason = 'run.mcap cannot be written: No such file or directory'
+    assert report == {'phase': 'failed', 'reason': reason}
+    assert play._written(tmp_path / 'run.mcap', {}, []) == {'phase': 'recorded'}
+
+
 def test_children_are_stopped_after_an_error(tmp_path):
     child = Child('sleeper', ['-c', STUBBORN], dict(os.environ), tmp_path / 'log')
     with pytest.raises(KeyboardInterrupt), stopped_at_the_end([child]):

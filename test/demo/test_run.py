@@ -15,9 +15,9 @@ from demo.perfect_run import perfect_record
 from masticator_dynamics import Mechanism
 from masticator_dynamics.demo import processes, run, run_demo, session
 from masticator_dynamics.demo.checks import TIMING
-from masticator_dynamics.demo.mcap_file import read_mcap
 from masticator_dynamics.demo.script import script_for
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.files.mcap_file import read_mcap
 from masticator_dynamics.files.tables import read_table
 
 NEEDED = [name for names in run.PACKAGES.values() for name in names]
@@ -73,7 +73,7 @@ def test_built_in_motion(tmp_path, capsys):
     peaks = np.abs(efforts).max(axis=0)
     assert peaks == pytest.approx(list(summary['torque_peak_nm'].values()))
 
-    events = read_mcap(output / 'run.mcap')
+    events = read_mcap(output / 'run.mcap').events
     assert len(events['/feedforward_state']) == len(times) == summary['cycles']
     assert abs(len(events['/feedforward_effort']) - len(times)) <= 1
     assert len(events['/joint_trajectory']) == len(events['/feedforward_trajectory']) == 1

@@ -16,10 +16,10 @@ import yaml
 from masticator_dynamics import Mechanism
 from masticator_dynamics.demo import processes, topics
 from masticator_dynamics.demo.closed_loop import ClosedLoop, logs, running_nodes
-from masticator_dynamics.demo.mcap_file import Event
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.laboratory import recording
 from masticator_dynamics.laboratory.mouthful import motion_path
 from masticator_dynamics.laboratory.protocol import Stop, load_protocol, plan

@@ -3,6 +3,7 @@
 """Data sent to the browser: poses against Pinocchio, forces at their points, offline pages."""
 
 import base64
+import os
 import pathlib
 import re
 import socket
@@ -146,11 +147,15 @@ def test_one_page_holds_it_all_and_asks_for_nothing(motion, tmp_path) -> None:
     [
         (b'time,theta\n0,1\n', 'other.csv', 'no shipped mechanism has these joints'),
         (b'no recording', 'cut.mcap', 'not a recording'),
+        (None, 'pipe.mcap', 'not a recording but a folder, a pipe or a device'),
     ],
 )
 def test_files_that_are_no_runs_are_named(tmp_path, capsys, content, name, message) -> None:
     file = tmp_path / name
-    file.write_bytes(content)
+    if content is None:
+        os.mkfifo(file)
+    else:
+        file.write_bytes(content)
     assert main(['view', str(file)]) == 2
     assert message in capsys.readouterr().err
 
@@ -200,6 +205,29 @@ def test_a_damaged_recording_is_refused_in_one_line_or_shown(jaw, tmp_path, seed
                 read()
             except InputError as error:
                 assert str(damaged) in str(error) and '\n' not in str(error)
+
+
+def test_a_recording_whose_numbers_were_changed_is_not_taken_for_sound(jaw, tmp_path) -> None:
+    """Files have checksums; without one, what is not finite is refused."""
+    file = tmp_path / 'whole.mcap'
+    zero = np.zeros(20)
+    q, u, c = (np.zeros((20, len(n))) for n in (jaw.tree_joints, jaw.actuated, jaw.contacts))
+    time = np.arange(20) / 200.0
+    q += jaw.home.q + np.random.default_rng(0).normal(size=q.shape)
+    series = Series(time, zero, zero, q, u, u, u, c, (0, 0), 'done')
+    write_recording(file, series, jaw, {'motion': {'side': 'left'}})
+    sound = file.read_bytes()
+    for at in range(600, len(sound) - 8, 7):
+        file.write_bytes(sound[:at] + bytes([sound[at] ^ 4]) + sound[at + 1 :])
+        try:
+            read = read_recording(file)
+        except InputError:
+            continue
+        assert np.array_equal(read.q, series.q) and np.allclose(read.time, time)
+    series.force[3] = np.nan
+    write_recording(file, series, jaw, {'motion': {'side': 'left'}})
+    with pytest.raises(InputError, match='numbers that are not finite'):
+        read_recording(file)
 
 
 def test_a_recording_with_a_definition_that_is_none_takes_one_line(tmp_path, capsys) -> None:

@@ -20,7 +20,6 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.estimation.estimator import why_not
 from masticator_dynamics.nodes.common.diagnostics import shortened
 from masticator_dynamics.nodes.common.outgoing import doubles
 from masticator_dynamics.nodes.inertia_estimator.estimator_set import EstimatorSet
@@ -121,7 +120,7 @@ class EstimateService:
                 values[row] = np.nan
                 problems += 1
                 if problems == 1:
-                    reason = reasons[row] or why_not(estimator, y[row])
+                    reason = reasons[row] or str(estimator.refusal(y[row]))
                     response.message = f'configuration {start + row + 1}: {reason}'
             parts.append(values)
             expected = found.expected_error

@@ -58,7 +58,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     mechanism = Mechanism.load('trimule')
 
     def model(points: FloatArray) -> FloatArray:
-        return inertia_at(mechanism, in_plane(tables, points))[0][:, : len(tables.actuated)]
+        return inertia_at(mechanism, in_plane(tables, points))[:, : len(tables.actuated)]
 
     fitted = fit(tables, model)
     grid = _filled_grid(tables, model, inputs)

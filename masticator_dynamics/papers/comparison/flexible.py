@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible import FlexibleModel, run_flexible, segmented
 from masticator_dynamics.flexible.beam import frequency_roots
 from masticator_dynamics.motion.path import MotionPath
@@ -28,7 +27,6 @@ from masticator_dynamics.papers.comparison.flexible_segments import (
     run_in_pieces,
 )
 from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.measures import rms
 
 SPIRAL = Spiral()
 MODES = 'abc'
@@ -52,68 +50,30 @@ class Case:
     mode: str
 
 
-@dataclasses.dataclass(frozen=True)
-class RunFigures:
-    """Figures of a run.
-
-    Attributes
-    ----------
-    tips : array, shape (8,)
-        Largest deflection of every rod's far end, m.
-    rate_error, end_point_error : float
-        Largest deviation of a driven rod's angular rate, rad/s, and of P, m.
-    energy_gap : float
-        Error of the energy balance.
-    rms : array, shape (3,)
-        Root mean squares of the driven rods' deflections and of the two deviations above.
-    course : Course, optional
-        Curves over time, on S3's spiral.
-    """
-
-    tips: FloatArray
-    rate_error: float
-    end_point_error: float
-    energy_gap: float
-    rms: FloatArray
-    course: Course | None = None
-
-
 def compare(inputs: Inputs) -> list[ComparisonTable]:
     """Frequencies, the three drive modes on the spiral, and claims over layouts and paths."""
     found = inputs.results(run, CASES, 'flexible rods')
-    pieces = found[PIECES_CASE]
-    figures = {case: value for case, value in found.items() if isinstance(value, RunFigures)}
-    on_spiral = {case: course for case in ON_SPIRAL if (course := figures[case].course) is not None}
-    by_mode = {case.mode: on_spiral[case] for case in ON_SPIRAL if case.shapes == S3_SHAPES}
-    models = {f'{case.shapes}, mode {case.mode}': on_spiral[case] for case in AGAINST_PIECES}
+    pieces = found.pop(PIECES_CASE)
+    by_mode = {case.mode: found[case] for case in ON_SPIRAL if case.shapes == S3_SHAPES}
+    models = {f'{case.shapes}, mode {case.mode}': found[case].joints for case in AGAINST_PIECES}
     return [
         _frequencies(load_description('rrr4')),
-        _drive_modes(figures),
+        _drive_modes(found),
         *courses(by_mode),
-        against_pieces(pieces, {name: course.joints for name, course in models.items()}),
-        _claims(figures),
+        against_pieces(pieces, models),
+        _claims(found),
     ]
 
 
-def run(case: Case) -> RunFigures | JointMotion:
+def run(case: Case) -> Course | JointMotion:
     """Drive rrr4 along a path; for rods in pieces, return the motion of the joints."""
+    path = _paths()[case.path]
     if case.shapes == IN_PIECES:
-        path = _paths()[case.path]
         return run_in_pieces(_layout(SHIPPED, case.half_side), path, case.mode, SAMPLES)
-    on_spiral = case in ON_SPIRAL
-    fine = on_spiral and case.shapes == S3_SHAPES
-    made = run_flexible(
-        _layout(case.shapes, case.half_side), _paths()[case.path], case.mode,
-        samples=FINE_SAMPLES if fine else SAMPLES, method=METHOD, rtol=RTOL,
-    )  # fmt: skip
-    tips, rates = made.tip_deflection, made.rate_error[:, :DRIVEN]
-    return RunFigures(
-        tips=np.abs(tips).max(axis=0),
-        rate_error=float(np.abs(rates).max()),
-        end_point_error=float(made.end_point_error.max()),
-        energy_gap=made.energy_balance(),
-        rms=np.array([rms(values) for values in (tips[:, :DRIVEN], rates, made.end_point_error)]),
-        course=Course.of(made) if on_spiral else None,
+    samples = FINE_SAMPLES if case in ON_SPIRAL and case.shapes == S3_SHAPES else SAMPLES
+    layout = _layout(case.shapes, case.half_side)
+    return Course.of(
+        run_flexible(layout, path, case.mode, samples=samples, method=METHOD, rtol=RTOL)
     )
 
 
@@ -173,13 +133,15 @@ def _frequencies(shipped: MechanismDescription) -> ComparisonTable:
     )
 
 
-def _drive_modes(figures: dict[Case, RunFigures]) -> ComparisonTable:
+def _drive_modes(found: dict[Case, Course]) -> ComparisonTable:
     rows = {}
     for case in ON_SPIRAL:
-        found, tips = figures[case], figures[case].tips * 1e3
-        deviations = found.rate_error, found.end_point_error * 1e6, found.energy_gap
-        row = [*tips[:DRIVEN], tips[DRIVEN:].max(), *deviations]
-        rows[f'{case.shapes}, mode {case.mode}'] = row
+        course = found[case]
+        tips = 1e3 * np.abs(course.tip_deflection).max(axis=0)
+        rows[f'{case.shapes}, mode {case.mode}'] = [
+            *tips[:DRIVEN], tips[DRIVEN:].max(), np.abs(course.driven_rates).max(),
+            1e6 * course.end_point_error.max(), course.energy_gap,
+        ]  # fmt: skip
     return ComparisonTable(
         "Flexible rods along S3's spiral, largest values",
         'S3 Sec. 4, Figs. 8 to 12',
@@ -199,11 +161,11 @@ def _drive_modes(figures: dict[Case, RunFigures]) -> ComparisonTable:
     )  # fmt: skip
 
 
-def _claims(figures: dict[Case, RunFigures]) -> ComparisonTable:
+def _claims(found: dict[Case, Course]) -> ComparisonTable:
     """Ratios between drive modes over layouts and paths."""
     rows: dict[str, Any] = {}
     for side, path in itertools.product(HALF_SIDES, PATHS):
-        a, b, c = (figures[Case(S3_SHAPES, side, path, mode)].rms for mode in MODES)
+        a, b, c = (found[Case(S3_SHAPES, side, path, mode)].sizes() for mode in MODES)
         rows[f'half side {side * 1e3:.0f} mm, {path}'] = np.concatenate([a / b, c / b])
     spread = np.array(list(rows.values()))
     rows['S3 claims'] = '2-3', '2-3', '> 1', '> 1', '> 1', None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.flexible import FlexibleRun
 from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.flexible_segments import (
@@ -18,7 +18,6 @@ from masticator_dynamics.papers.comparison.flexible_segments import (
     JointMotion,
     joint_motion,
 )
-from masticator_dynamics.papers.comparison.measures import rms
 
 PLATFORM = ('x', 'y', 'phi')
 WINDOWS = {'0-0.35 s': (0.0, 0.35), '0.35-0.4 s': (0.35, 0.4)}  # S3 Sec. 4, on Fig. 8
@@ -45,6 +44,10 @@ class Course:
     joints : JointMotion
     frequency : float
         Lowest frequency of a driven rod with the platform held and motors free, Hz.
+    end_point_error : array, shape (N,)
+        Distance of P from its path, m.
+    energy_gap : float
+        Error of the energy balance.
     """
 
     time: FloatArray
@@ -54,6 +57,8 @@ class Course:
     platform_error: FloatArray
     joints: JointMotion
     frequency: float
+    end_point_error: FloatArray
+    energy_gap: float
 
     @classmethod
     def of(cls, run: FlexibleRun) -> Course:
@@ -64,7 +69,18 @@ class Course:
             np.column_stack([run.error(name) for name in PLATFORM]),
             joint_motion(model, run),
             float(model.frequencies(model.home, PLATFORM)[2 * DRIVEN - 1]),
+            run.end_point_error, run.energy_balance(),
         )  # fmt: skip
+
+    @property
+    def driven_rates(self) -> FloatArray:
+        """Errors (N, 4) of the driven rods' angular rates, rad/s."""
+        return self.rate_error[:, :DRIVEN]
+
+    def sizes(self) -> FloatArray:
+        """Root mean squares (3,) of the driven rods' deflections and rates, and of P's error."""
+        parts = self.tip_deflection[:, :DRIVEN], self.driven_rates, self.end_point_error
+        return np.array([rms(values) for values in parts])
 
 
 def courses(runs: Mapping[str, Course]) -> list[ComparisonTable]:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.analysis.load_inertia import load_inertia
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable, rows_of
-from masticator_dynamics.papers.comparison.measures import rms
 from masticator_dynamics.papers.comparison.published_estimators import published
 
 LEVELS = (0.1, 0.3, 0.5)  # of isolines: 0 is the smallest inertia, 1 the largest

@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 
 
 def correlation(course: FloatArray, other: FloatArray) -> float:
@@ -15,11 +14,6 @@ def correlation(course: FloatArray, other: FloatArray) -> float:
     a, b = course - course.mean(), other - other.mean()
     scale = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / scale if scale > 0.0 else 0.0
-
-
-def rms(values: npt.ArrayLike) -> float:
-    """Root mean square of all values."""
-    return float(np.sqrt(np.mean(np.asarray(values) ** 2)))
 
 
 def column_rms(rows: FloatArray) -> FloatArray:

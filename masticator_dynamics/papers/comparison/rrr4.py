@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 import numpy as np
@@ -14,18 +13,11 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.spiral import Spiral
 from masticator_dynamics.papers.comparison.comparison_table import Cell, ComparisonTable, rows_of
 from masticator_dynamics.papers.comparison.inputs import Inputs
+from masticator_dynamics.results import Effort
 
 SAMPLES = 401
 THREE = ('motor_1', 'motor_2', 'motor_3')
 MODES = {'a': 'a: motors 1 to 3', 'b': 'b: least torque', 'c': 'c: least power'}
-
-
-@dataclasses.dataclass(frozen=True)
-class DriveMode:
-    """Torques (N, 4) in N m and powers (N, 4) in W of the motors along the spiral."""
-
-    torque: FloatArray
-    power: FloatArray
 
 
 def compare(inputs: Inputs) -> list[ComparisonTable]:
@@ -35,8 +27,9 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
         'S3 draws its torques (Fig. 7) without printing numbers, and does not say where the '
         'motors are. Ours are on a square of 240 mm, with legs bent clockwise.'
     )
-    torques = 1e3 * np.array([drive.torque for drive in drives.values()])  # (modes, N, motors)
-    powers = 1e3 * np.array([drive.power for drive in drives.values()])
+    # (modes, N, motors)
+    torques = 1e3 * np.array([drive.actuated for drive in drives.values()])
+    powers = torques * np.array([drive.velocity for drive in drives.values()])
     torque = {
         **_by_motor('largest', np.abs(torques).max(axis=1)),
         **_by_motor('rms', np.sqrt((torques**2).mean(axis=1))),
@@ -66,16 +59,15 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     ]
 
 
-def drive_modes(path: Spiral, samples: int = SAMPLES) -> dict[str, DriveMode]:
-    """Torques and powers for S3's modes a, b and c at evenly spaced times along a path."""
+def drive_modes(path: Spiral, samples: int = SAMPLES) -> dict[str, Effort]:
+    """Efforts by S3's modes a, b and c at evenly spaced times along a path."""
     states = path.sample(np.linspace(0.0, path.duration, samples))
     rrr4, three = Mechanism.load('rrr4'), Mechanism.load('rrr4', actuators=THREE)
-    efforts = {
+    return {
         'a': three.feedforward_batch(*states),
         'b': rrr4.feedforward_batch(*states),
         'c': rrr4.feedforward_batch(*states, goal='power'),
     }
-    return {m: DriveMode(e.actuated, e.actuated * e.velocity) for m, e in efforts.items()}
 
 
 def _path(path: Spiral) -> ComparisonTable:

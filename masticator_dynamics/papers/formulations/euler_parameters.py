@@ -45,18 +45,13 @@ class NewtonEulerParameters(RssFormulation):
             Coordinates with Euler angles and their time derivatives, m, rad and s; n is 4 with
             contacts and 6 without.
         """
-        theta, theta_dot, theta_ddot = parameters_from_angles(
-            self.geometry.sockets, q_EE, q_EE_dot, q_EE_ddot
+        sockets, given = self.geometry.sockets, (q_EE, q_EE_dot, q_EE_ddot)
+        free = 3 if sockets is None else 2
+        position, velocity, acceleration = (
+            np.concatenate([q[:free], theta[: free + 1]])
+            for q, theta in zip(given, parameters_from_angles(sockets, *given), strict=True)
         )
-        if self.geometry.sockets is None:
-            free, kept = slice(0, 3), slice(0, 4)
-        else:
-            free, kept = slice(0, 2), slice(0, 3)
-        return (
-            np.concatenate([q_EE[free], theta[kept]]),
-            np.concatenate([q_EE_dot[free], theta_dot[kept]]),
-            np.concatenate([q_EE_ddot[free], theta_ddot[kept]]),
-        )
+        return position, velocity, acceleration
 
     def of_coordinates(
         self, q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray, wrench: FloatArray

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The section ``flexible`` of ``masticator compare``: layouts, paths and frequencies."""
 
-import types
-
 import numpy as np
 import pytest
 from flexible import beams
@@ -11,6 +9,7 @@ from flexible import beams
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description
 from masticator_dynamics.papers.comparison import flexible as section
+from masticator_dynamics.papers.comparison.flexible_course import Course
 from masticator_dynamics.papers.comparison.inputs import Inputs
 
 SHIPPED = load_description('rrr4')
@@ -46,13 +45,8 @@ def test_no_run_is_made_twice(monkeypatch) -> None:
         places = tuple(tuple(j.position.round(9)) for j in description.tree.joints)
         shapes = tuple((k, v.modes, v.boundary) for k, v in description.flexible.items())
         made.append((places, shapes, path.coefficients.tobytes(), mode))
-        return types.SimpleNamespace(
-            tip_deflection=np.ones((2, 8)),
-            rate_error=np.ones((2, 8)),
-            end_point_error=np.ones(2),
-            energy_balance=lambda: 0.0,
-            joints=None,
-        )
+        ones = np.ones((2, 8))
+        return Course(ones, ones, ones, ones, ones, {}, 1.0, ones[:, 0], 0.0)
 
     monkeypatch.setattr(section, 'run_flexible', noted)
     monkeypatch.setattr(section.Course, 'of', lambda made: made)

@@ -29,7 +29,7 @@ def course(size: float, late: float = 1.0) -> Course:
         'velocity of P': tips[:, :2] + 1.0,
         'angular rates of rods 1-4': tips[:, :4] + 1.0,
     }
-    return Course(TIME, tips, tips, tips, tips[:, :3], motion, FREQUENCY)
+    return Course(TIME, tips, tips, tips, tips[:, :3], motion, FREQUENCY, tips[:, 0], 0.0)
 
 
 def rows(table) -> dict:

@@ -108,14 +108,8 @@ def refutable(
 
     Parameters
     ----------
-    place, printed : str
-        Where the claim is printed, and what is printed.
-    rule : Rule
-        When the claim counts as reproduced.
-    cells : Cells or float
-        Cells that answer it, or values derived from printed figures.
-    proof : str
-        Why the claim is wrong if the rule does not hold.
+    place, printed, rule, cells, proof
+        Attributes of the :class:`Claim`; the proof is its reason.
     """
     return Claim(place, printed, cells, rule, Verdict.REFUTED, proof)
 
@@ -125,14 +119,8 @@ def depends(place: str, printed: str, rule: Rule, *cells: Cells, on: str) -> Cla
 
     Parameters
     ----------
-    place, printed : str
-        Where the claim is printed, and what is printed.
-    rule : Rule
-        When the claim counts as reproduced.
-    cells : Cells
-        Cells that answer it.
-    on : str
-        What is not published.
+    place, printed, rule, cells, on
+        Attributes of the :class:`Claim`; what it depends on is its reason.
     """
     return Claim(place, printed, cells, rule, Verdict.UNKNOWN, on)
 
@@ -142,10 +130,8 @@ def unknown(place: str, printed: str, reason: str) -> Claim:
 
     Parameters
     ----------
-    place, printed : str
-        Where the claim is printed, and what is printed.
-    reason : str
-        Why nothing can be computed.
+    place, printed, reason : str
+        Attributes of the :class:`Claim`.
     """
     return Claim(place, printed, (), None, Verdict.UNKNOWN, reason)
 
@@ -155,10 +141,8 @@ def given(place: str, printed: str, use: str) -> Claim:
 
     Parameters
     ----------
-    place, printed : str
-        Where it is printed, and what is printed.
-    use : str
-        How it is used here.
+    place, printed, use : str
+        Attributes of the :class:`Claim`; its use here is its reason.
     """
     return Claim(place, printed, (), None, Verdict.GIVEN, use)
 
@@ -207,22 +191,23 @@ def between(low: float, high: float) -> Rule:
 
 def within(percent: float, *printed: float) -> Rule:
     """Cells must be as printed, within a percentage."""
-
-    def holds(cells: Sequence[Cell]) -> bool:
-        pairs = zip(cells, printed, strict=True)
-        return all(abs(number(cell) - p) <= 0.01 * percent * abs(p) for cell, p in pairs)
-
-    return Rule(f'within {percent:g} %', holds)
+    return _near(f'within {percent:g} %', [(p, 0.01 * percent * abs(p)) for p in printed])
 
 
 def digits(*printed: str) -> Rule:
     """Cells must be as printed, to half a unit of the last printed digit."""
+    return _near('all printed digits', [(float(p), _half_unit(p)) for p in printed])
 
-    def holds(cells: Sequence[Cell]) -> bool:
-        pairs = zip(cells, printed, strict=True)
-        return all(abs(number(cell) - float(p)) <= _half_unit(p) for cell, p in pairs)
 
-    return Rule('all printed digits', holds)
+def _near(text: str, wanted: Sequence[tuple[float, float]]) -> Rule:
+    """Cells must have these values, each within a tolerance."""
+    return Rule(
+        text,
+        lambda cells: all(
+            abs(number(cell) - value) <= tolerance
+            for cell, (value, tolerance) in zip(cells, wanted, strict=True)
+        ),
+    )
 
 
 FIRST_LARGER = numbers('the first larger', lambda a, *rest: all(a > b for b in rest))

@@ -4,8 +4,8 @@
 
 import pytest
 
-from masticator_dynamics.demo.mcap_file import complete_definition
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.mcap_file import complete_definition
 
 TEXTS = {
     'a_msgs/msg/Outer': 'std_msgs/Header header # comment/with/slashes\nInner[] many\nInner one\n'

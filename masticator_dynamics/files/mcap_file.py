@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of a run in an MCAP file, byte for byte as they were on the wire."""
+"""Recordings: ROS 2 messages in MCAP files, byte for byte as they were on the wire."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pathlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import IO, Any
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import replacing
 
 _PRIMITIVE = re.compile(r'(bool|byte|char|u?int(8|16|32|64)|float(32|64)|w?string)(<=\d+)?')
 _SEPARATOR = '=' * 80
@@ -44,8 +45,27 @@ class Event:
     content: Any
 
 
+@dataclasses.dataclass(frozen=True)
+class Recording:
+    """Content of an MCAP file.
+
+    Attributes
+    ----------
+    events : dict of list of Event
+        Decoded messages of every topic, in the order of their log time.
+    metadata : dict of dict
+        By name.
+    cut : str
+        A sentence on how much is there if the file is truncated or damaged.
+    """
+
+    events: dict[str, list[Event]]
+    metadata: dict[str, dict[str, str]]
+    cut: str
+
+
 def write_mcap(file: pathlib.Path, datatypes: Mapping[str, str], events: Iterable[Event]) -> None:
-    """Write serialised messages; `datatypes` gives the message type of every topic.
+    """Write serialised messages.
 
     Parameters
     ----------
@@ -58,8 +78,7 @@ def write_mcap(file: pathlib.Path, datatypes: Mapping[str, str], events: Iterabl
     """
     from mcap.writer import Writer
 
-    draft = file.with_name(file.name + '.part')
-    with open(draft, 'wb') as stream:
+    with replacing(file, binary=True) as stream:
         writer = Writer(stream)
         writer.start(profile='ros2', library='masticator_dynamics')
         schemas: dict[str, int] = {}
@@ -70,33 +89,68 @@ def write_mcap(file: pathlib.Path, datatypes: Mapping[str, str], events: Iterabl
                 schemas[datatype] = writer.register_schema(datatype, 'ros2msg', text)
             channels[topic] = writer.register_channel(topic, 'cdr', schemas[datatype])
         for event in sorted(events, key=lambda event: event.log_time):
-            writer.add_message(
-                channels[event.topic],
-                event.log_time,
-                event.content,
-                event.publish_time,
-                event.sequence,
-            )
+            times = event.log_time, event.content, event.publish_time
+            writer.add_message(channels[event.topic], *times, event.sequence)
         writer.finish()
-    os.replace(draft, file)
 
 
-def read_mcap(file: pathlib.Path) -> dict[str, list[Event]]:
-    """Decoded messages of every topic, in the order of their log time."""
-    from mcap.reader import SeekingReader
+def read_mcap(file: pathlib.Path) -> Recording:
+    """Read a recording; a truncated or damaged one is read as far as it is sound.
+
+    Raises
+    ------
+    InputError
+        When it is no recording, or holds no message.
+    """
+    from mcap.stream_reader import CRCValidationError
+
+    if file.exists() and not file.is_file():  # a pipe would keep its reader waiting
+        raise InputError(f'{file}: not a recording but a folder, a pipe or a device')
+    found = Recording({}, {}, '')
+    try:
+        # The parser of definitions prints what it raises.
+        with open(file, 'rb') as stream, contextlib.redirect_stderr(io.StringIO()):
+            _collect(stream, file.stat().st_size, found)
+    except Exception as error:  # readers of MCAP raise what their parts raise
+        if not found.events:
+            reason = ' '.join(str(error).split()) or 'it ends before its first message'
+            raise InputError(f'{file}: not a recording: {reason}') from error
+        times = [event.log_time for events in found.events.values() for event in events]
+        span = 1e-9 * (max(times) - min(times))
+        how = 'ends in the middle, without its end mark'
+        if isinstance(error, CRCValidationError):
+            how = 'is damaged'
+        cut = f'{file}: it {how}: {span:.2f} s, {len(times)} messages'
+        found = dataclasses.replace(found, cut=cut)
+    if not found.events:
+        raise InputError(f'{file}: there are no messages in it')
+    for events in found.events.values():
+        events.sort(key=lambda event: event.log_time)
+    return found
+
+
+def _collect(stream: IO[bytes], largest: int, found: Recording) -> None:
+    """Fill in all messages that can be decoded, and metadata; records have a largest size."""
+    from mcap.records import Channel, Message, Metadata, Schema
+    from mcap.stream_reader import StreamReader
     from mcap_ros2.decoder import DecoderFactory
 
-    events: dict[str, list[Event]] = {}
-    # The parser of definitions prints what it raises.
-    with open(file, 'rb') as stream, contextlib.redirect_stderr(io.StringIO()):
-        largest, decoders = file.stat().st_size, [DecoderFactory()]
-        reader = SeekingReader(stream, decoder_factories=decoders, record_size_limit=largest)
-        for _, channel, message, content in reader.iter_decoded_messages():
-            event = Event(
-                channel.topic, message.log_time, message.publish_time, message.sequence, content
-            )
-            events.setdefault(channel.topic, []).append(event)
-    return events
+    factory = DecoderFactory()
+    schemas: dict[int, Schema] = {}
+    channels: dict[int, tuple[str, Any]] = {}
+    for record in StreamReader(stream, validate_crcs=True, record_size_limit=largest).records:
+        if isinstance(record, Schema):
+            schemas[record.id] = record
+        elif isinstance(record, Channel):
+            decode = factory.decoder_for(record.message_encoding, schemas.get(record.schema_id))
+            channels[record.id] = record.topic, decode
+        elif isinstance(record, Message) and channels[record.channel_id][1]:
+            topic, decode = channels[record.channel_id]
+            times = record.log_time, record.publish_time, record.sequence
+            event = Event(topic, *times, decode(record.data))
+            found.events.setdefault(topic, []).append(event)
+        elif isinstance(record, Metadata):
+            found.metadata[record.name] = record.metadata
 
 
 def complete_definition(datatype: str, read: Callable[[str], str] | None = None) -> str:
