@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import SINGULAR, RefusedError
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Joint, Plan, Stage, Turn, chain
@@ -232,16 +231,13 @@ class Closing:
             return False
         slide.position = 0.0
         c = self._gaps_at({pivot: (0.0, 0.0)})
-        self._gaps_at({pivot: (0.0, 1.0)})
+        a, b = self._columns(pivot, {})
         along = [e.entry(slide) for e in self.stage.equations]
-        b = [e.entry(pivot) for e in self.stage.equations]
-        self._gaps_at({pivot: (1.0, 0.0)})
-        a = [-e.entry(pivot) for e in self.stage.equations]
 
         def without_slide(pair: list[Any]) -> Any:
             return along[1] * pair[0] - along[0] * pair[1]
 
-        slope = self._home_slope(slide, pivot)
+        slope = per_lane(self._home_signs(slide, pivot))
         sine, cosine = self._root(without_slide(a), without_slide(b), without_slide(c), slope)
         pivot.turn = sine, cosine
         self._certain(pivot)
@@ -260,15 +256,10 @@ class Closing:
         self._find_equations()
         return [equation.gap for equation in self.stage.equations]
 
-    def _home_slope(self, slide: Joint, pivot: Joint) -> Any:
-        """Sign, at home, of the slope of the equation for the turn."""
-        at = [self.stage.unknowns.index(joint) for joint in (slide, pivot)]
-
-        def slope(rates: FloatArray) -> float:
-            (along_0, turn_0), (along_1, turn_1) = rates[0, at], rates[1, at]
-            return float(np.sign(along_1 * turn_0 - along_0 * turn_1))
-
-        return per_lane(slope(rates) for rates in self.stage.home_jacobian)
+    def _home_signs(self, *joints: Joint) -> list[float]:
+        """Signs at home, per lane, of the Jacobian's negative determinant, by these columns."""
+        order = [self.stage.unknowns.index(joint) for joint in joints]
+        return [-np.sign(np.linalg.det(rates[:, order])) for rates in self.stage.home_jacobian]
 
     def _root(self, a: Any, b: Any, c: Any, slope: Any) -> Turn:
         """Sine and cosine of the root of ``a cos + b sin + c = 0`` with a slope of this sign."""
@@ -309,13 +300,11 @@ class Closing:
         k = self._gaps_at({first: gone, second: gone})
         back, orientation = inverse([*zip(*v, strict=True)], self.stage.home_jacobian[0])
         w, m_cosine, m_sine = (vec.apply(back, x) for x in (k, *u))
-        order = [unknowns.index(joint) for joint in (first, second)]
-        signs = [-np.sign(np.linalg.det(j[:, order])) for j in self.stage.home_jacobian]
         sine, cosine = self._root(
             2.0 * vec.inner(w, m_cosine),
             2.0 * vec.inner(w, m_sine),
             vec.inner(w, w) + vec.inner(m_cosine, m_cosine) - 1.0,
-            sign_of(orientation) * per_lane(signs),
+            sign_of(orientation) * per_lane(self._home_signs(first, second)),
         )
         first.turn = sine, cosine
         along, across = (

@@ -323,9 +323,13 @@ class Forces:
         x = solve_factored(self._lower, freedoms)
         return [total(r * f for r, f in zip(m.rates, x, strict=True)) for m in self.motors]
 
-    def on_joints(self, efforts: list[Any]) -> Efforts:
-        """Efforts of the motors as forces and torques of their joints."""
-        return {m.joint: m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)}
+    def on_joints(self, efforts: list[Any], *others: Efforts) -> Efforts:
+        """Efforts of the motors as forces and torques of their joints, and what others supply."""
+        found = {m.joint: m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)}
+        for supplied in others:
+            for joint, effort in supplied.items():
+                found[joint] = found.get(joint, 0.0) + effort
+        return found
 
 
 def _second_moments(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -168,13 +168,8 @@ class ForwardDynamics(Evaluation):
         return Load(self._bodies(), joints)
 
     def _supplied(self, motor_efforts: list[Any]) -> Efforts:
-        """What motors and stops supply to joints, less the joints' own losses."""
-        found = self.forces.on_joints(motor_efforts)
-        for joint, effort in self.outside.joints.items():
-            found[joint] = found.get(joint, 0.0) + effort
-        for joint, effort in self._losses.items():
-            found[joint] = found.get(joint, 0.0) - effort
-        return found
+        """What motors and stops supply to joints, and what the joints' own losses take."""
+        return self.forces.on_joints(motor_efforts, self.outside.joints, self._losses)
 
     def _unit_load(self, tangent: Virtual) -> Load:
         """Load of a unit acceleration at rest."""

@@ -135,14 +135,12 @@ class Terms:
         """The same without lanes: limbs that share them become separate entries."""
         goal, lanes = self.goal, self.goal.lanes
 
-        def apart(part: Any, lane: int) -> Any:
-            if isinstance(part, list):
-                return [apart(x, lane) for x in part]
-            return lane_pick(part, lane)
-
         def entries(parts: list[Any]) -> list[Any]:
-            pairs = zip(parts, lanes, strict=False)
-            return [apart(part, lane) for part, count in pairs for lane in range(count)]
+            return [
+                _mapped(part, functools.partial(lane_pick, lane=lane))
+                for part, count in zip(parts, lanes, strict=False)
+                for lane in range(count)
+            ]
 
         weights, drag, slopes = (entries(x) for x in (goal.efforts, goal.drag, goal.per_newton))
         return dataclasses.replace(
@@ -180,19 +178,21 @@ class Terms:
         return self._changed(lambda _: next(left))
 
     def _changed(self, function: Callable[[Number], Any]) -> Terms:
-        def change(part: Any) -> Any:
-            if isinstance(part, list):
-                return [change(x) for x in part]
-            return function(part) if isinstance(part, Number) else part
+        def change(x: Any) -> Any:
+            return function(x) if isinstance(x, Number) else x
 
-        goal = self.goal
-        efforts, drag, per_newton = (change(x) for x in (goal.efforts, goal.drag, goal.per_newton))
-        rows = [self.efforts, self.across, self.observed, self.contacts, self.sliding]
-        return Terms(
-            dataclasses.replace(goal, efforts=efforts, drag=drag, per_newton=per_newton),
-            self.free,
-            *(change(part) for part in rows),
-        )
+        def changed(parts: Any, names: tuple[str, ...]) -> Any:
+            found = {name: _mapped(getattr(parts, name), change) for name in names}
+            return dataclasses.replace(parts, **found)
+
+        goal = changed(self.goal, ('efforts', 'drag', 'per_newton'))
+        rows = ('efforts', 'across', 'observed', 'contacts', 'sliding')
+        return dataclasses.replace(changed(self, rows), goal=goal)
+
+
+def _mapped(part: Any, function: Callable[[Any], Any]) -> Any:
+    """A number, or nested lists of numbers, with a function applied to each number."""
+    return [_mapped(x, function) for x in part] if isinstance(part, list) else function(part)
 
 
 class SignPattern:
