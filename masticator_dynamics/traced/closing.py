@@ -84,7 +84,7 @@ class Closing:
         """Close by formula or in a few steps; the conditions say whether that was enough."""
         if not self.stage.blocks:
             return
-        if all(self.stage.formula):
+        if all(self.stage.limbs):
             self._universal_limb()
         elif not (self._slide_and_turn() or self._two_turns()):
             self._newton()
@@ -301,9 +301,9 @@ class Closing:
         back, orientation = inverse([*zip(*v, strict=True)], self.stage.home_jacobian[0])
         w, m_cosine, m_sine = (vec.apply(back, x) for x in (k, *u))
         sine, cosine = self._root(
-            2.0 * vec.inner(w, m_cosine),
-            2.0 * vec.inner(w, m_sine),
-            vec.inner(w, w) + vec.inner(m_cosine, m_cosine) - 1.0,
+            2.0 * vec.dot(w, m_cosine),
+            2.0 * vec.dot(w, m_sine),
+            vec.dot(w, w) + vec.dot(m_cosine, m_cosine) - 1.0,
             sign_of(orientation) * per_lane(self._home_signs(first, second)),
         )
         first.turn = sine, cosine
@@ -350,12 +350,14 @@ class Closing:
 
     def _universal_limb(self) -> None:
         """The formula of ``engine/universal_limb.py``, with sines and cosines, not angles."""
-        stage, formula = self.stage, self.stage.formula
+        stage, limbs = self.stage, [limb for limb in self.stage.limbs if limb]
         first, second, third = stage.unknowns
-        rod_x, rod_y = (stacked([f[name] for f in formula]) for name in ('rod_x', 'rod_y'))
-        roots = [per_lane(f[name] for f in formula) for name in ('first_root', 'second_root')]
+        rod_x, rod_y = stacked([x.rod_x for x in limbs]), stacked([x.rod_y for x in limbs])
+        first_root, second_root = (
+            per_lane(x.first_root for x in limbs), per_lane(x.second_root for x in limbs)
+        )  # fmt: skip
         constraints = stage.constraints[0]
-        side = 'a' if formula[0]['limb'] > 0.0 else 'b'
+        side = 'a' if limbs[0].side > 0.0 else 'b'
         end = self._plan.body(getattr(constraints[0], f'body_{side}'))
         tip = end.point(stacked([getattr(c, f'point_{side}') for c in constraints]))
         parent = first.parent
@@ -363,12 +365,12 @@ class Closing:
         m = vec.rotate_back(first.rotation, vec.subtract(local, first.offset))
         foot, length_squared = second.offset, vec.dot(rod_x, rod_x)
         if first.slides:
-            d = self._reach_by_slide(first, m, foot, length_squared, roots[0])
+            d = self._reach_by_slide(first, m, foot, length_squared, first_root)
         else:
-            d = self._reach_by_turn(first, m, foot, length_squared, roots[0])
+            d = self._reach_by_turn(first, m, foot, length_squared, first_root)
         e = vec.rotate_back(second.rotation, d)
         # a cos + b sin = c here: the slope at the root has the sign opposite to the limb's.
-        sine, cosine = self._root(rod_x[2], rod_y[2], -e[2], -roots[1])
+        sine, cosine = self._root(rod_x[2], rod_y[2], -e[2], -second_root)
         third.turn = sine, cosine
         wx = cosine * rod_x[0] + sine * rod_y[0]
         wy = cosine * rod_x[1] + sine * rod_y[1]

@@ -273,7 +273,7 @@ class SignPattern:
         """Largest change of a multiplier by a step."""
         largest: Any = 0.0
         for row in self.multipliers:
-            largest = greater(absolute(vec.inner(row[1:], step)), largest)
+            largest = greater(absolute(vec.dot(row[1:], step)), largest)
         return largest
 
     # The objective
@@ -305,7 +305,7 @@ class SignPattern:
         """
         gradient, hessian = self._derivatives(x, convex)
         step = self._step(x, gradient, hessian)
-        fall = 0.5 * vec.inner(gradient, step)
+        fall = 0.5 * vec.dot(gradient, step)
         # Along a line the sign of the fall says enough; else the Hessian must be positive definite.
         held = total(1.0 - s * s for s in self._signs if not isinstance(s, Number))
         line = held - (len(x) - 1.5)
@@ -389,19 +389,19 @@ class SignPattern:
             across = [vec.apply(inverted, row[1:]) for row, _ in held]
             # What is not held is an equation of its own: nothing pulls there.
             matrix = [
-                [holds * other * vec.inner(row[1:], a) + float(i == j) * (1.0 - holds)
+                [holds * other * vec.dot(row[1:], a) + float(i == j) * (1.0 - holds)
                  for j, ((_, other), a) in enumerate(zip(held, across, strict=True))]
                 for i, (row, holds) in enumerate(held)
             ]  # fmt: skip
-            open_ = [holds * (at(row, x) - vec.inner(row[1:], step)) for row, holds in held]
+            open_ = [holds * (at(row, x) - vec.dot(row[1:], step)) for row, holds in held]
             pull = vec.apply(inverse(matrix, np.eye(len(held)))[0], open_)
-            step = [s + vec.inner([a[m] for a in across], pull) for m, s in enumerate(step)]
+            step = [s + vec.dot([a[m] for a in across], pull) for m, s in enumerate(step)]
         return step
 
 
 def at(row: Row, x: Row) -> Any:
     """Value of an affine function."""
-    return row[0] + vec.inner(row[1:], x)
+    return row[0] + vec.dot(row[1:], x)
 
 
 def direction(x: Any, y: Any) -> tuple[Any, Any, tuple[Any, Any]]:
