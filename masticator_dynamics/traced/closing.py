@@ -155,7 +155,7 @@ class Closing:
         usual = zip(*((rates * rates).sum(axis=0) for rates in self.stage.home_jacobian),
                     strict=True)  # fmt: skip
         return [
-            (total(x * x for x in column), per_lane(map(float, squares)))
+            (vec.dot(column, column), per_lane(map(float, squares)))
             for column, squares in zip(columns, usual, strict=True)
         ]
 
@@ -168,7 +168,7 @@ class Closing:
         longest: Any = 1.0
         products = []
         for (square, usual), row in zip(self._squares(), self.stage.inverse, strict=True):
-            products.append(greater(square, usual) * total(x * x for x in row))
+            products.append(greater(square, usual) * vec.dot(row, row))
             longest = greater(products[-1], longest)
         # Zero where a product is not a number.
         return select(LARGEST_PRODUCT - total(products), reciprocal(square_root(longest)), 0.0)
@@ -200,8 +200,7 @@ class Closing:
             Longest undamped step of a joint over the largest one allowed.
         """
         determinant = self._measure()
-        steps = [total(x * e.gap for x, e in zip(row, self.stage.equations, strict=True))
-                 for row in self.stage.inverse]  # fmt: skip
+        steps = vec.apply(self.stage.inverse, [e.gap for e in self.stage.equations])
         longest = self._longest(steps)
         shorter = reciprocal(greater(longest, 1.0))
         unknowns = zip(self.stage.unknowns, steps, strict=True)

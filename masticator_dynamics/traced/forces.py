@@ -188,13 +188,8 @@ class Forces:
             loads[joint] = load
             arm = vec.subtract(body.position, parent.position)
             parent.bear(body.force, vec.add(body.moment, vec.cross(arm, body.force)), stage)
-        multipliers = [
-            total(
-                row[r] * loads[joint]
-                for joint, row in zip(stage.unknowns, stage.inverse, strict=True)
-            )
-            for r in range(len(stage.equations))
-        ]
+        borne = [loads[joint] for joint in stage.unknowns]
+        multipliers = [vec.dot(column, borne) for column in zip(*stage.inverse, strict=True)]
         for equation, row, multiplier in zip(
             stage.equations, stage.jacobian, multipliers, strict=True
         ):

@@ -229,10 +229,7 @@ class SignPattern:
             return plain
         matrix = [[float(i == j) - coulomb[i][j] * signs[j] for j in count] for i in count]
         solution, _ = inverse(matrix, np.eye(len(rows)))
-        return [
-            [total(solution[i][j] * plain[j][m] for j in count) for m in range(1 + free)]
-            for i in count
-        ]
+        return [[vec.dot(row, column) for column in zip(*plain, strict=True)] for row in solution]
 
     def _row(self, row: Row) -> Row:
         """A quantity as a function of the free efforts; friction depends on contact loads."""
