@@ -10,6 +10,7 @@ import numpy as np
 
 from masticator_dynamics.engine import status as reasons
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.universal_limb import limb_of
 from masticator_dynamics.errors import (
     ActuationError,
     InputError,
@@ -17,7 +18,7 @@ from masticator_dynamics.errors import (
     ReachError,
     SingularityError,
 )
-from masticator_dynamics.loops.loop_block import CLOSED, LoopBlock, smallest_gaps
+from masticator_dynamics.loops.loop_block import CLOSED, smallest_gaps
 from masticator_dynamics.model import Model
 
 _Error = TypeVar('_Error', bound=MasticatorError)
@@ -125,7 +126,11 @@ def diagnose(
     y : (N, n_y) array
         Independent positions, m and rad.
     """
-    sure = [0, *(b + 1 for b in range(len(mechanism.structure.blocks)) if _exact(mechanism, b))]
+    structure = mechanism.structure
+    at_home = structure.tree.poses(structure.home)
+    # A block that closes by a formula never misses a closure.
+    limbs = [limb_of(structure, block, at_home) for block in structure.blocks]
+    sure = [0, *(b for b, limb in enumerate(limbs, 1) if limb)]
     doubtful = (status == reasons.OTHER_BRANCH) | (
         (status == reasons.OUT_OF_REACH) & ~np.isin(block, sure)
     )
@@ -140,11 +145,6 @@ def diagnose(
     rows, first, gaps = rows[too_far], first[too_far], gaps[too_far]
     block[rows], amount[rows] = first + 1, gaps[np.arange(len(rows)), first]
     return status, block, amount
-
-
-def _exact(mechanism: Model, block: int) -> bool:
-    """Whether a block closes by formula, so that it never misses a closure."""
-    return LoopBlock(mechanism, block).by_formula
 
 
 def _input_name(mechanism: Model, index: int) -> str:

@@ -253,6 +253,13 @@ def _affine(terms, row, point, free):
 
 
 @leaf
+def _across(terms, row, point, free):
+    """A force across an axis at the point: its components, in two rows, and its length."""
+    x, y = _affine(terms, row, point, free), _affine(terms, row + 1, point, free)
+    return x, y, math.sqrt(x * x + y * y)
+
+
+@leaf
 def _constraints(problem, work, pattern, relaxed, widening):
     """Values and gradients at the point, relative to their limits; return how many there are."""
     actuators, free, contacts = problem.sizes[0], problem.sizes[1], problem.sizes[2]
@@ -304,19 +311,14 @@ def _limit(work, count, limit, unit, sign, row, constant, across, bend, free, ex
     if not limit < math.inf:
         return count
     terms, point = work.terms, work.vectors[1]
-    value, length = constant, 0.0
-    x, y = _affine(terms, across, point, free), _affine(terms, across + 1, point, free)
-    if bend != 0.0:
-        length = math.sqrt(x * x + y * y)
-        value += bend * length
+    x, y, length = _across(terms, across, point, free)
+    value = constant + bend * length
     if row >= 0:
         value += _affine(terms, row, point, free)
     work.values[count] = sign * value / unit - limit / unit - excess
     work.curved[count, 1], work.curved[count, 2] = across, sign * bend / unit
     for m in range(free):
-        slope = terms[row, 1 + m] if row >= 0 else 0.0
-        if length > 0.0:
-            slope += bend * (x * terms[across, 1 + m] + y * terms[across + 1, 1 + m]) / length
+        slope = _slope_of(terms, row, across, m, x, y, length, bend)
         work.normals[count, m] = sign * slope / unit
     return count + 1
 
@@ -351,20 +353,19 @@ def _derivatives(problem, work, size):
         if weight == 0.0:
             continue
         value, x, y, length, per_newton = _affine(terms, r, point, free), 0.0, 0.0, 0.0, 0.0
+        across = actuators + 3 * r
         if r < actuators:
-            x = _affine(terms, actuators + 3 * r, point, free)
-            y = _affine(terms, actuators + 3 * r + 1, point, free)
-            length, per_newton = math.sqrt(x * x + y * y), problem.actuators[2, r]
+            x, y, length = _across(terms, across, point, free)
+            per_newton = problem.actuators[2, r]
             value += problem.actuators[1, r] + per_newton * length
-            _bend(work, actuators + 3 * r, x, y, length, weight * value * per_newton, free)
+            _bend(work, across, x, y, length, weight * value * per_newton, free)
         total += weight * value * value
         for m in range(free):
-            slope = _slope_of(terms, r, actuators, m, x, y, length, per_newton)
+            slope = _slope_of(terms, r, across, m, x, y, length, per_newton)
             gradient[m] += weight * value * slope
             for n in range(free):
-                hessian[m, n] += (
-                    weight * slope * _slope_of(terms, r, actuators, n, x, y, length, per_newton)
-                )
+                other = _slope_of(terms, r, across, n, x, y, length, per_newton)
+                hessian[m, n] += weight * slope * other
     for m in range(free):
         hessian[m, m] += problem.goal[2]
     return 0.5 * total
@@ -378,16 +379,15 @@ def _bend_limits(work, free, count):
         factor = work.curved[k, 0] * work.curved[k, 2]
         if factor != 0.0:
             row = int(work.curved[k, 1])
-            x, y = _affine(terms, row, point, free), _affine(terms, row + 1, point, free)
-            _bend(work, row, x, y, math.sqrt(x * x + y * y), factor, free)
+            x, y, length = _across(terms, row, point, free)
+            _bend(work, row, x, y, length, factor, free)
 
 
 @leaf
-def _slope_of(terms, row, actuators, m, x, y, length, per_newton):
-    """Derivative of a term by a free effort, friction included."""
-    slope = terms[row, 1 + m]
+def _slope_of(terms, row, across, m, x, y, length, per_newton):
+    """Derivative, by a free effort, of a row (-1: none) and of a multiple of a length."""
+    slope = terms[row, 1 + m] if row >= 0 else 0.0
     if per_newton != 0.0 and length > 0.0:
-        across = actuators + 3 * row
         slope += per_newton * (x * terms[across, 1 + m] + y * terms[across + 1, 1 + m]) / length
     return slope
 

@@ -9,7 +9,7 @@ It ends at the only minimum, or shows that there is no feasible point.
 
 import math
 
-from masticator_dynamics.engine.jit import kernel, leaf
+from masticator_dynamics.engine.jit import leaf
 
 FOUND, INFEASIBLE, STALLED = 0, 1, 2
 ITERATIONS = 200
@@ -88,13 +88,11 @@ def _add(inverse, normals, new, excess, point, active, held, work):
     for _ in range(ITERATIONS):
         square, right = work[2 : 2 + size], work[2 + size : 2 + 2 * size]
         _project(inverse, normals, new, active, held, direction, square, right)
-        slope, norm = 0.0, 0.0
+        slope, norm = 0.0, _product(inverse, normals, new, new)
         for i in range(size):
             step[i] = 0.0
             for j in range(size):
                 step[i] += inverse[i, j] * direction[j]
-                norm += normals[new, i] * inverse[i, j] * normals[new, j]
-        for i in range(size):
             slope += step[i] * normals[new, i]
         full = excess / slope if held < size and slope > DEPENDENT * norm else math.inf
         part, leaves = math.inf, -1
@@ -125,14 +123,13 @@ def _add(inverse, normals, new, excess, point, active, held, work):
 def _polish(inverse, normals, values, point, active, held, work):
     """Remove the rounding residual of the active constraints by the shortest step."""
     size = len(point)
-    square, right = work[2 : 2 + size], work[2 + size : 2 + 2 * size]
+    right = work[2 + size : 2 + 2 * size]
     for a in range(held):
         own = int(active[0, a])
         right[a, 0] = values[own]
         for i in range(size):
             right[a, 0] += normals[own, i] * point[i]
-        _products(inverse, normals, own, active, held, square[a])
-    solve_small(square, right, held, 1)
+    _solve_products(inverse, normals, active, held, work[2 : 2 + size], right)
     for i in range(size):
         for j in range(size):
             for a in range(held):
@@ -140,33 +137,34 @@ def _polish(inverse, normals, values, point, active, held, work):
 
 
 @leaf
-def _products(inverse, normals, own, active, held, out):
-    """Scalar products of a normal with the active ones, in the measure of the inverse."""
-    size = len(normals[0])
-    for b in range(held):
-        other = int(active[0, b])
-        out[b] = 0.0
-        for i in range(size):
-            for j in range(size):
-                out[b] += normals[own, i] * inverse[i, j] * normals[other, j]
-
-
-@leaf
 def _project(inverse, normals, new, active, held, direction, square, right):
     """Part of a normal outside the active ones, and its coordinates along those (``right``)."""
-    size = len(normals[0])
     for a in range(held):
-        own = int(active[0, a])
-        right[a, 0] = 0.0
-        for i in range(size):
-            for j in range(size):
-                right[a, 0] += normals[own, i] * inverse[i, j] * normals[new, j]
-        _products(inverse, normals, own, active, held, square[a])
-    solve_small(square, right, held, 1)
-    for i in range(size):
+        right[a, 0] = _product(inverse, normals, int(active[0, a]), new)
+    _solve_products(inverse, normals, active, held, square, right)
+    for i in range(len(direction)):
         direction[i] = normals[new, i]
         for a in range(held):
             direction[i] -= right[a, 0] * normals[int(active[0, a]), i]
+
+
+@leaf
+def _solve_products(inverse, normals, active, held, square, right):
+    """Solve the system of scalar products of the active normals into ``right``."""
+    for a in range(held):
+        for b in range(held):
+            square[a, b] = _product(inverse, normals, int(active[0, a]), int(active[0, b]))
+    solve_small(square, right, held, 1)
+
+
+@leaf
+def _product(inverse, normals, one, other):
+    """Scalar product of two normals, in the measure of the inverse."""
+    found = 0.0
+    for i in range(normals.shape[1]):
+        for j in range(normals.shape[1]):
+            found += normals[one, i] * inverse[i, j] * normals[other, j]
+    return found
 
 
 @leaf
@@ -182,8 +180,6 @@ def solve_small(matrix, right, size, columns):
     size, columns : int
         The parts of both that count: n and m may be larger.
     """
-    if size == 2:
-        return _solve_2(matrix, right, columns)
     largest = 0.0
     for i in range(size):
         for j in range(size):
@@ -211,23 +207,4 @@ def solve_small(matrix, right, size, columns):
             for i in range(k + 1, size):
                 right[k, j] -= matrix[k, i] * right[i, j]
             right[k, j] /= matrix[k, k]
-    return True
-
-
-@kernel
-def _solve_2(matrix, right, columns):
-    """Two equations, by the larger pivot of the first column."""
-    p = 0 if abs(matrix[0, 0]) >= abs(matrix[1, 0]) else 1
-    a, b, c, d = matrix[p, 0], matrix[p, 1], matrix[1 - p, 0], matrix[1 - p, 1]
-    largest = max(max(abs(a), abs(b)), max(abs(c), abs(d)))
-    if not abs(a) > 1e-14 * largest:
-        return False
-    factor = c / a
-    rest = d - factor * b
-    if not abs(rest) > 1e-14 * largest:
-        return False
-    for j in range(columns):
-        top = right[p, j]
-        last = (right[1 - p, j] - factor * top) / rest
-        right[0, j], right[1, j] = (top - b * last) / a, last
     return True

@@ -94,16 +94,8 @@ def _names(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*map(_names, inner))
 
 
-def kernel(function: Function) -> Function:
-    """Compile a function that only other kernels call, into its caller.
-
-    Passing dozens of array descriptors from call to call would cost more than the arithmetic.
-    """
-    return cast(Function, Kernel(function, None, forceinline=True, **OPTIONS))
-
-
 def leaf(function: Function) -> Function:
-    """Compile a function of few arguments, called from many kernels, on its own."""
+    """Compile a function that other kernels call."""
     return cast(Function, Kernel(function, None, **OPTIONS))
 
 

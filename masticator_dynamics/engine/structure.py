@@ -10,6 +10,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint, jacobian, residual
+from masticator_dynamics.engine.equations import extent
 from masticator_dynamics.engine.tree import SpanningTree
 
 
@@ -76,8 +77,6 @@ class Structure:
 
     def extent(self) -> float:
         """Size of the mechanism at home, m: the scale for steps of sliding joints."""
-        from masticator_dynamics.engine.equations import extent
-
         return extent(self.tree, list(self.constraints), self.home)
 
 

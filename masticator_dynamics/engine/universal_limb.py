@@ -9,6 +9,8 @@ joints, again with two roots; home decides which. What the formula (``traced/clo
 found here, once.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
@@ -18,10 +20,18 @@ from masticator_dynamics.engine.tree import TreePoses
 _ALIGNED = 1e-12  # of the rod's length, or of 1 for unit vectors
 
 
-def limb_of(
-    structure: Structure, block: Block, at_home: TreePoses
-) -> dict[str, FloatArray | float]:
-    """Numbers of a block if the formula applies to it; empty otherwise.
+class Limb(NamedTuple):
+    """Numbers of the formula for a limb."""
+
+    side: float  # 1 when the limb ends on side b of its closure, -1 on side a
+    rod_x: FloatArray  # the rod in the frame of the universal joint's first axis, at zero
+    rod_y: FloatArray  # the same turned by 90 degrees about the second axis
+    first_root: float  # 1 or -1
+    second_root: float
+
+
+def limb_of(structure: Structure, block: Block, at_home: TreePoses) -> Limb | None:
+    """A block as a limb if the formula applies to it.
 
     Parameters
     ----------
@@ -31,25 +41,18 @@ def limb_of(
         One of its blocks.
     at_home : TreePoses
         All bodies at home, which decides between the formula's roots.
-
-    Returns
-    -------
-    dict
-        ``limb``: 1 when the limb ends on side b of its closure, -1 on side a; ``rod_x``: the rod
-        in the frame of the universal joint's first axis, at zero; ``rod_y``: the same turned by
-        90 degrees about the second axis; ``first_root``, ``second_root``: +1 or -1.
     """
     tree = structure.tree
     constraint = structure.constraints[block.constraints[0]]
     plain = constraint.kind == 'point' and constraint.size == 3
     if len(block.joints) != 3 or len(block.constraints) != 1 or not plain:
-        return {}
+        return None
     first, middle, last = block.joints
     chain = tree.placements[middle].body == first and tree.placements[last].body == middle
     side = {constraint.body_b: 1.0, constraint.body_a: -1.0}.get(last, 0.0)
     turning = all(tree.joints[j].type != 'prismatic' for j in (middle, last))
     if not (chain and side and turning and middle == first + 1 and last == first + 2):
-        return {}
+        return None
     tip = constraint.point_b if side > 0.0 else constraint.point_a
     length = float(np.linalg.norm(tip))
     cross = tree.placements[last]
@@ -58,7 +61,7 @@ def limb_of(
         or abs(cross.rotation[2, 2]) > _ALIGNED
         or abs(tip[2]) > _ALIGNED * length
     ):
-        return {}
+        return None
     rod = at_home.rotations[last] @ tip
     axis_1, axis_2, axis_3 = (at_home.axis(j) for j in block.joints)
     foot = at_home.origins[middle] - at_home.origins[first]
@@ -66,10 +69,10 @@ def limb_of(
         first_root = -np.sign(axis_1 @ rod)
     else:
         first_root = -np.sign(np.cross(axis_1, foot) @ (foot + rod))
-    return {
-        'limb': side,
-        'rod_x': cross.rotation @ tip,
-        'rod_y': cross.rotation @ np.cross([0.0, 0.0, 1.0], tip),
-        'first_root': float(first_root),
-        'second_root': -float(np.sign(axis_2 @ np.cross(axis_3, rod))),
-    }
+    return Limb(
+        side,
+        cross.rotation @ tip,
+        cross.rotation @ np.cross([0.0, 0.0, 1.0], tip),
+        float(first_root),
+        -float(np.sign(axis_2 @ np.cross(axis_3, rod))),
+    )

@@ -12,7 +12,6 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint, jacobian, moving_joints, residual
-from masticator_dynamics.engine.universal_limb import limb_of
 from masticator_dynamics.frames import FrameChain
 from masticator_dynamics.model import Model
 
@@ -30,8 +29,6 @@ class LoopBlock:
     ----------
     joints : tuple of int
         Tree indices of the joints that it determines.
-    by_formula : bool
-        Whether it closes by a formula, so that it never misses a closure.
     """
 
     def __init__(self, mechanism: Model, index: int):
@@ -39,8 +36,6 @@ class LoopBlock:
         block = structure.blocks[index]
         self.joints = block.joints
         self._tree = structure.tree
-        at_home = structure.tree.poses(structure.home)
-        self.by_formula = bool(limb_of(structure, block, at_home))
         description = mechanism.description
         frames = {c.name: c.frames for c in description.closures} | {
             c.name: (description.base, c.frame) for c in description.contacts

@@ -94,7 +94,7 @@ class _ActuatedInertia:
         motors = [actuators[name] for name in names]
 
         def entry(a: int, b: int) -> Any:
-            found = total(weight * vec.inner(part[a], part[b]) for weight, part in self._squares)
+            found = total(weight * vec.dot(part[a], part[b]) for weight, part in self._squares)
             scaled = found * (1.0 / (motors[a].ratio * motors[b].ratio))
             return scaled + motors[a].rotor_inertia if a == b else scaled
 

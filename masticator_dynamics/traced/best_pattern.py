@@ -121,7 +121,7 @@ def _few_steps(
     # Where patterns meet at the optimum they are equally good, up to rounding.
     conditions.append(others - value * (1.0 - EQUAL) + NOTHING * terms.typical)
     if terms.goal.curved and x:
-        conditions.append(_size(terms, x) * CONVERGED**2 - vec.inner(step, step))
+        conditions.append(_size(terms, x) * CONVERGED**2 - vec.dot(step, step))
     return x, pattern.contacts(x), _slope(terms, value, pattern.newton(x)[1])
 
 
@@ -191,9 +191,9 @@ def _estimate(terms: Terms, pattern: SignPattern, possible: Any) -> Row:
         step, fall = pattern.newton(x)
         x = vec.subtract(x, step)
         rest = (
-            CLOSING_IN**2 * vec.inner(first, first)
+            CLOSING_IN**2 * vec.dot(first, first)
             + CONVERGED**2 * _size(terms, x)
-            - vec.inner(step, step)
+            - vec.dot(step, step)
         )
         sure = select(fall + ROUNDING * value, select(rest, 1.0, 0.0), 0.0)
         low, value = value - (1.0 + STILL_TO_COME) * fall, value - fall
@@ -281,7 +281,7 @@ def _iteration(terms: Terms, signs: Row, state: Row) -> Row:
                *pattern.contacts(x)]  # fmt: skip
     halved = [0.5 * part, value, slope, margin, *old, *other, *other, *state[5 + 3 * count :]]
     falls = value * (1.0 + ROUNDING) - here
-    ends = _size(terms, x) * CONVERGED**2 - vec.inner(moved, moved)
+    ends = _size(terms, x) * CONVERGED**2 - vec.dot(moved, moved)
     on = select(starts, 1.0, select(ends, 0.0, 1.0))
     goes_on = select(falls, on, select(part - SHORTEST, 1.0, 0.0))
     return [goes_on, 0.0, *(select(falls, a, b) for a, b in zip(reached, halved, strict=True))]
@@ -295,4 +295,4 @@ def _slope(terms: Terms, value: Any, fall: Any) -> Any:
 
 def _size(terms: Terms, x: Row) -> Any:
     """Approximate square of the efforts."""
-    return terms.size + vec.inner(x, x)
+    return terms.size + vec.dot(x, x)

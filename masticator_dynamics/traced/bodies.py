@@ -19,7 +19,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint, jacobian
 from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.tree import SpanningTree
-from masticator_dynamics.engine.universal_limb import limb_of
+from masticator_dynamics.engine.universal_limb import Limb, limb_of
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.functions import angle_of, nearest_turn, sine_cosine
 from masticator_dynamics.traced.numbers import lane_sum, per_lane, stacked
@@ -74,7 +74,7 @@ class Body:
 
     def point(self, local: Vector) -> Vector:
         """Position of a point given in the body's frame."""
-        return vec.add(self.position, vec.rotate(self.rotation, local))
+        return vec.add(self.position, vec.apply(self.rotation, local))
 
     def velocity_at(self, point: Vector) -> Vector:
         """Velocity of the body's point at a position in the base."""
@@ -156,7 +156,7 @@ class Joint:
         """Place the body."""
         body, parent = self.body, self.parent
         before = vec.product(parent.rotation, self.rotation)
-        origin = vec.add(parent.position, vec.rotate(parent.rotation, self.offset))
+        origin = vec.add(parent.position, vec.apply(parent.rotation, self.offset))
         body.axis = vec.column(before, 2)
         if self.slides:
             body.rotation = before
@@ -186,7 +186,7 @@ class Stage:
     joints: list[Joint]
     unknowns: list[Joint]  # determined by the equations of the stage
     constraints: list[tuple[Constraint, ...]]  # per constraint, per lane
-    formula: list[dict[str, Any]]  # per lane, as universal_limb.limb_of; empty dictionaries: none
+    limbs: list[Limb | None]  # per lane, where a formula closes it
     home_jacobian: Any  # per lane (rows, unknowns)
     home_axes: list[FloatArray]  # of the unknown joints, per lane (unknowns, 3), base axes
     equations: list[Any] = dataclasses.field(default_factory=list)
@@ -257,7 +257,7 @@ class Plan:
         tree, own = self.tree, {body: i for i, body in enumerate(bodies)}
         if not self.share or self._needed_elsewhere(block, own):
             return None
-        formula = limb_of(self.structure, block, self._home)
+        limb = limb_of(self.structure, block, self._home)
 
         def place(body: int) -> tuple[str, int]:
             return ('own', own[body]) if body in own else ('other', body)
@@ -277,7 +277,7 @@ class Plan:
             (place(c.body_a), place(c.body_b), c.kind, c.carried, c.size, id(c.surface))
             for c in (self.structure.constraints[i] for i in block.constraints)
         ]
-        return joints, constraints, formula.get('limb')
+        return joints, constraints, limb and limb.side
 
     def _needed_elsewhere(self, block: Block, own: dict[int, int]) -> bool:
         """Whether anything outside a block depends on one of its bodies."""
@@ -300,9 +300,9 @@ class Plan:
             tuple(self.structure.constraints[b.constraints[i]] for b in blocks)
             for i in range(len(blocks[0].constraints) if blocks else 0)
         ]
-        formula = [limb_of(self.structure, block, self._home) for block in blocks]
+        limbs = [limb_of(self.structure, block, self._home) for block in blocks]
         axes = [np.array([self._home.axis(j) for j in block.joints]) for block in blocks]
-        stage = Stage(tuple(blocks), [], [], constraints, formula, self._jacobian(blocks), axes)
+        stage = Stage(tuple(blocks), [], [], constraints, limbs, self._jacobian(blocks), axes)
         for position in range(len(bodies[0])):
             stage.joints.append(self._joint(stage, tuple(lane[position] for lane in bodies)))
         order = {joint.joints[0]: joint for joint in stage.joints}

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import SINGULAR, RefusedError
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Joint, Plan, Stage, Turn, chain
@@ -91,7 +90,7 @@ class Closing:
         """Close by formula or in a few steps; the conditions say whether that was enough."""
         if not self.stage.blocks:
             return
-        if all(self.stage.formula):
+        if all(self.stage.limbs):
             self._universal_limb()
         elif not (self._slide_and_turn() or self._two_turns()):
             self._newton()
@@ -172,7 +171,7 @@ class Closing:
         usual = zip(*((rates * rates).sum(axis=0) for rates in self.stage.home_jacobian),
                     strict=True)  # fmt: skip
         return [
-            (total(x * x for x in column), per_lane(map(float, squares)))
+            (vec.dot(column, column), per_lane(map(float, squares)))
             for column, squares in zip(columns, usual, strict=True)
         ]
 
@@ -185,7 +184,7 @@ class Closing:
         longest: Any = 1.0
         products = []
         for (square, usual), row in zip(self._squares(), self.stage.inverse, strict=True):
-            products.append(greater(square, usual) * total(x * x for x in row))
+            products.append(greater(square, usual) * vec.dot(row, row))
             longest = greater(products[-1], longest)
         # Zero where a product is not a number.
         return select(LARGEST_PRODUCT - total(products), reciprocal(square_root(longest)), 0.0)
@@ -217,8 +216,7 @@ class Closing:
             Longest undamped step of a joint over the largest one allowed.
         """
         determinant = self._measure()
-        steps = [total(x * e.gap for x, e in zip(row, self.stage.equations, strict=True))
-                 for row in self.stage.inverse]  # fmt: skip
+        steps = vec.apply(self.stage.inverse, [e.gap for e in self.stage.equations])
         longest = self._longest(steps)
         shorter = reciprocal(greater(longest, 1.0))
         unknowns = zip(self.stage.unknowns, steps, strict=True)
@@ -248,16 +246,13 @@ class Closing:
             return False
         slide.position = 0.0
         c = self._gaps_at({pivot: (0.0, 0.0)})
-        self._gaps_at({pivot: (0.0, 1.0)})
+        a, b = self._columns(pivot, {})
         along = [e.entry(slide) for e in self.stage.equations]
-        b = [e.entry(pivot) for e in self.stage.equations]
-        self._gaps_at({pivot: (1.0, 0.0)})
-        a = [-e.entry(pivot) for e in self.stage.equations]
 
         def without_slide(pair: list[Any]) -> Any:
             return along[1] * pair[0] - along[0] * pair[1]
 
-        slope = self._home_slope(slide, pivot)
+        slope = per_lane(self._home_signs(slide, pivot))
         sine, cosine = self._root(without_slide(a), without_slide(b), without_slide(c), slope)
         pivot.turn = sine, cosine
         self._certain(pivot)
@@ -276,15 +271,10 @@ class Closing:
         self._find_equations()
         return [equation.gap for equation in self.stage.equations]
 
-    def _home_slope(self, slide: Joint, pivot: Joint) -> Any:
-        """Sign, at home, of the slope of the equation for the turn."""
-        at = [self.stage.unknowns.index(joint) for joint in (slide, pivot)]
-
-        def slope(rates: FloatArray) -> float:
-            (along_0, turn_0), (along_1, turn_1) = rates[0, at], rates[1, at]
-            return float(np.sign(along_1 * turn_0 - along_0 * turn_1))
-
-        return per_lane(slope(rates) for rates in self.stage.home_jacobian)
+    def _home_signs(self, *joints: Joint) -> list[float]:
+        """Signs at home, per lane, of the Jacobian's negative determinant, by these columns."""
+        order = [self.stage.unknowns.index(joint) for joint in joints]
+        return [-np.sign(np.linalg.det(rates[:, order])) for rates in self.stage.home_jacobian]
 
     def _root(self, a: Any, b: Any, c: Any, slope: Any) -> Turn:
         """Sine and cosine of the root of ``a cos + b sin + c = 0`` with a slope of this sign."""
@@ -325,13 +315,11 @@ class Closing:
         k = self._gaps_at({first: gone, second: gone})
         back, orientation = inverse([*zip(*v, strict=True)], self.stage.home_jacobian[0])
         w, m_cosine, m_sine = (vec.apply(back, x) for x in (k, *u))
-        order = [unknowns.index(joint) for joint in (first, second)]
-        signs = [-np.sign(np.linalg.det(j[:, order])) for j in self.stage.home_jacobian]
         sine, cosine = self._root(
-            2.0 * vec.inner(w, m_cosine),
-            2.0 * vec.inner(w, m_sine),
-            vec.inner(w, w) + vec.inner(m_cosine, m_cosine) - 1.0,
-            sign_of(orientation) * per_lane(signs),
+            2.0 * vec.dot(w, m_cosine),
+            2.0 * vec.dot(w, m_sine),
+            vec.dot(w, w) + vec.dot(m_cosine, m_cosine) - 1.0,
+            sign_of(orientation) * per_lane(self._home_signs(first, second)),
         )
         first.turn = sine, cosine
         along, across = (
@@ -377,12 +365,14 @@ class Closing:
 
     def _universal_limb(self) -> None:
         """The formula of ``engine/universal_limb.py``, with sines and cosines, not angles."""
-        stage, formula = self.stage, self.stage.formula
+        stage, limbs = self.stage, [limb for limb in self.stage.limbs if limb]
         first, second, third = stage.unknowns
-        rod_x, rod_y = (stacked([f[name] for f in formula]) for name in ('rod_x', 'rod_y'))
-        roots = [per_lane(f[name] for f in formula) for name in ('first_root', 'second_root')]
+        rod_x, rod_y = stacked([x.rod_x for x in limbs]), stacked([x.rod_y for x in limbs])
+        first_root, second_root = (
+            per_lane(x.first_root for x in limbs), per_lane(x.second_root for x in limbs)
+        )  # fmt: skip
         constraints = stage.constraints[0]
-        side = 'a' if formula[0]['limb'] > 0.0 else 'b'
+        side = 'a' if limbs[0].side > 0.0 else 'b'
         end = self._plan.body(getattr(constraints[0], f'body_{side}'))
         tip = end.point(stacked([getattr(c, f'point_{side}') for c in constraints]))
         parent = first.parent
@@ -390,12 +380,12 @@ class Closing:
         m = vec.rotate_back(first.rotation, vec.subtract(local, first.offset))
         foot, length_squared = second.offset, vec.dot(rod_x, rod_x)
         if first.slides:
-            d = self._reach_by_slide(first, m, foot, length_squared, roots[0])
+            d = self._reach_by_slide(first, m, foot, length_squared, first_root)
         else:
-            d = self._reach_by_turn(first, m, foot, length_squared, roots[0])
+            d = self._reach_by_turn(first, m, foot, length_squared, first_root)
         e = vec.rotate_back(second.rotation, d)
         # a cos + b sin = c here: the slope at the root has the sign opposite to the limb's.
-        sine, cosine = self._root(rod_x[2], rod_y[2], -e[2], -roots[1])
+        sine, cosine = self._root(rod_x[2], rod_y[2], -e[2], -second_root)
         third.turn = sine, cosine
         wx = cosine * rod_x[0] + sine * rod_y[0]
         wy = cosine * rod_x[1] + sine * rod_y[1]

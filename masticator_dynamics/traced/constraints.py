@@ -115,7 +115,7 @@ class _Ends:
         self.at_b = self.b.point(self.known('point_b'))
         self.apart = vec.subtract(self.at_b, self.at_a)
         rows = self.known('rows')
-        self.rows = [vec.rotate(self.a.rotation, r) for r in rows] if first.carried else rows
+        self.rows = [vec.apply(self.a.rotation, r) for r in rows] if first.carried else rows
         self.offsets = self.known('offset')
 
     def known(self, name: str) -> Any:
@@ -150,7 +150,7 @@ def _turn(ends: _Ends) -> list[Equation]:
     a, b = ends.a, ends.b
     found = []
     for row, local, offset in zip(ends.rows, ends.known('partners'), ends.offsets, strict=True):
-        partner = vec.rotate(b.rotation, local)
+        partner = vec.apply(b.rotation, local)
         couple = vec.cross(partner, row)
 
         def turning(row: Vector = row, partner: Vector = partner) -> Any:
@@ -185,7 +185,7 @@ def _distance(ends: _Ends) -> list[Equation]:
 def _surface(ends: _Ends) -> list[Equation]:
     """A point of body b on a curved surface of body a: its height over a plane."""
     a, b = ends.a, ends.b
-    u, v, w = (vec.rotate(a.rotation, axis) for axis in ends.known('partners'))
+    u, v, w = (vec.apply(a.rotation, axis) for axis in ends.known('partners'))
     surface = ends.constraints[0].surface
     assert surface is not None
     h, hx, hy, hxx, hxy, hyy = height(surface, vec.dot(u, ends.apart), vec.dot(v, ends.apart))

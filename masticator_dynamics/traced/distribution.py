@@ -67,11 +67,11 @@ class Distribution:
             self._sum([c.efforts[i] for c in self._all]) + self._drag[i] for i in motors
         ]
         sizes = [*self.efforts(), *self.multipliers()]
-        conditions.append(LARGEST_SQUARE - vec.inner(sizes, sizes))
+        conditions.append(LARGEST_SQUARE - vec.dot(sizes, sizes))
 
     def _sum(self, per_case: Sequence[Any]) -> Any:
         """A quantity summed over the load cases with their best amounts."""
-        return vec.inner(per_case, self._amounts)
+        return vec.dot(per_case, self._amounts)
 
     # Results, scalar by scalar
 

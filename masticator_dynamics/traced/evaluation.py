@@ -169,7 +169,7 @@ class Evaluation:
     def _size_condition(self) -> Any:
         """Condition that everything is finite, and small enough that nothing overflows."""
         squares = [lane_sum(x * x, n) for x, n in self._everything()]
-        return LARGEST_SQUARE - total(squares) - vec.inner(self._given, self._given)
+        return LARGEST_SQUARE - total(squares) - vec.dot(self._given, self._given)
 
     def _everything(self) -> list[tuple[Any, int]]:
         """Numbers that must be finite, with their lanes."""

@@ -114,7 +114,7 @@ class Forces:
             body.force, body.moment = self.inertial_wrench(joint, rates, body.angular_velocity)
         frame = plan.tree.frames[plan.description.platform]
         body = plan.body(frame.body)
-        arm = vec.rotate(body.rotation, stacked([frame.position]))
+        arm = vec.apply(body.rotation, stacked([frame.position]))
         force, moment = self._wrench[:3], self._wrench[3:6]
         body.force = vec.subtract(body.force, force)
         body.moment = vec.subtract(body.moment, vec.add(moment, vec.cross(arm, force)))
@@ -141,7 +141,7 @@ class Forces:
             return vec.ZERO, vec.ZERO
         body, (acceleration, change) = joint.body, rates
         mass = per_lane(i.mass for i in inertias)
-        arm = vec.rotate(body.rotation, stacked([i.center_of_mass for i in inertias]))
+        arm = vec.apply(body.rotation, stacked([i.center_of_mass for i in inertias]))
 
         def second_rate(fixed: Vector) -> Vector:
             """Second derivative of a vector fixed to the body."""
@@ -154,7 +154,7 @@ class Forces:
             spread = per_lane(values[axis] for values, _ in moments)
             if not is_known(spread, 0.0):
                 direction = stacked([axes[:, axis] for _, axes in moments])
-                along = vec.rotate(body.rotation, direction)
+                along = vec.apply(body.rotation, direction)
                 part = vec.cross(along, second_rate(along))
                 moment = vec.add(moment, vec.scale(part, spread))
         return force, moment
@@ -193,13 +193,8 @@ class Forces:
             loads[joint] = load
             arm = vec.subtract(body.position, parent.position)
             parent.bear(body.force, vec.add(body.moment, vec.cross(arm, body.force)), stage)
-        multipliers = [
-            total(
-                row[r] * loads[joint]
-                for joint, row in zip(stage.unknowns, stage.inverse, strict=True)
-            )
-            for r in range(len(stage.equations))
-        ]
+        borne = [loads[joint] for joint in stage.unknowns]
+        multipliers = [vec.dot(column, borne) for column in zip(*stage.inverse, strict=True)]
         for equation, row, multiplier in zip(
             stage.equations, stage.jacobian, multipliers, strict=True
         ):
@@ -304,7 +299,7 @@ class Forces:
                 raise RefusedError(NOT_ACTUATED)
             return
         for rest, column, size in zip(left, rates, usual.tolist(), strict=True):
-            self.conditions.append(rest * rest - WEAK * vec.inner(column, column))
+            self.conditions.append(rest * rest - WEAK * vec.dot(column, column))
             self.conditions.append(rest * rest - WEAK * size**2)
 
     @property
@@ -345,13 +340,17 @@ class Forces:
                 rest = force - total(self._triangle[i][j] * x for i, x in enumerate(along))
                 along.append(rest * reciprocal(self._triangle[j][j]))
             columns = zip(*self._basis, strict=True)
-            return [vec.inner(row, along) for row in columns]
+            return [vec.dot(row, along) for row in columns]
         x = solve_factored(self._lower, freedoms)
-        return [total(r * f for r, f in zip(m.rates, x, strict=True)) for m in self.motors]
+        return [vec.dot(m.rates, x) for m in self.motors]
 
-    def on_joints(self, efforts: list[Any]) -> Efforts:
-        """Efforts of the motors as forces and torques of their joints."""
-        return {m.joint: m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)}
+    def on_joints(self, efforts: list[Any], *others: Efforts) -> Efforts:
+        """Efforts of the motors as forces and torques of their joints, and what others supply."""
+        found = {m.joint: m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)}
+        for supplied in others:
+            for joint, effort in supplied.items():
+                found[joint] = found.get(joint, 0.0) + effort
+        return found
 
 
 def _second_moments(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:

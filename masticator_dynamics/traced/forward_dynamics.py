@@ -140,7 +140,7 @@ class ForwardDynamics(Evaluation):
         if self.setting.friction:
             self._find_friction(units)
         self.y_ddot = [
-            vec.inner(column, [1.0, *self._scalars()]) for column in zip(*self._rates, strict=True)
+            vec.dot(column, [1.0, *self._scalars()]) for column in zip(*self._rates, strict=True)
         ]
 
     # Loads
@@ -168,13 +168,8 @@ class ForwardDynamics(Evaluation):
         return Load(self._bodies(), joints)
 
     def _supplied(self, motor_efforts: list[Any]) -> Efforts:
-        """What motors and stops supply to joints, less the joints' own losses."""
-        found = self.forces.on_joints(motor_efforts)
-        for joint, effort in self.outside.joints.items():
-            found[joint] = found.get(joint, 0.0) + effort
-        for joint, effort in self._losses.items():
-            found[joint] = found.get(joint, 0.0) - effort
-        return found
+        """What motors and stops supply to joints, and what the joints' own losses take."""
+        return self.forces.on_joints(motor_efforts, self.outside.joints, self._losses)
 
     def _unit_load(self, tangent: Virtual) -> Load:
         """Load of a unit acceleration at rest."""
@@ -258,7 +253,7 @@ class ForwardDynamics(Evaluation):
         works = [self._work(load, virtual) for load in (*self._loads, *units)]
         accelerated = works[1 : len(self._loads)]
         return [
-            direct + vec.inner(accelerated, rates)
+            direct + vec.dot(accelerated, rates)
             for direct, rates in zip(
                 [works[0], *works[len(self._loads) :]], self._rates, strict=True
             )
@@ -301,7 +296,7 @@ class ForwardDynamics(Evaluation):
             unchanged = _unchanged(changes)
             contacts, changes = [], []
             for i, row in enumerate(pressed):
-                contacts.append(absolute(vec.inner(row, scalars)))
+                contacts.append(absolute(vec.dot(row, scalars)))
                 change = absolute(contacts[i] - self.amounts[len(motors) + i])
                 changes.append((change, greater(contacts[i], absolute(row[0]))))
             self.amounts = [*moving, *contacts]
@@ -394,7 +389,7 @@ class ForwardDynamics(Evaluation):
                 mass = per_lane(i.mass for i in inertias)
                 own = own + mass * vec.dot(self.plan.base.acceleration, center)
             potential = potential + lane_sum(own, joint.stage.lanes)
-        return 0.5 * vec.inner(momentum, rates), potential
+        return 0.5 * vec.dot(momentum, rates), potential
 
     def _everything(self) -> list[tuple[Any, int]]:
         return [*super()._everything(), *((x, 1) for x in self.y_ddot)]

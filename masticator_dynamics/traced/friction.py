@@ -159,7 +159,7 @@ def friction_of_actuators(
 
 
 def losses(run: Evaluation) -> Efforts:
-    """Efforts that the joints' own damping and dry friction take, by joint."""
+    """Efforts that the joints' own damping and dry friction supply: against the motion."""
     physics, names = run.plan.description.joints, [j.name for j in run.plan.tree.joints]
 
     def law(j: int) -> list[float]:
@@ -174,7 +174,7 @@ def losses(run: Evaluation) -> Efforts:
         if any(any(law(j)) for j in joint.joints):
             damping, coulomb, transition = joint.constant(law)
             rate = joint.velocity
-            found[joint] = damping * rate + coulomb * _sense(rate, fastest, transition)
+            found[joint] = -(damping * rate + coulomb * _sense(rate, fastest, transition))
     return found
 
 

@@ -148,7 +148,7 @@ class FromHome:
     def _close(self, closing: Closing, start: Vector, so_far: Any, steps: Any) -> list[Any]:
         """Close a block, if all are closed so far; return its status and amount."""
         closing.put(start)
-        by_formula = all(closing.stage.formula)
+        by_formula = all(closing.stage.limbs)
         if by_formula:
             closing.guess_limb()
         unknowns = closing.stage.unknowns

@@ -15,7 +15,7 @@ import numpy as np
 
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Joint, Stage, chain
-from masticator_dynamics.traced.forces import Efforts
+from masticator_dynamics.traced.forces import Balance
 from masticator_dynamics.traced.friction import Contact, losses
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.numbers import (
@@ -82,15 +82,14 @@ class LoadCases:
     def _driven(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> LoadCase:
         """A load case with the efforts of least norm that it needs."""
         self._load(inertial, friction)
-        needed = self._forces.balance(self._supplied([], inertial), inertial).freedoms
+        idle = [0.0] * len(self._forces.motors)
+        needed = self._balance(idle, inertial).freedoms
         return self._case(self._forces.least_norm(needed), inertial, friction)
 
-    def _supplied(self, efforts: list[Any], inertial: bool) -> Efforts:
-        """What motors supply to joints, less the joints' own losses in the motion."""
-        found = self._forces.on_joints(efforts) if efforts else {}
-        for joint, loss in (self._losses if inertial else {}).items():
-            found[joint] = found.get(joint, 0.0) - loss
-        return found
+    def _balance(self, efforts: list[Any], inertial: bool) -> Balance:
+        """With efforts of the motors and, in the motion, the joints' own losses."""
+        losses = self._losses if inertial else {}
+        return self._forces.balance(self._forces.on_joints(efforts, losses), inertial)
 
     def _load(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> None:
         if inertial:
@@ -104,7 +103,7 @@ class LoadCases:
         self, efforts: list[Any], inertial: bool, friction: list[tuple[Contact, Vector]]
     ) -> LoadCase:
         self._load(inertial, friction)
-        balance = self._forces.balance(self._supplied(efforts, inertial), inertial)
+        balance = self._balance(efforts, inertial)
         found = balance.multipliers
         bearing = [
             vec.rotate_back(m.joint.body.rotation, _transmitted(m.joint, found))

@@ -118,10 +118,10 @@ def orthogonal(columns: Matrix) -> tuple[list[list[Any]], list[list[Any]]]:
     for j, given in enumerate(columns):
         column = list(given)
         for i in 2 * [*range(j)]:
-            part = vec.inner(basis[i], column)
+            part = vec.dot(basis[i], column)
             column = [x - part * y for x, y in zip(column, basis[i], strict=True)]
             triangle[i][j] = triangle[i][j] + part
-        triangle[j][j] = square_root(vec.inner(column, column))
+        triangle[j][j] = square_root(vec.dot(column, column))
         inverted = reciprocal(triangle[j][j])
         basis.append([x * inverted for x in column])
     return basis, triangle
@@ -131,5 +131,5 @@ def solve_triangle(upper: Matrix, right: Vector) -> list[Any]:
     """Solve a system with an upper triangle, such as that from :func:`orthogonal`."""
     x: list[Any] = [0.0] * len(right)
     for i in reversed(range(len(right))):
-        x[i] = (right[i] - vec.inner(upper[i][i + 1 :], x[i + 1 :])) * reciprocal(upper[i][i])
+        x[i] = (right[i] - vec.dot(upper[i][i + 1 :], x[i + 1 :])) * reciprocal(upper[i][i])
     return x

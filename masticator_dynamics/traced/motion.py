@@ -87,7 +87,7 @@ def _unit_twist(k: int) -> Lookup:
 def _closing_rates(stage: Stage, open_rates: list[Any]) -> Rates:
     """Rates of the unknown joints that cancel rates of the equations."""
     return {
-        joint: -vec.inner(row, open_rates)
+        joint: -vec.dot(row, open_rates)
         for joint, row in zip(stage.unknowns, stage.inverse, strict=True)
     }
 

@@ -135,14 +135,12 @@ class Terms:
         """The same without lanes: limbs that share them become separate entries."""
         goal, lanes = self.goal, self.goal.lanes
 
-        def apart(part: Any, lane: int) -> Any:
-            if isinstance(part, list):
-                return [apart(x, lane) for x in part]
-            return lane_pick(part, lane)
-
         def entries(parts: list[Any]) -> list[Any]:
-            pairs = zip(parts, lanes, strict=False)
-            return [apart(part, lane) for part, count in pairs for lane in range(count)]
+            return [
+                _mapped(part, functools.partial(lane_pick, lane=lane))
+                for part, count in zip(parts, lanes, strict=False)
+                for lane in range(count)
+            ]
 
         weights, drag, slopes = (entries(x) for x in (goal.efforts, goal.drag, goal.per_newton))
         return dataclasses.replace(
@@ -180,19 +178,21 @@ class Terms:
         return self._changed(lambda _: next(left))
 
     def _changed(self, function: Callable[[Number], Any]) -> Terms:
-        def change(part: Any) -> Any:
-            if isinstance(part, list):
-                return [change(x) for x in part]
-            return function(part) if isinstance(part, Number) else part
+        def change(x: Any) -> Any:
+            return function(x) if isinstance(x, Number) else x
 
-        goal = self.goal
-        efforts, drag, per_newton = (change(x) for x in (goal.efforts, goal.drag, goal.per_newton))
-        rows = [self.efforts, self.across, self.observed, self.contacts, self.sliding]
-        return Terms(
-            dataclasses.replace(goal, efforts=efforts, drag=drag, per_newton=per_newton),
-            self.free,
-            *(change(part) for part in rows),
-        )
+        def changed(parts: Any, names: tuple[str, ...]) -> Any:
+            found = {name: _mapped(getattr(parts, name), change) for name in names}
+            return dataclasses.replace(parts, **found)
+
+        goal = changed(self.goal, ('efforts', 'drag', 'per_newton'))
+        rows = ('efforts', 'across', 'observed', 'contacts', 'sliding')
+        return dataclasses.replace(changed(self, rows), goal=goal)
+
+
+def _mapped(part: Any, function: Callable[[Any], Any]) -> Any:
+    """A number, or nested lists of numbers, with a function applied to each number."""
+    return [_mapped(x, function) for x in part] if isinstance(part, list) else function(part)
 
 
 class SignPattern:
@@ -229,10 +229,7 @@ class SignPattern:
             return plain
         matrix = [[float(i == j) - coulomb[i][j] * signs[j] for j in count] for i in count]
         solution, _ = inverse(matrix, np.eye(len(rows)))
-        return [
-            [total(solution[i][j] * plain[j][m] for j in count) for m in range(1 + free)]
-            for i in count
-        ]
+        return [[vec.dot(row, column) for column in zip(*plain, strict=True)] for row in solution]
 
     def _row(self, row: Row) -> Row:
         """A quantity as a function of the free efforts; friction depends on contact loads."""
@@ -273,7 +270,7 @@ class SignPattern:
         """Largest change of a multiplier by a step."""
         largest: Any = 0.0
         for row in self.multipliers:
-            largest = greater(absolute(vec.inner(row[1:], step)), largest)
+            largest = greater(absolute(vec.dot(row[1:], step)), largest)
         return largest
 
     # The objective
@@ -305,7 +302,7 @@ class SignPattern:
         """
         gradient, hessian = self._derivatives(x, convex)
         step = self._step(x, gradient, hessian)
-        fall = 0.5 * vec.inner(gradient, step)
+        fall = 0.5 * vec.dot(gradient, step)
         # Along a line the sign of the fall says enough; else the Hessian must be positive definite.
         held = total(1.0 - s * s for s in self._signs if not isinstance(s, Number))
         line = held - (len(x) - 1.5)
@@ -389,19 +386,19 @@ class SignPattern:
             across = [vec.apply(inverted, row[1:]) for row, _ in held]
             # What is not held is an equation of its own: nothing pulls there.
             matrix = [
-                [holds * other * vec.inner(row[1:], a) + float(i == j) * (1.0 - holds)
+                [holds * other * vec.dot(row[1:], a) + float(i == j) * (1.0 - holds)
                  for j, ((_, other), a) in enumerate(zip(held, across, strict=True))]
                 for i, (row, holds) in enumerate(held)
             ]  # fmt: skip
-            open_ = [holds * (at(row, x) - vec.inner(row[1:], step)) for row, holds in held]
+            open_ = [holds * (at(row, x) - vec.dot(row[1:], step)) for row, holds in held]
             pull = vec.apply(inverse(matrix, np.eye(len(held)))[0], open_)
-            step = [s + vec.inner([a[m] for a in across], pull) for m, s in enumerate(step)]
+            step = [s + vec.dot([a[m] for a in across], pull) for m, s in enumerate(step)]
         return step
 
 
 def at(row: Row, x: Row) -> Any:
     """Value of an affine function."""
-    return row[0] + vec.inner(row[1:], x)
+    return row[0] + vec.dot(row[1:], x)
 
 
 def direction(x: Any, y: Any) -> tuple[Any, Any, tuple[Any, Any]]:

@@ -64,7 +64,7 @@ def _fitted(
 ) -> list[Any]:
     from masticator_dynamics.traced.matrices import orthogonal, solve_triangle
     from masticator_dynamics.traced.numbers import absolute, greater, select
-    from masticator_dynamics.traced.vectors import apply, inner
+    from masticator_dynamics.traced.vectors import apply, dot
 
     units = [1.0 / s for s in scale]
     columns = [
@@ -79,5 +79,5 @@ def _fitted(
     step = solve_triangle(triangle, apply(basis, wanted))
     largest: Any = 0.0
     for row in zip(*columns, strict=True):
-        largest = greater(absolute(inner(row, step)), largest)
+        largest = greater(absolute(dot(row, step)), largest)
     return [select(determined, largest, -1.0), *step]

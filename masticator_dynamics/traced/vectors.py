@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors (lists of three) and matrices (lists of rows) of any kind of number."""
+"""Vectors and matrices (lists of rows) of any kind of number."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,19 +13,14 @@ Matrix = Sequence[Sequence[Any]]
 ZERO: Vector = (0.0, 0.0, 0.0)
 
 
-def dot(a: Vector, b: Vector) -> Any:
-    """Scalar product."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """Scalar product of any length."""
+def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    """Scalar product, of any length."""
     return total(x * y for x, y in zip(a, b, strict=True))
 
 
 def apply(matrix: Matrix, a: Sequence[Any]) -> list[Any]:
     """Matrix times vector, of any size."""
-    return [inner(row, a) for row in matrix]
+    return [dot(row, a) for row in matrix]
 
 
 def cross(a: Vector, b: Vector) -> Vector:
@@ -52,14 +47,9 @@ def scale(a: Vector, factor: Any) -> Vector:
     return [x * factor for x in a]
 
 
-def rotate(matrix: Matrix, a: Vector) -> Vector:
-    """Matrix times vector."""
-    return [dot(row, a) for row in matrix]
-
-
 def rotate_back(matrix: Matrix, a: Vector) -> Vector:
     """Transposed matrix times vector."""
-    return [matrix[0][c] * a[0] + matrix[1][c] * a[1] + matrix[2][c] * a[2] for c in range(3)]
+    return [dot(column(matrix, c), a) for c in range(3)]
 
 
 def column(matrix: Matrix, c: int) -> Vector:
