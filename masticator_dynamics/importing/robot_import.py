@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import pathlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -90,7 +90,7 @@ def import_robot(
         For a file that cannot be read, or loops that cannot be closed.
     """
     with _absurd_numbers_refused(path):
-        model = read(path)
+        model = read(path, {*actuated, *independent, *locked})
         model.name = name
         choose_motors(model, actuated)
         require_moving(model, 'independent', independent)
@@ -139,8 +139,15 @@ def import_description(path: pathlib.Path) -> MechanismDescription:
     return description_from_text(path.with_name(f'{name}.yaml'), made.yaml, made.urdf)
 
 
-def read(path: pathlib.Path) -> RobotModel:
+def read(path: pathlib.Path, wanted: Collection[str] = ()) -> RobotModel:
     """Model of a file in any of the formats, recognised by name and content.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    wanted : collection of str
+        Joints that must not be where a loop is cut, if the format leaves a choice.
 
     Raises
     ------
@@ -153,7 +160,7 @@ def read(path: pathlib.Path) -> RobotModel:
     if kind not in _READERS:
         known = ', '.join(f'<{name}>' for name in _READERS)
         raise DescriptionError(path, '', f'its root element is <{kind}>, none of {known}')
-    return _READERS[kind](path)
+    return read_sdf(path, wanted) if kind == 'sdf' else _READERS[kind](path)
 
 
 def _root_element(path: pathlib.Path) -> str:

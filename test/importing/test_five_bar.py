@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -33,15 +34,16 @@ def write(tmp_path: pathlib.Path) -> Write:
 
 
 def assert_the_same(
-    path: pathlib.Path, turned: float = 0.0, rotors: float = 0.0, gear: float = 1.0
-) -> None:
+    path: pathlib.Path, turned: float = 0.0, rotors: float = 0.0, gear: float = 1.0,
+    called: tuple[str, str] = MOTORS,
+) -> None:  # fmt: skip
     """Efforts of both motors agree at random states; the imported loop closes to rounding."""
     described = import_description(path)
     if path.suffix != '.xml':  # formats that do not say it
         described = dataclasses.replace(described, gravity=(0.0, -9.81, 0.0))
     imported, ours = Mechanism(described), samples.mechanism('five_bar')
-    assert set(imported.actuated) == set(imported.independent) == set(MOTORS)
-    motors, order = ours.tree_indices(MOTORS), [imported.actuated.index(name) for name in MOTORS]
+    assert set(imported.actuated) == set(imported.independent) == set(called)
+    motors, order = ours.tree_indices(MOTORS), [imported.actuated.index(name) for name in called]
     for state in samples.states('five_bar', 10, seed=5):
         motion = ours.solve(state.y, state.y_dot, state.y_ddot)
         given = (motion.q[motors] - turned, motion.v[motors], motion.a[motors])
@@ -157,6 +159,76 @@ def test_sdf_joints_between_frames(write: Write) -> None:
                         'attached_to="mark"/>')  # fmt: skip
     with pytest.raises(DescriptionError, match="joint motor_1: link '(mark|axle)' does not exist"):
         import_description(write('c.sdf', ring))
+
+
+NESTED = {
+    'model': ('<model name="leg" placement_frame="rod_2">{pose}{parts}</model>', 'leg::'),
+    'include': (
+        '<include><name>leg</name><uri>model://half</uri><placement_frame>rod_2</placement_frame>'
+        '{pose}</include>', 'leg::',
+    ),
+    'merge': (
+        '<include merge="true"><uri>half</uri><placement_frame>rod_2</placement_frame>'
+        '{pose}</include>', '',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('kind', NESTED)
+def test_sdf_models_in_models(write: Write, kind: str, tmp_path: pathlib.Path) -> None:
+    """A leg is a model of its own, placed by a frame in it relative to a link outside of it."""
+    text, prefix = NESTED[kind]
+    plain = five_bars.sdf(version='1.9')
+    parts = [m.group() for m in re.finditer(
+        r'<(link|joint) name="(?:crank|rod|motor|elbow)_2".*?</\1>', plain, re.DOTALL
+    )]  # fmt: skip
+    assert len(parts) == 4
+    for part in parts:
+        plain = plain.replace(part, '')
+    # Everything in the leg is relative to a frame of its own, wherever that is.
+    inside = '<frame name="f"><pose>0.3 0.1 -0.2 0.4 0.5 0.6</pose></frame>' + ''.join(
+        part.replace('<pose>', '<pose relative_to="f">', 1) if part.startswith('<link') else part
+        for part in parts
+    )
+    side = five_bars.SIDES[2] * 0.22
+    pose = f'<pose relative_to="effector">{side} {0.16 - 0.325} 0 0 0 0</pose>'
+    leg = text.format(pose=pose, parts=inside)
+    outside = plain.replace('<parent>rod_2<', f'<parent>{prefix}rod_2<')
+    outside = outside.replace('</model>', f'{leg}</model>')
+    (tmp_path / 'half').mkdir()
+    write('half/model.config', '<model><sdf version="1.9">half.sdf</sdf></model>')
+    write('half/half.sdf', f'<sdf version="1.9"><model name="half">{inside}</model></sdf>')
+    assert_the_same(write('a.sdf', outside), called=('motor_1', f'{prefix}motor_2'))
+
+
+def test_sdf_that_includes_itself_or_nothing(write: Write) -> None:
+    text = '<sdf version="1.9"><model name="m"><include><uri>{}</uri></include></model></sdf>'
+    for uri, message in {'a.sdf': 'it includes itself', 'b.sdf': 'there is no such model'}.items():
+        with pytest.raises(DescriptionError, match=message):
+            import_robot(write('a.sdf', text.format(uri)), 'a')
+
+
+def test_sdf_is_not_cut_at_joints_with_motors(write: Write) -> None:
+    """Motors are those that are asked for, or that plugins drive; any joint can have one."""
+    plain = five_bars.sdf()
+    for motors in (('motor_1', 'motor_2'), ('elbow_2', 'pin'), ('pin', 'motor_2')):
+        made = import_robot(write('a.sdf', plain), 'a', actuated=motors)
+        assert f'actuated: [{", ".join(motors)}]' in made.yaml
+        plugins = (
+            '<plugin filename="joint-state-publisher"><joint_name>elbow_1</joint_name></plugin>'
+        )
+        for name in motors:
+            plugins += f'<plugin filename="controller"><joint_name>{name}</joint_name></plugin>'
+        driven = write('a.sdf', plain.replace('</model>', f'{plugins}</model>'))
+        assert f'actuated: [{", ".join(motors)}]' in import_robot(driven, 'a').yaml
+
+
+def test_axes_of_sdf_before_version_1_5_are_those_of_the_model(write: Write) -> None:
+    """The effector is turned, and so would be the axis of its pin."""
+    plain = five_bars.sdf(version='1.4')
+    turned = plain.replace('<pose>0 0.325 0 0 0 0</pose>', '<pose>0 0.325 0 0.7 0 0</pose>')
+    assert turned != plain
+    assert_the_same(write('a.sdf', turned))
 
 
 def test_links_joined_twice(write: Write) -> None:
