@@ -145,7 +145,7 @@ def farthest_link(model: RobotModel, positions: Mapping[str, float]) -> str:
 
     heavy = {carriers[link] for link, inertia in model.links.items() if inertia.mass > _LIGHT}
     heavy -= {carriers[model.root]}
-    moving = [link for link in model.links if carriers[link] in heavy]
+    moving = [link for link in model.links if carriers[link] in heavy and link not in model.added]
     if not moving:
         raise DescriptionError(model.file, 'joints', 'nothing with mass moves in it')
     tip = max(moving, key=rank)

@@ -40,7 +40,7 @@ class Scope(NamedTuple):
         """The name in the whole file of what is called so in this scope."""
         if name == '__model__':
             return self.model
-        return name if name == 'world' else self.prefix + name
+        return name if name == 'world' else (self.prefix + name).removesuffix('::__model__')
 
 
 class Part(NamedTuple):

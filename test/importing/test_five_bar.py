@@ -290,6 +290,50 @@ def test_numbers_of_a_gazebo_joint(write: Write, old: str, new: str, message: st
         import_description(write('a.urdf', five_bars.urdf(loop)))
 
 
+def test_what_floats_in_urdf_is_fixed(write: Write) -> None:
+    """As in MJCF and SDF: where the file puts it, and that is said."""
+    text = five_bars.urdf(five_bars.DIALECTS['isaac'] + five_bars.TRANSMISSIONS)
+    floating = text.replace(
+        '</robot>',
+        '<link name="tag"/><joint name="mark" type="floating"><parent link="effector"/>'
+        '<child link="tag"/></joint></robot>',
+    )
+    assert_the_same(write('a.urdf', floating))
+    notes = import_robot(write('a.urdf', floating), 'a').notes
+    assert 'joint mark floats: it is fixed where the file puts it' in notes
+
+
+def test_platform_is_a_link_of_the_file(write: Write) -> None:
+    """A joint off its link's origin needs a link of its own, which is no tool."""
+    text = (
+        '<sdf version="1.9"><model name="m"><link name="arm"/><joint name="j" type="revolute">'
+        '<pose>1 0 0 0 0 0</pose><parent>world</parent><child>arm</child><axis><xyz>0 0 1</xyz>'
+        '</axis></joint></model></sdf>'
+    )
+    body = '<inertial><mass>1</mass></inertial>'
+    made = import_robot(write('a.sdf', text.replace('"arm"/>', f'"arm">{body}</link>')), 'a')
+    assert 'platform: arm' in made.yaml
+
+
+def test_rods_do_not_spin_though_no_motors_are_named(write: Write) -> None:
+    """A rod between two balls is held; a tool that turns at the end of a chain is not."""
+    body = '<inertial pos="0.1 0 0.01" mass="1" diaginertia="0.1 0.1 0.1"/>'
+    tool = (
+        f'<body name="drill" pos="0.1 0 0.4">{body}<joint name="drill_turns" axis="1 0 0"/></body>'
+    )
+    text = (
+        f'<mujoco><worldbody><body name="crank">{body}<joint name="crank" axis="0 0 1"/>'
+        f'<body name="rod" pos="0 0.3 0.1">{body}<joint name="ball" type="ball"/></body></body>'
+        f'<body name="rocker" pos="1 0 0">{body}<joint name="rocker" axis="0 1 0"/>{tool}</body>'
+        '</worldbody><equality><connect body1="rod" body2="rocker" anchor="1 -0.3 0.4"/></equality>'
+        '</mujoco>'
+    )
+    made = import_robot(write('a.xml', text), 'a', platform='rocker')
+    spins = [note for note in made.notes if 'it would spin idly' in note]
+    assert len(spins) == 1 and 'joint ball_' in spins[0]
+    assert len(Mechanism.load(write('a.xml', text)).independent) == 2
+
+
 def test_mimic_becomes_a_coupling(write: Write) -> None:
     """Two cranks without a loop, one of which mimics the other: one motor drives both."""
     mimic = '<mimic joint="motor_1" multiplier="-2" offset="0.1"/>'
