@@ -133,12 +133,14 @@ def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:
         normal = gaps.rates @ gaps.rates.T
         weight = damping * max(float(np.trace(normal)) / len(normal), 1e-12)
         step = gaps.rates.T @ np.linalg.solve(normal + weight * np.eye(len(normal)), gaps.values)
-        step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
+        step *= min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
         tried = kinematics.gaps(q - step)
-        if tried.values @ tried.values < gaps.values @ gaps.values:
-            small = np.abs(step).max() < 1e-14
+        before, after = gaps.values @ gaps.values, tried.values @ tried.values
+        if after < before:
             q, gaps, damping = q - step, tried, max(damping * 0.1, 1e-14)
-            if small:
+            # What rounded data leave open: Newton's steps would be quick where they lead anywhere.
+            left = np.abs(gaps.values).max() <= ROUNDING and after > 0.9 * before
+            if left or np.abs(step).max(initial=0.0) < 1e-14:
                 break
         elif damping > 1e8:
             break

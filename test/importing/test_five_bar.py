@@ -161,6 +161,46 @@ def test_sdf_joints_between_frames(write: Write) -> None:
         import_description(write('c.sdf', ring))
 
 
+def test_mjcf_actuators_with_several_controls(write: Write) -> None:
+    """Each control has a range; those of the second motor are not those with its number."""
+    mujoco = pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    if not hasattr(mujoco.MjModel, 'actuator_ctrladr'):
+        pytest.skip('this MuJoCo has one control for each actuator')
+    text = five_bars.mjcf(1.0)
+    first = re.search(r'<motor joint="motor_1".*?/>', text)
+    assert first
+    several = '<dcmotor joint="motor_1" motorconst="1" resistance="1" input="pos vel" '
+    several += 'controller="0 0 5"/>'
+    imported = Mechanism.load(write('a.xml', text.replace(first.group(), several)))
+    limits = dict(zip(imported.actuated, imported.effort_limits, strict=True))
+    assert limits == {'motor_1': np.inf, 'motor_2': 3.0}
+
+
+def test_mjcf_with_textures_that_are_not_there(write: Write) -> None:
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    text = five_bars.mjcf(1.0).replace(
+        '<worldbody>',
+        '<asset><texture name="t" type="2d" file="no.png"/><material name="m" texture="t"/></asset>'
+        '<worldbody><geom type="plane" size="1 1 1" material="m"/>',
+    )
+    assert_the_same(write('a.xml', text), rotors=ROTORS)
+
+
+def test_mjcf_without_joints(write: Write) -> None:
+    """What floats is fixed, so that nothing can close its loop."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    body = '<body name="a"><freejoint/><geom size="0.1"/></body><site name="s" pos="1 0 0"/>'
+    text = f'<mujoco><worldbody>{body}</worldbody><equality><connect name="loop" body1="a" '
+    text += 'body2="world" anchor="0 0 0"/></equality></mujoco>'
+    for moved in (text, text.replace('<body name="a">', '<body name="a" pos="0 0 1">')):
+        with pytest.raises(DescriptionError, match='nothing with mass moves in it'):
+            import_robot(write('a.xml', moved), 'a')
+    sites = moved.replace('<freejoint/>', '<freejoint/><site name="t"/>')
+    sites = sites.replace('body1="a" body2="world" anchor="0 0 0"', 'site1="s" site2="t"')
+    with pytest.raises(DescriptionError, match='open stay .* loop by 1'):
+        import_robot(write('a.xml', sites), 'a')
+
+
 NESTED = {
     'model': ('<model name="leg" placement_frame="rod_2">{pose}{parts}</model>', 'leg::'),
     'include': (
