@@ -355,6 +355,36 @@ def test_platform_is_a_link_of_the_file(write: Write) -> None:
     assert 'platform: arm' in made.yaml
 
 
+LEG = """<mujoco><compiler angle="radian"/><worldbody>
+<body name="thigh">BODY<joint name="thigh" axis="0 1 0" range="0.2 1.2"/>
+<body name="shank" pos="0.4 0 0">BODY<joint name="knee" axis="0 1 0" range="-2.4 -0.3"/></body>
+</body>
+<body name="heel">BODY<joint name="length" type="slide" axis="0 0 -1" range="0.1 0.7"/></body>
+</worldbody><equality><connect body1="shank" body2="heel" anchor="-0.4 0 0"/></equality>
+<actuator><motor joint="length"/></actuator><keyframe><key qpos="0 0 0"/></keyframe></mujoco>"""
+
+
+def test_poses_outside_of_ranges_are_left(write: Write) -> None:
+    """The keyframe has the leg folded to no length, where it is closed, but out of its ranges."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    body = '<inertial pos="0 0 0.1" mass="1" diaginertia="0.1 0.1 0.1"/>'
+    mechanism = Mechanism.load(write('a.xml', LEG.replace('BODY', body)))
+    assert not mechanism.range_violations(mechanism.home)
+    assert mechanism.independent == ('length',)
+
+
+def test_the_farthest_link_is_far_from_the_first_joint(write: Write) -> None:
+    """Not from the world's origin, on which the robot stands."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    body = '<inertial pos="0 0 0" mass="1" diaginertia="0.1 0.1 0.1"/>'
+    text = (
+        f'<mujoco><worldbody><body name="upper" pos="0 0 1">{body}<joint axis="0 1 0"/>'
+        f'<body name="lower" pos="0 0 -0.5">{body}<joint axis="0 1 0"/></body></body></worldbody>'
+        '</mujoco>'
+    )
+    assert 'platform: lower' in import_robot(write('a.xml', text), 'a').yaml
+
+
 def test_rods_do_not_spin_though_no_motors_are_named(write: Write) -> None:
     """A rod between two balls is held; a tool that turns at the end of a chain is not."""
     body = '<inertial pos="0.1 0 0.01" mass="1" diaginertia="0.1 0.1 0.1"/>'
