@@ -263,6 +263,22 @@ def test_sdf_is_not_cut_at_joints_with_motors(write: Write) -> None:
         assert f'actuated: [{", ".join(motors)}]' in import_robot(driven, 'a').yaml
 
 
+def test_sdf_joints_with_losses_are_not_cut_if_others_can_be(write: Write) -> None:
+    plain = five_bars.sdf()
+    lossy = '<axis><dynamics><damping>0.7</damping></dynamics>'
+    start = plain.index('<joint name="pin"')
+    made = import_robot(write('a.sdf', plain[:start] + plain[start:].replace('<axis>', lossy)), 'a')
+    assert 'pin: {damping: 0.7}' in made.yaml
+    everywhere = import_robot(write('a.sdf', plain.replace('<axis>', lossy)), 'a')
+    assert any('its losses, spring and mimic are left out' in note for note in everywhere.notes)
+
+
+def test_sdf_base_that_is_a_static_model_in_the_model(write: Write) -> None:
+    plain = five_bars.sdf().replace('<parent>world<', '<parent>ground::__model__<')
+    ground = '<model name="ground"><static>true</static><link name="plate"/></model>'
+    assert_the_same(write('a.sdf', plain.replace('</model>', f'{ground}</model>')))
+
+
 def test_axes_of_sdf_before_version_1_5_are_those_of_the_model(write: Write) -> None:
     """The effector is turned, and so would be the axis of its pin."""
     plain = five_bars.sdf(version='1.4')
