@@ -81,12 +81,18 @@ def read_sdf(file: pathlib.Path, wanted: Iterable[str] = ()) -> RobotModel:
     """
     root = read_root(file)
     world = root.find('world')
-    for element in root if world is None else world:
+    missing = DescriptionError(file, '', 'SDF: it has no <model>')
+    # Robots in the file come before included ones, among which are lights and grounds.
+    for element in sorted(root if world is None else world, key=lambda part: part.tag == 'include'):
         if element.tag == 'include':
-            element = included_model(element, included_file(element, file))
+            try:
+                element = included_model(element, included_file(element, file))
+            except DescriptionError as error:
+                missing = error
+                continue
         if element.tag == 'model' and (world is None or not _is_static(element)):
             return _SdfReader(element, world, file, frozenset(wanted)).model
-    raise DescriptionError(file, '', 'SDF: it has no <model>')
+    raise missing
 
 
 def _is_static(model: ElementTree.Element) -> bool:

@@ -273,6 +273,21 @@ def test_sdf_joints_with_losses_are_not_cut_if_others_can_be(write: Write) -> No
     assert any('its losses, spring and mimic are left out' in note for note in everywhere.notes)
 
 
+def test_sdf_robots_in_a_world(write: Write) -> None:
+    """Light and ground are none, whether they are there or not; the robot may be included."""
+    plain = five_bars.sdf()
+    robot = plain[plain.index('<model') : plain.index('</sdf>')]
+    ground = '<model name="ground"><static>1</static><link name="plate"/></model>'
+    sun = '<include><uri>model://sun</uri></include>'
+    write('robot.sdf', plain)
+    for inside in (robot, '<include><uri>robot.sdf</uri></include>'):
+        text = f'<sdf version="1.7"><world name="w">{sun}{ground}{inside}</world></sdf>'
+        made = import_robot(write('a.sdf', text), 'a', actuated=MOTORS)
+        assert 'platform: effector' in made.yaml
+    with pytest.raises(DescriptionError, match='include model://sun: there is no such model'):
+        import_robot(write('a.sdf', text.replace(inside, '')), 'a')
+
+
 def test_sdf_base_that_is_a_static_model_in_the_model(write: Write) -> None:
     plain = five_bars.sdf().replace('<parent>world<', '<parent>ground::__model__<')
     ground = '<model name="ground"><static>true</static><link name="plate"/></model>'
