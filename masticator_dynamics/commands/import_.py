@@ -17,6 +17,16 @@ from masticator_dynamics.importing import import_robot
 from masticator_dynamics.mechanism import Mechanism
 
 
+def _split_pairs(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """Names and values of NAME=VALUE (a callback for click)."""
+    for value in values:
+        if not value.partition('=')[0] or '=' not in value:
+            raise click.BadParameter(f'{value!r} is not NAME=VALUE')
+    return {name: text for name, _, text in (value.partition('=') for value in values)}
+
+
 @click.command('import')
 @click.argument('source')
 @click.option('--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
@@ -34,6 +44,10 @@ from masticator_dynamics.mechanism import Mechanism
     '--lock', metavar='NAMES', callback=split_names, help='Joints to hold at the closed pose.'
 )
 @click.option('--platform', metavar='LINK', default='', help='Instead of the likeliest tool.')
+@click.option(
+    '--argument', 'arguments', metavar='NAME=VALUE', multiple=True, callback=_split_pairs,
+    help='Argument of a xacro file; may be given several times.',
+)  # fmt: skip
 def import_(
     source: str,
     folder: str,
@@ -41,6 +55,7 @@ def import_(
     independent: tuple[str, ...] | None,
     lock: tuple[str, ...] | None,
     platform: str,
+    arguments: dict[str, str],
 ) -> None:
     """Make a description of SOURCE that every command takes.
 
@@ -56,7 +71,7 @@ def import_(
     made = import_robot(
         pathlib.Path(source), path.name,
         actuated=actuated or (), independent=independent or (), locked=lock or (),
-        platform=platform,
+        platform=platform, arguments=arguments,
     )  # fmt: skip
     loaded = Mechanism(description_from_text(file, made.yaml, made.urdf))
     with results_in(path) as work:

@@ -13,9 +13,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pydantic
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.resolver import Resolver
+from yaml.scanner import Scanner
 
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.text_file import read_text
+
+try:
+    from yaml.cyaml import CParser as _Events  # libyaml: a quarter of the time
+except ImportError:
+
+    class _Events(Reader, Scanner, Parser):  # type: ignore[no-redef,misc]
+        def __init__(self, text: str):
+            Reader.__init__(self, text)
+            Scanner.__init__(self)
+            Parser.__init__(self)
+
 
 if TYPE_CHECKING:
     Finite = float
@@ -51,13 +68,18 @@ _WANTED = {
 }  # likewise; pydantic's own words are Python's
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+class _Loader(Composer, _Events, SafeConstructor, Resolver):  # type: ignore[misc]
     """Merges (``<<``) only so much; reads no whole number too large to compute with or print.
 
-    Refuses a key that a mapping has twice, of which PyYAML would silently take the last.
+    Refuses a key that a mapping has twice, of which PyYAML would silently take the last. Composing
+    is left to Python: libyaml's composer recurses without end where brackets are nested deeply.
     """
 
     _merged = 0
+
+    def __init__(self, text: str):
+        for part in (_Events, Composer, SafeConstructor, Resolver):
+            part.__init__(self, *[text] if part is _Events else [])
 
     def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
         """As PyYAML does, before anything is merged."""

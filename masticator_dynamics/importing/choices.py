@@ -129,7 +129,7 @@ def lock(model: RobotModel, name: str, positions: Mapping[str, float], reason: s
 
 
 def farthest_link(model: RobotModel, positions: Mapping[str, float]) -> str:
-    """The link that looks most like a tool: by name, else the farthest from the base.
+    """The link that looks most like a tool: by name, else the farthest from the base's joints.
 
     Links at which a loop ends are more often rods than tools, and come last.
     """
@@ -138,14 +138,18 @@ def farthest_link(model: RobotModel, positions: Mapping[str, float]) -> str:
     carriers = model.tree().carriers()
     ends = {carriers[frame.link] for loop in model.loops for frame in (loop.first, loop.second)}
 
+    base = carriers[model.root]
+    first = [j.child for j in model.joints if j.type in MOVING_TYPES and carriers[j.parent] == base]
+    middle = np.mean([kinematics.origin(q, link) for link in first or [model.root]], axis=0)
+
     def rank(link: str) -> tuple[bool, bool, float]:
         rod = carriers[link] in ends and not set(carriers.values()) <= ends
-        distance = float(np.linalg.norm(kinematics.origin(q, link)))
+        distance = float(np.linalg.norm(kinematics.origin(q, link) - middle))
         return bool(_TOOL.search(link)), not rod, distance
 
     heavy = {carriers[link] for link, inertia in model.links.items() if inertia.mass > _LIGHT}
-    heavy -= {carriers[model.root]}
-    moving = [link for link in model.links if carriers[link] in heavy]
+    heavy -= {base}
+    moving = [link for link in model.links if carriers[link] in heavy and link not in model.added]
     if not moving:
         raise DescriptionError(model.file, 'joints', 'nothing with mass moves in it')
     tip = max(moving, key=rank)

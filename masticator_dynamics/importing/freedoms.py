@@ -59,10 +59,14 @@ def idle_joints(kinematics: LoopKinematics, q: Array, motions: Array, platform: 
     felt = np.vstack([motions[driven], kinematics.twist_rates(q, platform) @ motions])
     idle = motions @ scipy.linalg.null_space(felt, rcond=_STILL)
     joints = _pivots(idle, range(len(q)))
-    if not joints or not driven:
+    if not joints:
         return []
     separate = idle @ np.linalg.pinv(idle[joints])
-    spins = [_is_spin(kinematics, q, motion) for motion in separate.T]
+    # Where no motors are named, what hangs on one joint alone is a tool rather than a rod.
+    spins = [
+        _is_spin(kinematics, q, motion) and bool(driven or _between_others(kinematics, q, motion))
+        for motion in separate.T
+    ]
     return [kinematics.names[j] for j, spin in zip(joints, spins, strict=True) if spin]
 
 
@@ -75,6 +79,18 @@ def _is_spin(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
             twists.append(np.hstack([linear, poses.angular_jacobian(body) @ motion]))
     moving = [twist for twist in twists if np.abs(twist).max() > 1e-4]
     return all(np.abs(twist - moving[0]).max() < 1e-4 for twist in moving)
+
+
+def _between_others(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
+    """Whether a loop ends at what moves, or a joint in it carries something that stands still."""
+    tree, poses = kinematics.tree, kinematics.tree.poses(q)
+    moved = {
+        body for body in range(len(q)) if np.abs(poses.angular_jacobian(body) @ motion).max() > 1e-4
+    }
+    loops = kinematics.model.loops
+    ends = {tree.frames[end.link].body for loop in loops for end in (loop.first, loop.second)}
+    carried = {child for child, place in enumerate(tree.placements) if place.body in moved}
+    return bool(moved & ends or carried - moved)
 
 
 def coordinates(kinematics: LoopKinematics, motions: Array) -> list[str]:

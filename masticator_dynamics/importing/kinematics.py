@@ -18,6 +18,8 @@ ROUNDING = 2e-5  # m and rad: what CAD drawings and their export leave open acro
 STARTS = 16
 _ITERATIONS = 120
 _RANGES_TRIED = 4  # starts, before a pose outside a range is accepted
+_RETURNS = 4  # from outside the ranges of the joints, for each start
+_ROOM = 0.1  # of a range, that is left at each of its ends on the return
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,12 +135,14 @@ def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:
         normal = gaps.rates @ gaps.rates.T
         weight = damping * max(float(np.trace(normal)) / len(normal), 1e-12)
         step = gaps.rates.T @ np.linalg.solve(normal + weight * np.eye(len(normal)), gaps.values)
-        step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
+        step *= min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
         tried = kinematics.gaps(q - step)
-        if tried.values @ tried.values < gaps.values @ gaps.values:
-            small = np.abs(step).max() < 1e-14
+        before, after = gaps.values @ gaps.values, tried.values @ tried.values
+        if after < before:
             q, gaps, damping = q - step, tried, max(damping * 0.1, 1e-14)
-            if small:
+            # What rounded data leave open: Newton's steps would be quick where they lead anywhere.
+            left = np.abs(gaps.values).max() <= ROUNDING and after > 0.9 * before
+            if left or np.abs(step).max(initial=0.0) < 1e-14:
                 break
         elif damping > 1e8:
             break
@@ -159,14 +163,35 @@ def closed_pose(kinematics: LoopKinematics) -> tuple[Array, float]:
         spread = 0.0 if attempt == 0 else 1.5 * attempt / STARTS + 0.2
         noise = rng.uniform(-spread, spread, len(start))
         q, gap = close(kinematics, start + np.where(kinematics.slides, 0.1 * noise, noise))
-        q = np.where(kinematics.slides, q, wrapped(q, kinematics))
-        outside = float(np.maximum(kinematics.lower - q, q - kinematics.upper).max(initial=0.0))
-        outside = max(outside, 0.0)
+        q, gap, outside = _into_ranges(kinematics, q, gap)
         if gap <= ROUNDING and (outside == 0.0 or attempt >= _RANGES_TRIED):
             return (q, gap) if outside <= worst else (best, least)
         if (gap > ROUNDING, outside, gap) < (least > ROUNDING, worst, least):
             best, least, worst = q, gap, outside
     return best, least
+
+
+def _into_ranges(kinematics: LoopKinematics, q: Array, gap: float) -> tuple[Array, float, float]:
+    """A closed pose within the joints' ranges from one outside of them, if that is near enough.
+
+    Returns the pose with its gap, and by how much it is outside, m or rad; where that leads
+    nowhere, the pose as it was.
+    """
+    room = np.nan_to_num(_ROOM * (kinematics.upper - kinematics.lower), posinf=0.0)
+    low, high = kinematics.lower + room, kinematics.upper - room
+    q = np.where(kinematics.slides, q, wrapped(q, kinematics))
+    best = (q, gap, _outside(kinematics, q))
+    for _ in range(_RETURNS):
+        if best[2] == 0.0 or gap > ROUNDING:
+            break
+        q, gap = close(kinematics, np.clip(q, low, high))
+        if gap <= ROUNDING and _outside(kinematics, q) < best[2]:
+            best = (q, gap, _outside(kinematics, q))
+    return best
+
+
+def _outside(kinematics: LoopKinematics, q: Array) -> float:
+    return float(np.maximum(kinematics.lower - q, q - kinematics.upper).max(initial=0.0))
 
 
 def wrapped(q: Array, kinematics: LoopKinematics) -> Array:

@@ -63,7 +63,7 @@ def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str]) -> Any:
     try:
         return spec.compile()
     except ValueError as error:
-        if 'file' not in str(error).lower() or not spec.meshes:
+        if 'file' not in str(error).lower():
             raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
     spec = mujoco.MjSpec.from_file(str(file))
     for geom in [g for g in spec.geoms if g.meshname or g.hfieldname or g.material]:
@@ -100,7 +100,7 @@ class _MjcfReader:
             self._body(body)
         for equality in range(compiled.neq):
             self._equality(equality)
-        for actuator in range(compiled.nu):
+        for actuator in range(len(compiled.actuator_trntype)):  # some have several controls
             self._actuator(actuator)
         self._undriven_rotors()
         self._left_out()
@@ -258,8 +258,9 @@ class _MjcfReader:
         if m.actuator_forcelimited[index]:
             bounds.append(np.sort(m.actuator_forcerange[index]))
         plain = int(m.actuator_biastype[index]) == int(self.mujoco.mjtBias.mjBIAS_NONE)
-        if m.actuator_ctrllimited[index] and plain:
-            bounds.append(np.sort(m.actuator_ctrlrange[index] * m.actuator_gainprm[index, 0]))
+        control = int(m.actuator_ctrladr[index]) if hasattr(m, 'actuator_ctrladr') else index
+        if m.actuator_ctrllimited[control] and plain:
+            bounds.append(np.sort(m.actuator_ctrlrange[control] * m.actuator_gainprm[index, 0]))
         if bounds:
             low, high = (float(b) for b in (np.max(bounds, axis=0)[0], np.min(bounds, axis=0)[1]))
             self.model.change(joint, effort=max(abs(low), abs(high)) * abs(gear))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import pathlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -36,10 +36,11 @@ from masticator_dynamics.importing.urdf_file import read_urdf
 from masticator_dynamics.importing.welds import join_rods
 from masticator_dynamics.importing.write import urdf_text, with_loop_frames, yaml_text
 
-_READERS: dict[str, Callable[[pathlib.Path], RobotModel]] = {
-    'robot': read_urdf,
-    'mujoco': read_mjcf,
-    'sdf': read_sdf,
+_Reader = Callable[[pathlib.Path, Collection[str], Mapping[str, str] | None], RobotModel]
+_READERS: dict[str, _Reader] = {
+    'robot': lambda path, _, arguments: read_urdf(path, arguments),
+    'mujoco': lambda path, _, __: read_mjcf(path),
+    'sdf': lambda path, wanted, _: read_sdf(path, wanted),
 }
 _XML = {'.urdf': 'robot', '.xacro': 'robot', '.mjcf': 'mujoco', '.sdf': 'sdf'}
 
@@ -68,6 +69,7 @@ def import_robot(
     independent: Sequence[str] = (),
     locked: Sequence[str] = (),
     platform: str = '',
+    arguments: Mapping[str, str] | None = None,
 ) -> Imported:
     """Read a robot that another tool described and make a description of it.
 
@@ -83,6 +85,8 @@ def import_robot(
         Joints to hold at the closed pose.
     platform : str
         Link; default: the one farthest from the base.
+    arguments : mapping, optional
+        Values of a xacro file's arguments.
 
     Raises
     ------
@@ -90,7 +94,7 @@ def import_robot(
         For a file that cannot be read, or loops that cannot be closed.
     """
     with _absurd_numbers_refused(path):
-        model = read(path)
+        model = read(path, {*actuated, *independent, *locked}, arguments)
         model.name = name
         choose_motors(model, actuated)
         require_moving(model, 'independent', independent)
@@ -139,8 +143,21 @@ def import_description(path: pathlib.Path) -> MechanismDescription:
     return description_from_text(path.with_name(f'{name}.yaml'), made.yaml, made.urdf)
 
 
-def read(path: pathlib.Path) -> RobotModel:
+def read(
+    path: pathlib.Path,
+    wanted: Collection[str] = (),
+    arguments: Mapping[str, str] | None = None,
+) -> RobotModel:
     """Model of a file in any of the formats, recognised by name and content.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    wanted : collection of str
+        Joints that must not be where a loop is cut, if the format leaves a choice.
+    arguments : mapping, optional
+        Values of a xacro file's arguments.
 
     Raises
     ------
@@ -153,7 +170,7 @@ def read(path: pathlib.Path) -> RobotModel:
     if kind not in _READERS:
         known = ', '.join(f'<{name}>' for name in _READERS)
         raise DescriptionError(path, '', f'its root element is <{kind}>, none of {known}')
-    return _READERS[kind](path)
+    return _READERS[kind](path, wanted, arguments)
 
 
 def _root_element(path: pathlib.Path) -> str:

@@ -81,7 +81,8 @@ class Spring:
 class RobotModel:
     """A robot as read; ``notes`` say what was left out or decided, one sentence each.
 
-    ``reserved`` are names of joints that the file has, whether they were added yet or not.
+    ``reserved`` are names of joints that the file has, whether they were added yet or not;
+    ``added`` are links that it does not have.
 
     By joint: ``damping``, N m s/rad or N s/m; ``dry`` friction, N m or N; ``guess``, rad or m,
     where the search for a closed pose starts. ``shapes`` are the elements of each link that only
@@ -104,6 +105,7 @@ class RobotModel:
     notes: list[str] = dataclasses.field(default_factory=list)
     shapes: dict[str, list[ElementTree.Element]] = dataclasses.field(default_factory=dict)
     reserved: frozenset[str] = frozenset()
+    added: set[str] = dataclasses.field(default_factory=set)
 
     def tree(self) -> Tree:
         """The open tree, parents before children."""
@@ -128,6 +130,7 @@ class RobotModel:
         while name in self.links:
             name += '_'
         self.links[name] = NO_MASS
+        self.added.add(name)
         return name
 
     def free_joint_name(self, name: str) -> str:

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
-from masticator_dynamics.files.xml_file import root_element
 from masticator_dynamics.importing.robot_model import (
     NO_MASS,
     Frame,
+    ImportedMotor,
     JointCoupling,
     Loop,
     RobotModel,
@@ -31,16 +30,24 @@ from masticator_dynamics.importing.robot_model import (
     numbers_in,
     turning_joints,
 )
+from masticator_dynamics.importing.sdf_frames import (
+    Part,
+    Scope,
+    SdfFrames,
+    included_file,
+    included_model,
+    read_root,
+)
 
-VERSIONS = ('1.5', '1.6', '1.7', '1.8', '1.9', '1.10', '1.11', '1.12')
 # In the order in which the tree grows across them; the last are cut first.
 _TYPES = {
     'fixed': 'weld', 'revolute': 'hinge', 'continuous': 'hinge', 'prismatic': 'slider',
     'universal': 'universal', 'ball': 'point',
 }  # fmt: skip
-_READ = {'link', 'joint', 'pose', 'static', 'self_collide', 'frame', 'gripper', 'enable_wind'}
-_EIGHTH = 0.25 * np.pi
-_ROUNDED = 1e-5  # rad; 1.5708 is 3.7e-6 off a right angle
+_READ = {
+    'link', 'joint', 'pose', 'static', 'self_collide', 'frame', 'gripper', 'enable_wind', 'model',
+    'include',
+}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,128 +61,86 @@ class _Edge:
     position: Array
     rotation: Array
     axes: Array  # (1 or 2, 3) in the world
-    element: ElementTree.Element
+    part: Part
 
 
-def read_sdf(file: pathlib.Path) -> RobotModel:
-    """Model of the first ``<model>`` of an SDF file.
+def read_sdf(file: pathlib.Path, wanted: Iterable[str] = ()) -> RobotModel:
+    """Model of an SDF file, or the first one of its world that is not static.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The file.
+    wanted : iterable of str
+        Joints at which loops are not to be cut if they can be cut elsewhere.
 
     Raises
     ------
     DescriptionError
         For another version or format, or inconsistent elements.
     """
-    root = _root(file)
-    element = root.find('model')
-    element = root.find('world/model') if element is None else element
-    if element is None:
-        raise DescriptionError(file, '', 'SDF: it has no <model>')
-    return _SdfReader(element, root, file).model
+    root = read_root(file)
+    world = root.find('world')
+    missing = DescriptionError(file, '', 'SDF: it has no <model>')
+    # Robots in the file come before included ones, among which are lights and grounds.
+    for element in sorted(root if world is None else world, key=lambda part: part.tag == 'include'):
+        if element.tag == 'include':
+            try:
+                element = included_model(element, included_file(element, file))
+            except DescriptionError as error:
+                missing = error
+                continue
+        if element.tag == 'model' and (world is None or not _is_static(element)):
+            return _SdfReader(element, world, file, frozenset(wanted)).model
+    raise missing
 
 
-def _root(file: pathlib.Path) -> ElementTree.Element:
-    try:
-        root = root_element(read_bytes(file, LARGEST_DESCRIPTION), file, 'SDF')
-    except OSError as error:
-        raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
-    if root.tag != 'sdf':
-        raise DescriptionError(file, '', f'SDF: its root element is <{root.tag}>, not <sdf>')
-    version = root.get('version')
-    if version not in VERSIONS:
-        known = f'{VERSIONS[0]} to {VERSIONS[-1]}'
-        raise DescriptionError(
-            file, '', f'SDF version {version!r} is not one of {known}; convert it with `gz sdf -p`'
-        )
-    return root
+def _is_static(model: ElementTree.Element) -> bool:
+    return (model.findtext('static') or '').strip() in ('1', 'true')
 
 
 class _SdfReader:
     """Converts a ``<model>``."""
 
-    def __init__(self, element: ElementTree.Element, root: ElementTree.Element, file: pathlib.Path):
-        self.element, self.file, self.straightened = element, file, 0.0
-        name = str(element.get('name') or file.stem)
-        self.model = RobotModel(file, name, '', {}, [])
-        gravity = root.findtext('world/gravity')
-        if gravity is not None:
+    def __init__(
+        self, element: ElementTree.Element, world: ElementTree.Element | None, file: pathlib.Path,
+        wanted: frozenset[str],
+    ):  # fmt: skip
+        self.file, self.frames = file, SdfFrames(element, file)
+        self.model = RobotModel(file, str(element.get('name') or file.stem), '', {}, [])
+        if world is not None:
+            gravity = world.findtext('gravity') or world.findtext('physics/gravity') or '0 0 -9.8'
             x, y, z = numbers_in(gravity, 3, self.file, 'gravity')
             self.model.gravity = (x, y, z)
-        self._named: dict[str, ElementTree.Element] = {}
-        for tag in ('link', 'joint', 'frame'):
-            for part in element.findall(tag):
-                if part.get('name') in self._named:
-                    raise DescriptionError(file, f'{tag} {part.get("name")}', 'appears twice')
-                self._named[str(part.get('name'))] = part
         self.poses: dict[str, tuple[Array, Array]] = {}
-        for link in element.findall('link'):
-            self._link(link)
+        for name, link in self.frames.of('link'):
+            self._link(name, link.element)
         if not self.poses:
             raise DescriptionError(file, '', 'SDF: its model has no <link>')
-        self.model.reserved = frozenset(self._named)
-        edges = [self._edge(joint) for joint in element.findall('joint')]
+        self.model.reserved = frozenset(self.frames.parts)
+        edges = [self._edge(name, joint) for name, joint in self.frames.of('joint')]
+        edges += self._held()
         self._other_elements()
-        if self.straightened > 1e-12:
+        if self.frames.straightened > 1e-12:
             self.model.notes.append(
-                f'angles up to {self.straightened:.2g} rad off a multiple of 45 degrees are taken '
-                'for it: planar loops need axes that are parallel'
+                f'angles up to {self.frames.straightened:.2g} rad off a multiple of 45 degrees are '
+                'taken for it: planar loops need axes that are parallel'
             )
-        self._grow([edge for edge in edges if edge is not None])
-
-    # Numbers and poses
+        driven = dict.fromkeys(self._driven())
+        self._grow(edges, wanted.union(driven))
+        self.model.motors = {
+            name: ImportedMotor() for name in driven if self.model.has_moving(name)
+        }
 
     def _number(self, element: ElementTree.Element, path: str, default: float, place: str) -> float:
         text = element.findtext(path)
         return default if text is None else numbers_in(text, 1, self.file, f'{place} {path}')[0]
 
-    def _local(self, element: ElementTree.Element, place: str) -> tuple[Array, Array]:
-        """``<pose>`` of an element as written."""
-        pose = element.find('pose')
-        if pose is None or not (pose.text or '').strip():
-            return np.zeros(3), np.eye(3)
-        if pose.get('rotation_format') == 'quat_xyzw':
-            numbers = np.array(numbers_in(str(pose.text), 7, self.file, f'{place} pose'))
-            if not np.linalg.norm(numbers[3:]) > 0.0:
-                raise DescriptionError(self.file, f'{place} pose', 'its quaternion is zero')
-            return numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix()
-        numbers = np.array(numbers_in(str(pose.text), 6, self.file, f'{place} pose'))
-        if pose.get('degrees') == 'true':
-            numbers[3:] = np.radians(numbers[3:])
-        angles = numbers[3:]
-        whole = np.round(angles / _EIGHTH) * _EIGHTH
-        near = np.abs(angles - whole) < _ROUNDED
-        self.straightened = max(
-            self.straightened, float(np.abs(angles - whole)[near].max(initial=0))
-        )
-        turned = Rotation.from_euler('xyz', np.where(near, whole, angles)).as_matrix()
-        return numbers[:3], turned
-
-    def _pose(self, name: str, seen: tuple[str, ...] = ()) -> tuple[Array, Array]:
-        """Pose of a link, joint or frame in the world."""
-        if name == 'world':
-            return np.zeros(3), np.eye(3)
-        if name == '__model__':
-            return self._local(self.element, 'model')
-        place = f'pose of {name}'
-        if name in seen:
-            raise DescriptionError(self.file, place, 'refers to itself')
-        if name not in self._named:
-            raise DescriptionError(self.file, place, f'there is no link, joint or frame {name!r}')
-        element = self._named[name]
-        position, rotation = self._local(element, name)
-        pose = element.find('pose')
-        relative = None if pose is None else pose.get('relative_to') or pose.get('frame')
-        if not relative:
-            default = {'joint': (element.findtext('child') or '').strip()}.get(element.tag)
-            relative = default or element.get('attached_to') or '__model__'
-        at, turned = self._pose(relative, (*seen, name))
-        return at + turned @ position, turned @ rotation
-
     # Parts
 
-    def _link(self, link: ElementTree.Element) -> None:
-        name = str(link.get('name'))
+    def _link(self, name: str, link: ElementTree.Element) -> None:
         place = f'link {name}'
-        self.poses[name] = self._pose(name)
+        self.poses[name] = self.frames.pose(name)
         inertial = link.find('inertial')
         if inertial is None:
             self.model.links[name] = NO_MASS
@@ -184,7 +149,7 @@ class _SdfReader:
             reason = 'its inertial is to be computed from shapes (auto), which are not read'
             raise DescriptionError(self.file, place, f'{reason}: write mass and inertia')
         mass = self._number(inertial, 'mass', 1.0, place)
-        position, rotation = self._local(inertial, f'{place} inertial')
+        position, rotation = self.frames.local(inertial, f'{place} inertial')
         value = {
             key: self._number(inertial, f'inertia/{key}', float(key[1] == key[2]), place)
             for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
@@ -198,9 +163,9 @@ class _SdfReader:
             raise DescriptionError(self.file, place, f'mass {mass} kg is negative')
         self.model.links[name] = Inertia(mass, position, rotation @ tensor @ rotation.T)
 
-    def _edge(self, joint: ElementTree.Element) -> _Edge | None:
-        name, kind = str(joint.get('name')), str(joint.get('type'))
-        place = f'joint {name}'
+    def _edge(self, name: str, part: Part) -> _Edge:
+        joint, scope = part
+        kind, place = str(joint.get('type')), f'joint {name}'
         if kind in ('gearbox', 'screw', 'revolute2'):
             if kind != 'revolute2':
                 raise DescriptionError(
@@ -212,27 +177,13 @@ class _SdfReader:
             allowed = ', '.join(_TYPES)
             raise DescriptionError(self.file, place, f'type {kind!r} is not one of {allowed}')
         ends = [
-            self._link_of((joint.findtext(tag) or '').strip(), place) for tag in ('parent', 'child')
+            self.frames.link_of(scope.absolute((joint.findtext(tag) or '').strip()), place)
+            for tag in ('parent', 'child')
         ]
-        position, rotation = self._pose(name)
-        axes = [self._axis(axis, rotation, place) for axis in self._axes(joint, kind, place)]
-        return _Edge(
-            name, kind, ends[0], ends[1], position, rotation, np.array(axes).reshape(-1, 3), joint
-        )
-
-    def _link_of(self, name: str, place: str) -> str:
-        """The link that a frame, joint or link of a name is part of."""
-        for _ in range(len(self._named) + 1):
-            if name in (*self.poses, 'world'):
-                return name
-            if name == '__model__':
-                return next(iter(self.poses))
-            if name not in self._named:
-                break
-            element = self._named[name]
-            child = (element.findtext('child') or '').strip()
-            name = child if element.tag == 'joint' else element.get('attached_to') or '__model__'
-        raise DescriptionError(self.file, place, f'link {name!r} does not exist')
+        position, rotation = self.frames.pose(name)
+        found = [self._axis(a, scope, rotation, place) for a in self._axes(joint, kind, place)]
+        axes = np.array(found).reshape(-1, 3)
+        return _Edge(name, kind, ends[0], ends[1], position, rotation, axes, part)
 
     def _axes(self, joint: ElementTree.Element, kind: str, place: str) -> list[ElementTree.Element]:
         count = {'fixed': 0, 'ball': 0, 'universal': 2}.get(kind, 1)
@@ -242,29 +193,49 @@ class _SdfReader:
             raise DescriptionError(self.file, place, f'a {kind} joint needs {count} axes')
         return axes
 
-    def _axis(self, axis: ElementTree.Element, rotation: Array, place: str) -> Array:
+    def _axis(self, axis: ElementTree.Element, scope: Scope, rotation: Array, place: str) -> Array:
         """Direction of an axis in the world."""
         xyz = axis.find('xyz')
         text = '0 0 1' if xyz is None else str(xyz.text)
         direction = axis_in(text, self.file, f'{place} axis')
         expressed = None if xyz is None else xyz.get('expressed_in')
         if expressed:
-            rotation = self._pose(expressed)[1]
+            rotation = self.frames.pose(scope.absolute(expressed))[1]
         elif (axis.findtext('use_parent_model_frame') or '').strip() in ('1', 'true'):
-            rotation = self._pose('__model__')[1]
+            rotation = self.frames.pose(scope.model)[1]
         turned: Array = rotation @ direction
         return turned
 
     def _other_elements(self) -> None:
-        tags = dict.fromkeys(str(part.tag) for part in self.element if part.tag not in _READ)
-        if tags:
+        found = (str(e.tag) for _, model in self.frames.of('model') for e in model.element)
+        if tags := dict.fromkeys(tag for tag in found if tag not in _READ):
             self.model.notes.append(f'left out: {", ".join(f"<{tag}>" for tag in tags)}')
-        if any(link.find(tag) is not None for link in self.element for tag in ('visual', 'sensor')):
+        links = [link.element for _, link in self.frames.of('link')]
+        if any(link.find(tag) is not None for link in links for tag in ('visual', 'sensor')):
             self.model.notes.append('left out: shapes and sensors of links')
+
+    def _driven(self) -> Iterator[str]:
+        """Joints that plugins drive: all that name one, apart from those that publish states."""
+        for name, model in self.frames.of('model'):
+            for plugin in model.element.findall('plugin'):
+                if 'publisher' not in f'{plugin.get("name")} {plugin.get("filename")}'.lower():
+                    for joint in plugin.findall('joint_name'):
+                        yield self.frames.scopes[name].absolute((joint.text or '').strip())
+
+    def _held(self) -> Iterator[_Edge]:
+        """Links of static models in the model, as joints with the world."""
+        for name, model in self.frames.of('model'):
+            if name != '__model__' and _is_static(model.element):
+                for link in self.poses:
+                    if link.startswith(f'{name}::'):
+                        held = f'{link}_static'
+                        yield _Edge(
+                            held, 'fixed', 'world', link, *self.poses[link], np.zeros((0, 3)), model
+                        )  # fmt: skip
 
     # The tree
 
-    def _grow(self, edges: list[_Edge]) -> None:
+    def _grow(self, edges: list[_Edge], wanted: frozenset[str]) -> None:
         """Spanning tree from the base; edges left over become loops."""
         fixed = any('world' in (edge.parent, edge.child) for edge in edges)
         if fixed:
@@ -280,7 +251,11 @@ class _SdfReader:
         x, y, z = (self.poses[self.model.root][1].T @ self.model.gravity).tolist()
         self.model.gravity = (x, y, z)
         order = list(_TYPES)
-        kept = _spanning(sorted(edges, key=lambda edge: order.index(edge.type)))
+
+        def cut_last(edge: _Edge) -> tuple[bool, int, bool]:
+            return edge.name not in wanted, order.index(edge.type), not _acts(edge)
+
+        kept = _spanning(sorted(edges, key=cut_last))
         placed, waiting = {self.model.root}, list(kept)
         while ready := [e for e in waiting if e.parent in placed or e.child in placed]:
             edge = ready[0]
@@ -330,7 +305,7 @@ class _SdfReader:
 
     def _moving(self, edge: _Edge, joint: Joint) -> None:
         """A hinge or slide with its limits, spring and damping."""
-        axis, place = edge.element.find('axis'), f'joint {edge.name}'
+        axis, place = edge.part.element.find('axis'), f'joint {edge.name}'
         if axis is None or joint.type == 'fixed':
             self.model.joints.append(joint)
             return
@@ -362,7 +337,7 @@ class _SdfReader:
             ratio = self._number(mimic, 'multiplier', 1.0, place)
             offset = self._number(mimic, 'offset', 0.0, place)
             reference = self._number(mimic, 'reference', 0.0, place)
-            other = str(mimic.get('joint'))
+            other = edge.part.scope.absolute(str(mimic.get('joint')))
             self.model.couplings.append(
                 JointCoupling(
                     f'{edge.name}_mimic', edge.name, other, (offset - ratio * reference, ratio)
@@ -371,6 +346,10 @@ class _SdfReader:
 
     def _loop(self, edge: _Edge) -> None:
         """A joint that closes a loop, as two frames."""
+        if _acts(edge):
+            self.model.notes.append(
+                f'joint {edge.name} closes a loop: its losses, spring and mimic are left out'
+            )
         frames = []
         for index, link in enumerate((edge.parent, edge.child)):
             position, rotation = self.poses[link]
@@ -379,6 +358,17 @@ class _SdfReader:
                 axes = rotation_to(edge.axes[min(index, len(edge.axes) - 1)])
             frames.append(Frame(link, rotation.T @ (edge.position - position), rotation.T @ axes))
         self.model.loops.append(Loop(edge.name, _TYPES[edge.type], *frames))
+
+
+def _acts(edge: _Edge) -> bool:
+    """Whether a joint has losses, a spring, or follows another."""
+    axis = edge.part.element.find('axis')
+    if axis is None:
+        return False
+    values = [
+        axis.findtext(f'dynamics/{key}') for key in ('damping', 'friction', 'spring_stiffness')
+    ]
+    return axis.find('mimic') is not None or any(v and v.strip(' 0.') for v in values)
 
 
 def _spanning(edges: list[_Edge]) -> list[_Edge]:

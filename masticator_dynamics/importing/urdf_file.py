@@ -9,7 +9,7 @@ Loops: ``<constraint>`` (urdfdom pull request 264), ``<loop_joint>`` (Isaac), ``
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree
 
 import numpy as np
@@ -38,22 +38,36 @@ _TYPES = {
 _DRAKE = '{http://drake.mit.edu}'
 
 
-def read_urdf(file: pathlib.Path) -> RobotModel:
+def read_urdf(file: pathlib.Path, arguments: Mapping[str, str] | None = None) -> RobotModel:
     """Model of a URDF or xacro file.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The file.
+    arguments : mapping, optional
+        Values of the xacro file's arguments.
 
     Raises
     ------
     DescriptionError
         For anything unreadable or probably misspelt.
     """
-    text, _ = urdf.expansion(file, {})
+    text, _ = urdf.expansion(file, dict(arguments or {}))
     root = root_element(text, file, 'URDF')
     loops = list(_loops(root, file))
+    floating = [joint for joint in root.findall('joint') if joint.get('type') == 'floating']
+    for joint in floating:
+        joint.set('type', 'fixed')
     tree = urdf.parse(ElementTree.tostring(root, encoding='unicode'), file)
     model = RobotModel(
         file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints)
     )
     model.notes += tree.warnings
+    model.notes += [
+        f'joint {joint.get("name")} floats: it is fixed where the file puts it'
+        for joint in floating
+    ]
     model.couplings = [
         JointCoupling(f'{m.joint}_mimic', m.joint, m.other, (m.offset, m.multiplier))
         for m in tree.mimics

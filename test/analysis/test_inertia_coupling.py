@@ -11,6 +11,7 @@ import samples
 from oracles import rss_oracle as rss
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.analysis.inertia_coupling import inertia_coupling
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import SingularityError
 from masticator_dynamics.estimation.sampling import inertia_at
@@ -122,6 +123,10 @@ def test_coupling_is_what_the_matrix_says() -> None:
         for i in range(6):
             others = sum(abs(inertia[i, k]) for k in range(6) if k != i)
             assert coupling[i] == pytest.approx(np.log(others / (5.0 * inertia[i, i]) + 1.0), 1e-13)
+
+
+def test_a_motor_alone_feels_no_other() -> None:
+    assert inertia_coupling(np.array([[2.0]])) == pytest.approx([0.0])
 
 
 def test_a_mirrored_jaw_swaps_the_cranks() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import builtins
 import pathlib
+import re
 from typing import Any
 
 import pytest
@@ -51,6 +52,18 @@ def test_choices_of_the_user(run, tmp_path: pathlib.Path) -> None:
     assert (content['platform'], content['actuated']) == ('rod_2', ['motor_2'])
 
 
+def test_arguments_of_xacro(run, tmp_path: pathlib.Path) -> None:
+    text = CLOSED.replace('<robot', '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"', 1)
+    text = text.replace('<link', '<xacro:arg name="mass" default="0.5"/><link', 1)
+    text = re.sub(r'<mass value="0.5"/>', '<mass value="$(arg mass)"/>', text)
+    (tmp_path / 'robot.xacro').write_text(text)
+    command = ('import', tmp_path / 'robot.xacro', '--output', tmp_path / 'mine', '--argument')
+    assert run(*command, 'mass=2.5').status == 0
+    assert 'value="2.5"' in (tmp_path / 'mine' / 'mine.urdf').read_text()
+    answer = run(*command, 'mass')
+    assert answer.status == 2 and "'mass' is not NAME=VALUE" in answer.err
+
+
 DEEP = '<robot name="a">' + 5000 * '<link name="b">' + 5000 * '</link>' + '</robot>'
 SDF, MJCF = five_bars.sdf(), five_bars.mjcf()
 ROD_2 = '<child link="rod_2"/><origin'
@@ -80,7 +93,7 @@ ROD_2 = '<child link="rod_2"/><origin'
         ),
         ('a.sdf', CLOSED, 'its root element is <robot>, not <sdf>'),
         ('a.sdf', SDF[:-60], 'not XML'),
-        ('a.sdf', SDF.replace('"1.7"', '"1.3"'), "SDF version '1.3' is not one of 1.5 to"),
+        ('a.sdf', SDF.replace('"1.7"', '"1.2"'), "SDF version '1.2' is not one of 1.3 to"),
         ('a.sdf', SDF.replace('<parent>rod_1', '<parent>rod_7'), "link 'rod_7' does not exist"),
         ('a.sdf', SDF.replace('"fixed"', '"screw"'), "type 'screw' is not read"),
         ('a.sdf', SDF.replace('<mass>0.5', '<mass>heavy'), "'heavy' is not a finite number"),

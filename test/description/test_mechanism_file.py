@@ -98,7 +98,8 @@ def test_shipped_mechanisms_load_by_name_and_by_path() -> None:
 @pytest.mark.parametrize(
     ('text', 'reason'),
     [
-        ('closures: [1,', 'not YAML: .*line 1'),
+        ('closures: [1, {a: ]', 'not YAML: .*line 1'),
+        ('closures: [1,', 'not YAML: .*line'),
         ('name:\tx\n\ty: 1', 'not YAML: .*line'),
         ('- schema', 'not a mapping'),
         ('', 'not a mapping'),
