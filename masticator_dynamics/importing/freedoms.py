@@ -82,15 +82,17 @@ def _is_spin(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
 
 
 def _between_others(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
-    """Whether a loop ends at what moves, or a joint in it carries something that stands still."""
+    """Whether what moves is held by what stands still: in a loop, or as it carries it."""
     tree, poses = kinematics.tree, kinematics.tree.poses(q)
     moved = {
         body for body in range(len(q)) if np.abs(poses.angular_jacobian(body) @ motion).max() > 1e-4
     }
-    loops = kinematics.model.loops
-    ends = {tree.frames[end.link].body for loop in loops for end in (loop.first, loop.second)}
+    ends = [
+        {tree.frames[end.link].body for end in (loop.first, loop.second)}
+        for loop in kinematics.model.loops
+    ]
     carried = {child for child, place in enumerate(tree.placements) if place.body in moved}
-    return bool(moved & ends or carried - moved)
+    return any(pair & moved and pair - moved for pair in ends) or bool(carried - moved)
 
 
 def coordinates(kinematics: LoopKinematics, motions: Array) -> list[str]:

@@ -435,6 +435,30 @@ def test_rods_do_not_spin_though_no_motors_are_named(write: Write) -> None:
     assert len(Mechanism.load(write('a.xml', text)).independent) == 2
 
 
+def test_a_leg_without_motors_moves_though_the_platform_is_the_other_foot(write: Write) -> None:
+    """A leg with a loop of its own turns as one piece about the hip; it is no rod."""
+    link = (
+        '<body name="{0}{1}" pos="{2}"><inertial pos="0.1 0 0" mass="1" diaginertia="0.1 0.1 0.1"/>'
+        '<joint name="{0}{1}" axis="{3}"/>'
+    )
+
+    def leg(side: str, y: float) -> str:
+        hip = link.format(side, 'hip', f'0 {y} 0', '1 0 0')
+        crank = link.format(side, 'crank', '0 0 0', '0 1 0')
+        rod = link.format(side, 'rod', '0 0 -0.3', '0 1 0')
+        rocker = link.format(side, 'rocker', '0.5 0 0', '0 1 0')
+        return f'{hip}{crank}{rod}</body></body>{rocker}</body></body>'
+
+    connect = '<connect body1="{0}rod" body2="{0}rocker" anchor="0.5 0 0"/>'
+    text = (
+        f'<mujoco><worldbody>{leg("l", 0.2)}{leg("r", -0.2)}</worldbody><equality>'
+        f'{connect.format("l")}{connect.format("r")}</equality></mujoco>'
+    )
+    made = import_robot(write('a.xml', text), 'a', platform='lrocker')
+    assert not any('idly' in note for note in made.notes)
+    assert len(Mechanism.load(write('a.xml', text)).independent) == 4
+
+
 def test_mimic_becomes_a_coupling(write: Write) -> None:
     """Two cranks without a loop, one of which mimics the other: one motor drives both."""
     mimic = '<mimic joint="motor_1" multiplier="-2" offset="0.1"/>'
