@@ -97,6 +97,21 @@ def mechanism(name: str) -> Mechanism:
     return Mechanism.load(file_of(name))
 
 
+def poses_up_to_the_edge(name: str, count: int, rng: np.random.Generator) -> Array:
+    """Poses (N, n_y) on random ways from home to the edge of the workspace, most close to it."""
+    found, box = mechanism(name), BOXES[name]
+    home = found.home.y
+    ways = rng.normal(size=(count, len(home))) * (box.upper - box.lower)
+    inside, outside = np.zeros(count), np.full(count, 20.0)
+    for _ in range(40):
+        middle = (inside + outside) / 2.0
+        closed = found.attempt(home + middle[:, None] * ways).closed
+        inside, outside = np.where(closed, middle, inside), np.where(closed, outside, middle)
+    inside *= 1.0 - 10.0 ** rng.uniform(-4.0, -0.5, count)
+    poses = home + inside[:, None] * ways
+    return poses[found.attempt(poses).closed]
+
+
 def pinocchio() -> Any:
     """The module pinocchio, or a skip if it is not installed."""
     return pytest.importorskip(

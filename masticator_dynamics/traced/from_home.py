@@ -164,12 +164,14 @@ class FromHome:
                 gap = greater(one, gap)
             finite = LARGEST_GAP - total(gaps)
             arrived = select(finite, select(last, 1.0, NEGLIGIBLE_GAP - gap), 0.0)
-            goes_on = select(arrived, 0.0, select(finite, absolute(determinant), 0.0))
-            goes_on = select(so_far, goes_on, 0.0)
-            after = [select(goes_on, x, old) for x, old in zip(moved, state[5:], strict=True)]
+            far = select(so_far, select(finite, absolute(determinant), 0.0), 0.0)
+            goes_on = select(arrived, 0.0, far)
+            left = STEP_TOLERANCE - longest
+            # A last short step: near a singularity a gap of rounding alone costs six digits.
+            moves = select(arrived, select(far, left, 0.0), far)
+            after = [select(moves, x, old) for x, old in zip(moved, state[5:], strict=True)]
             smallest = select(finite, lesser(gap, smallest), smallest)
-            last = STEP_TOLERANCE - longest
-            return goes_on, [last, smallest, arrived, closing.orientation(determinant), gap, *after]
+            return goes_on, [left, smallest, arrived, closing.orientation(determinant), gap, *after]
 
         state = [0.0, math.inf, 0.0, 0.0, 0.0, *start]
         _, smallest, arrived, oriented, gap, *found = repeat(self._graph, ITERATIONS, state, step)

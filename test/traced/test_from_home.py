@@ -80,6 +80,15 @@ def test_machine_code_closes_loops_as_floats_do(name: str) -> None:
     assert CLOSED in seen
 
 
+@pytest.mark.parametrize('name', ['masticator', 'rss6', 'rcid', 'rrr4'])
+def test_loops_are_closed_to_rounding_up_to_the_edge_of_the_workspace(name: str) -> None:
+    """There, a gap of 1e-15 m would cost torques six digits."""
+    poses = samples.poses_up_to_the_edge(name, 300, np.random.default_rng(78))
+    attempts = samples.mechanism(name).attempt(poses)
+    assert len(poses) > 250 and attempts.closed.all()
+    assert np.max(attempts.motions.closure_residual) < 2e-16
+
+
 def test_angles_beyond_the_reduction_are_left_to_floats() -> None:
     """Sines in machine code would lose digits there; whole turns change nothing."""
     mechanism = samples.mechanism('boom')

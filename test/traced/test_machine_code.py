@@ -105,32 +105,14 @@ def test_rows_depend_neither_on_neighbours_nor_on_their_number(name: str) -> Non
         np.testing.assert_array_equal(apart, together[::-1][:count])
 
 
-def states_up_to_the_edge(name: str, count: int, seed: int) -> samples.Array:
-    """Rows of input (N, 3 n_y + 6) on random ways from home to the edge of the workspace."""
-    mechanism, box, rng = samples.mechanism(name), samples.BOXES[name], np.random.default_rng(seed)
-    home = mechanism.home.y
-    ways = rng.normal(size=(count, len(home))) * (box.upper - box.lower)
-    inside, outside = np.zeros(count), np.full(count, 20.0)
-    for _ in range(40):
-        middle = (inside + outside) / 2.0
-        closed = mechanism.attempt(home + middle[:, None] * ways).closed
-        inside, outside = np.where(closed, middle, inside), np.where(closed, outside, middle)
-    inside *= 1.0 - 10.0 ** rng.uniform(-4.0, -0.5, count)
-    rates = rng.uniform(-1.0, 1.0, (2, count, len(home)))
-    wrench = rng.normal(size=(count, 6)) * 20.0
-    return np.hstack(
-        [home + inside[:, None] * ways, rates[0] * box.rates, rates[1] * box.accelerations, wrench]
-    )
-
-
 @pytest.mark.parametrize('name', ['masticator', 'rss6', 'rcid', 'rrr4'])
 def test_one_row_and_many_agree_up_to_the_edge_of_the_workspace(name: str) -> None:
     """Where the order of additions would show in the twelfth digit, both take the same code."""
-    mechanism, freedoms = samples.mechanism(name), len(samples.BOXES[name].lower)
-    given = states_up_to_the_edge(name, SAMPLES, seed=904)
-    given = given[mechanism.solver.unchecked(mechanism.solver.least_norm, given)[:, 0] == 0.0]
-    assert len(given) > SAMPLES // 2
-    states = np.split(given, freedoms * np.arange(1, 4), axis=1)
+    mechanism, box, rng = samples.mechanism(name), samples.BOXES[name], np.random.default_rng(904)
+    y = samples.poses_up_to_the_edge(name, SAMPLES, rng)
+    assert len(y) > SAMPLES // 2
+    rates = rng.uniform(-1.0, 1.0, (2, *y.shape))
+    states = (y, rates[0] * box.rates, rates[1] * box.accelerations, rng.normal(size=(len(y), 6)))
     many = mechanism.feedforward_batch(*states).actuated
     for row, expected in zip(zip(*states, strict=True), many, strict=True):
         one = mechanism.feedforward(*row).actuated
