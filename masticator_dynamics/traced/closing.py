@@ -39,8 +39,8 @@ LARGEST_SLIDE = 0.3  # of the mechanism's size
 CLOSED_GAP = 1e-13  # m or rad
 STEP_TOLERANCE = 3e-7  # last step over the largest; the remaining error is about its square
 REGULAR = 1e-4  # determinant over the lengths of its columns
-# Likewise, but no more than this part of what it is at home: closer to a singularity, code that
-# adds in another order may differ by more than 1e-12.
+# Likewise, to close loops and to be sure of twelve digits in whatever order is added, but no more
+# than this part of what it is at home.
 PRECISE, PART_OF_HOME = 0.05, 0.2
 LARGEST_PRODUCT = 1e300  # of lengths squared, of a column of the Jacobian and a row of its inverse
 SMALLEST_SINE = 1e-6  # of the angle between a column and the others; below it is singular
@@ -71,14 +71,11 @@ class Closing:
     ----------
     conditions : list
         Numbers that are positive where the result is valid.
-    digits : list
-        Numbers that are positive where it does not depend on the order of additions.
     """
 
     def __init__(self, stage: Stage, plan: Plan, y: Vector):
         self.stage, self._plan = stage, plan
         self.conditions: list[Any] = []
-        self.digits: list[Any] = []
         for joint in stage.joints:
             joint.turn = None
             if joint.independent is not None:
@@ -96,8 +93,7 @@ class Closing:
             self._newton()
         determinant = self._measure()
         self.conditions.append(self.orientation(determinant))
-        self.conditions.append(self._regular(determinant, REGULAR))
-        self.digits.append(self._regular(determinant, self._precise()))
+        self.conditions.append(self._regular(determinant, self._precise()))
         for equation in self.stage.equations:
             if not is_known(equation.gap, 0.0):
                 self.conditions.append(CLOSED_GAP - absolute(equation.gap))
@@ -156,10 +152,10 @@ class Closing:
     def _precise(self) -> Any:
         """How far from singular the last digits need the Jacobian to be, per lane."""
         at_home = (
-            abs(np.linalg.det(rates)) / np.prod(np.linalg.norm(rates, axis=0))
+            float(abs(np.linalg.det(rates)) / np.prod(np.linalg.norm(rates, axis=0)))
             for rates in self.stage.home_jacobian
         )
-        return per_lane(min(PRECISE, PART_OF_HOME * float(part)) for part in at_home)
+        return per_lane(max(REGULAR, min(PRECISE, PART_OF_HOME * part)) for part in at_home)
 
     def _squares(self) -> list[tuple[Any, Any]]:
         """Squared lengths of the Jacobian's columns, now and at home.

@@ -78,7 +78,7 @@ class Evaluation:
             self.closings.append(closing)
             move(stage, y_dot, y_ddot)
         self.comment('Forces that the motion needs, inwards')
-        self.forces = Forces(self.plan, wrench, driving, positions is not None)
+        self.forces = Forces(self.plan, wrench, driving)
 
     def comment(self, text: str) -> None:
         """Note what comes next, for generated C code."""
@@ -134,29 +134,22 @@ class Evaluation:
         """Velocities of all joints per unit independent velocity, row by row."""
         return self._per_joint(lambda joint: joint.tangent)
 
-    def valid(self, digits: bool = True) -> Any:
-        """1 where the results are valid, 0 where the reference must be used.
-
-        Parameters
-        ----------
-        digits : bool
-            Only where code that adds in another order agrees to 1e-12 of the largest effort.
-        """
+    def valid(self) -> Any:
+        """1 where the results are valid, 0 where the reference must be used."""
         passed: Any = 1.0
-        for condition in self._conditions(digits):
+        for condition in self._conditions():
             passed = select(lane_least(condition), passed, 0.0)
         return passed
 
-    def _conditions(self, digits: bool) -> list[Any]:
+    def _conditions(self) -> list[Any]:
         found = [self._size_condition()]
         found += self.angle_conditions()
         for closing in self.closings:
             wide: Any = 1.0
-            for condition in closing.conditions + closing.digits * digits:
+            for condition in closing.conditions:
                 wide = select(condition, wide, 0.0)
             found.append(wide)
-        found += self.forces.conditions + self.forces.digits * digits
-        return [c for c in found if not is_known(c, 1.0)]
+        return [c for c in [*found, *self.forces.conditions] if not is_known(c, 1.0)]
 
     def angle_conditions(self) -> list[Any]:
         """Conditions that angles are small enough for their sines."""

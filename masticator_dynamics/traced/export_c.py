@@ -68,12 +68,14 @@ def _body(
     """Statements, then expressions of the efforts and of the guard."""
     graph, count = Graph(MOST_OPERATIONS), len(description.independent)
     given = graph.inputs(3 * count + 6)
-    run = InverseDynamics(description, structure, given, description.actuated, share=False)
+    run = InverseDynamics(
+        description, structure, given, description.actuated, share=False, orthogonal=True
+    )
     names = [f'{part}[{i}]' for part in ('y', 'y_dot', 'y_ddot') for i in range(count)]
     names += [f'wrench[{i}]' for i in range(6)]
     plain = goal == 'torque' and not friction
     best = LeastNorm(run) if plain else Distribution(run, {goal: 1.0}, friction)
-    wanted = [*best.efforts(), run.valid(digits=False)]
+    wanted = [*best.efforts(), run.valid()]
     return statements(graph, wanted, names, run.comments)
 
 

@@ -39,8 +39,8 @@ from masticator_dynamics.traced.vectors import Matrix, Vector
 # Remaining square of a motor column over its own: the Cholesky factorisation squares the condition
 # number, and below this the orthogonal one is better by more than a digit in 1e-11.
 STRENGTH = 1e-5
-# Each of these ratios, and their product, but no more than this part of what they are at home:
-# below that, code that adds in another order may differ by more than 1e-12.
+# Such ratios, and their product, that twelve digits need in whatever order is added; but no more
+# than this part of what they are at home.
 PRECISE, PRECISE_PRODUCT, PART_OF_HOME = 1e-3, 1.2e-4, 0.2
 WEAK = 1e-11  # of the square of the usual rate; below that of WEAK_ACTUATION it is refused
 
@@ -91,17 +91,13 @@ class Forces:
         On the platform (6), N and N m, base axes, about its origin.
     driving : collection of str
         Actuated joints that are powered; also an attribute.
-    orthogonal : bool
-        Factor the motors' rates with an orthogonal basis; limbs must not share lanes.
     """
 
-    def __init__(self, plan: Plan, wrench: Vector, driving: Collection[str], orthogonal: bool):
+    def __init__(self, plan: Plan, wrench: Vector, driving: Collection[str]):
         self._plan = plan
         self.conditions: list[Any] = []
-        self.digits: list[Any] = []
         self._wrench, self.driving = wrench, driving
         self.motors = self._motors()
-        self._orthogonal = orthogonal or self._known
 
     # What motions need
 
@@ -232,7 +228,7 @@ class Forces:
         names = [self._plan.tree.joints[j].name for j in joint.joints]
         springs = [physics.get(name) for name in names]
         if not any(spring and spring.stiffness for spring in springs):
-            return 0.0, 0.0
+            return STRENGTH, 0.0
         stiffness, reference = stacked(
             [[spring.stiffness, spring.reference] if spring else [0.0, 0.0] for spring in springs]
         )
@@ -262,8 +258,8 @@ class Forces:
                 found.append(Motors(joint, ratio, rates))
         return found
 
-    def factor(self) -> None:
-        """Factor the motors' rates: their squares, by Cholesky, unless ``orthogonal``.
+    def factor(self, orthogonally: bool) -> None:
+        """Factor the motors' rates, or, which is faster, their squares by Cholesky.
 
         Raises
         ------
@@ -271,6 +267,7 @@ class Forces:
             On floats, if the motors lose control.
         """
         usual, size = self._usual_rates(), len(self._plan.independent)
+        self._orthogonal = orthogonally or self._known
         if self._orthogonal:
             rates = [[m.rates[j] for m in self.motors] for j in range(size)]
             self._basis, self._triangle = orthogonal(rates)
@@ -284,11 +281,10 @@ class Forces:
         self._lower, rests = cholesky(gram)
         squares = [gram[j][j] for j in range(size)]
         least, least_product = self._precise()
-        self.digits.append(product(rests) - product(squares) * least_product)
-        self.digits += [rest - square * least for rest, square in zip(rests, squares, strict=True)]
-        for j, rest in enumerate(rests):
-            self.conditions.append(rest - gram[j][j] * STRENGTH)
-            self.conditions.append(rest - WEAK * usual[j] ** 2)
+        self.conditions.append(product(rests) - product(squares) * least_product)
+        for rest, square, rate in zip(rests, squares, usual.tolist(), strict=True):
+            self.conditions.append(rest - square * least)
+            self.conditions.append(rest - WEAK * rate**2)
 
     def _check_triangle(self, rates: Matrix, usual: FloatArray) -> None:
         """Check that each freedom is driven independently of those before; on floats, refuse."""
@@ -320,15 +316,15 @@ class Forces:
         return np.asarray(np.linalg.norm(self._rates_at_home(), axis=0))
 
     def _precise(self) -> tuple[float, float]:
-        """Least ratio, and product of the ratios, for the last digits; 0 where home has none."""
+        """Least ratio, and least product of the ratios."""
         drives = [name in self.driving for name in self._plan.description.actuated]
         rates = self._rates_at_home()[drives]
         lengths = np.linalg.norm(rates, axis=0)
         if len(rates) < rates.shape[1] or not lengths.all():
-            return 0.0, 0.0
+            return STRENGTH, 0.0
         ratios = np.diag(np.linalg.qr(rates / lengths)[1]) ** 2
         return (
-            min(PRECISE, PART_OF_HOME * float(ratios.min())),
+            max(STRENGTH, min(PRECISE, PART_OF_HOME * float(ratios.min()))),
             min(PRECISE_PRODUCT, PART_OF_HOME * float(ratios.prod())),
         )
 

@@ -231,7 +231,7 @@ class ClosedFromHome(Evaluation):
         found = zip(self.report, singular, strict=True)
         self.report = [select(fine, x, new) for x, new in found]
 
-    def valid(self, digits: bool = True) -> Any:
+    def valid(self) -> Any:
         """1 where this is the answer or the loops do not close; 0 where floats must decide."""
         known = select(self.report[0], 1.0, select(self._size_condition(), 1.0, 0.0))
         for condition in self.angle_conditions():

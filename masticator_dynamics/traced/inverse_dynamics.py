@@ -28,6 +28,9 @@ class InverseDynamics(Evaluation):
         Put limbs of the same kind into SIMD lanes.
     positions : sequence, optional
         As in :class:`Evaluation`.
+    orthogonal : bool
+        Factor the motors' rates with an orthogonal basis, which keeps digits where motors are
+        about to lose a direction; limbs must not share lanes. With ``positions`` always.
     """
 
     def __init__(
@@ -38,12 +41,13 @@ class InverseDynamics(Evaluation):
         driving: Collection[str],
         share: bool = True,
         positions: Vector | None = None,
+        orthogonal: bool = False,
     ):
         count = len(description.independent)
         y, y_dot, y_ddot = (given[i * count : (i + 1) * count] for i in range(3))
         motion, wrench = (y, y_dot, y_ddot), given[3 * count :]
         super().__init__(description, structure, given, motion, wrench, driving, share, positions)
-        self.forces.factor()
+        self.forces.factor(orthogonal or positions is not None)
 
 
 class LeastNorm:
