@@ -283,6 +283,8 @@ class Mechanism(Evaluator):
             code, result = self._quick_kind(options)
             if code.covers(given):
                 found = code(given)
+                if found[kernels.VALID] != 1.0 and not options.friction:
+                    found = self.solver.from_home(code, given)
                 if found[kernels.VALID] == 1.0:
                     return result(self, given, found)
                 return self._effort(given, options, self.solver.fallback)

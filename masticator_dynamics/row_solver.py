@@ -18,6 +18,7 @@ import numpy.typing as npt
 from masticator_dynamics.actuation.goals import Goal, goal_weights
 from masticator_dynamics.actuation.row_kind import GoalKind, RowKind
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.status import CLOSED
 from masticator_dynamics.model import Model
 from masticator_dynamics.traced import kernels
 from masticator_dynamics.traced.reference import Reference
@@ -152,10 +153,12 @@ class RowSolver:
         if q is not None:
             return kind.reference.at(given, q[None])
         rows = np.empty((len(given), kind.width))
-        # Closed from home only where machine code has no motion: often only efforts are in doubt.
-        motions = self._by_code(
-            self._kernels.everything, given, lambda left, _=None: self.attempt(left)
-        )
+        if kind is self.least_norm:
+            motions = self.attempt(given)
+        else:  # closed from home only where there is no motion: often only efforts are in doubt
+            motions = self._by_code(
+                self._kernels.everything, given, lambda left, _=None: self.attempt(left)
+            )
         rows[:, : self.width] = motions
         closed = motions[:, 0] == 0.0
         at = motions[closed][:, self._model.slices['q']]
@@ -189,6 +192,19 @@ class RowSolver:
             found[left, efforts:] = rows[:, kind.slices['multipliers']]
             return found, (left, rows)
         return found, None
+
+    def from_home(self, code: kernels.Code, given: FloatArray) -> FloatArray:
+        """Output of machine code for a row (3 n_y + 6,), its loops closed from home.
+
+        The first number is 1 where it is valid.
+        """
+        closed = self._kernels.from_home
+        if not (closed.available and code.at_positions.covers(given)):
+            return np.zeros(1)
+        motion = closed(given[: closed.inputs])
+        if motion[0] != 1.0 or motion[1] != CLOSED:
+            return np.zeros(1)
+        return code.at_positions(np.concatenate([given, motion[1:][self._model.slices['q']]]))
 
     def bodies(self, given: FloatArray, q: FloatArray) -> FloatArray:
         """What it takes to carry each body (n_q, 18), for one row at tree positions (n_q,)."""

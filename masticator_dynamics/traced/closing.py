@@ -39,9 +39,9 @@ LARGEST_SLIDE = 0.3  # of the mechanism's size
 CLOSED_GAP = 1e-13  # m or rad
 STEP_TOLERANCE = 3e-7  # last step over the largest; the remaining error is about its square
 REGULAR = 1e-4  # determinant over the lengths of its columns
-# Likewise, to close loops and to be sure of twelve digits in whatever order is added, but no more
-# than this part of what it is at home.
-PRECISE, PART_OF_HOME = 0.05, 0.2
+# Likewise, so that the order of additions shows in the twelfth digit at most, but no more than this
+# part of what it is at home.
+PRECISE, PART_OF_HOME = 0.015, 0.2
 LARGEST_PRODUCT = 1e300  # of lengths squared, of a column of the Jacobian and a row of its inverse
 SMALLEST_SINE = 1e-6  # of the angle between a column and the others; below it is singular
 PARALLEL = 1e-12  # of the cosine between axes
@@ -93,7 +93,8 @@ class Closing:
             self._newton()
         determinant = self._measure()
         self.conditions.append(self.orientation(determinant))
-        self.conditions.append(self._regular(determinant, self._precise()))
+        self._determinant = determinant
+        self.require(PRECISE)
         for equation in self.stage.equations:
             if not is_known(equation.gap, 0.0):
                 self.conditions.append(CLOSED_GAP - absolute(equation.gap))
@@ -149,13 +150,22 @@ class Closing:
             lengths = lengths * greater(square, usual)
         return determinant * determinant - lengths * (least * least)
 
-    def _precise(self) -> Any:
-        """How far from singular the last digits need the Jacobian to be, per lane."""
+    def require(self, least: float) -> None:
+        """Have the result count only where the closed loops are that far from singular.
+
+        Parameters
+        ----------
+        least : float
+            As ``PRECISE``.
+        """
+        if not self.stage.blocks:
+            return
         at_home = (
             float(abs(np.linalg.det(rates)) / np.prod(np.linalg.norm(rates, axis=0)))
             for rates in self.stage.home_jacobian
         )
-        return per_lane(max(REGULAR, min(PRECISE, PART_OF_HOME * part)) for part in at_home)
+        far = per_lane(max(REGULAR, min(least, PART_OF_HOME * part)) for part in at_home)
+        self.conditions.append(self._regular(self._determinant, far))
 
     def _squares(self) -> list[tuple[Any, Any]]:
         """Squared lengths of the Jacobian's columns, now and at home.

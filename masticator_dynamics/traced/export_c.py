@@ -15,6 +15,7 @@ from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNo
 from masticator_dynamics.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.traced.numbers import Graph, TooLargeError
 
+PRECISE_IN_C = 0.025  # see `Closing.require`; nothing else takes over the rest
 _WRENCH = ('force x', 'force y', 'force z', 'torque x', 'torque y', 'torque z')
 
 
@@ -69,8 +70,10 @@ def _body(
     graph, count = Graph(MOST_OPERATIONS), len(description.independent)
     given = graph.inputs(3 * count + 6)
     run = InverseDynamics(
-        description, structure, given, description.actuated, share=False, orthogonal=True
+        description, structure, given, description.actuated, share=False, thorough=True
     )
+    for closing in run.closings:
+        closing.require(PRECISE_IN_C)
     names = [f'{part}[{i}]' for part in ('y', 'y_dot', 'y_ddot') for i in range(count)]
     names += [f'wrench[{i}]' for i in range(6)]
     plain = goal == 'torque' and not friction

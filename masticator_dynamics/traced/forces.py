@@ -23,25 +23,20 @@ from masticator_dynamics.traced.bodies import (
     is_base,
 )
 from masticator_dynamics.traced.constraints import Wrench
-from masticator_dynamics.traced.matrices import cholesky, orthogonal, solve_factored
+from masticator_dynamics.traced.matrices import orthogonal
 from masticator_dynamics.traced.numbers import (
     Number,
     is_known,
     lane_sum,
     per_lane,
-    product,
     reciprocal,
     stacked,
     total,
 )
-from masticator_dynamics.traced.vectors import Matrix, Vector
+from masticator_dynamics.traced.vectors import Vector
 
-# Remaining square of a motor column over its own: the Cholesky factorisation squares the condition
-# number, and below this the orthogonal one is better by more than a digit in 1e-11.
+# Remaining square of a motor column over its own: below it one pass of Gram-Schmidt is not enough.
 STRENGTH = 1e-5
-# Such ratios, and their product, that twelve digits need in whatever order is added; but no more
-# than this part of what they are at home.
-PRECISE, PRECISE_PRODUCT, PART_OF_HOME = 1e-3, 1.2e-4, 0.2
 WEAK = 1e-11  # of the square of the usual rate; below that of WEAK_ACTUATION it is refused
 
 Efforts = dict[Joint, Any]
@@ -258,45 +253,39 @@ class Forces:
                 found.append(Motors(joint, ratio, rates))
         return found
 
-    def factor(self, orthogonally: bool) -> None:
-        """Factor the motors' rates, or, which is faster, their squares by Cholesky.
+    def factor(self, thorough: bool) -> None:
+        """Factor the motors' rates into an orthonormal basis and a triangle.
+
+        Parameters
+        ----------
+        thorough : bool
+            Keep all digits, also where motors are about to lose a direction.
 
         Raises
         ------
         RefusedError
             On floats, if the motors lose control.
         """
-        usual, size = self._usual_rates(), len(self._plan.independent)
-        self._orthogonal = orthogonally or self._known
-        if self._orthogonal:
-            rates = [[m.rates[j] for m in self.motors] for j in range(size)]
-            self._basis, self._triangle = orthogonal(rates)
-            self._check_triangle(rates, usual)
-            return
-        gram = [
-            [total(lane_sum(m.rates[a] * m.rates[b], m.lanes) for m in self.motors)
-             for b in range(a + 1)]
-            for a in range(size)
-        ]  # fmt: skip
-        self._lower, rests = cholesky(gram)
-        squares = [gram[j][j] for j in range(size)]
-        least, least_product = self._precise()
-        self.conditions.append(product(rests) - product(squares) * least_product)
-        for rest, square, rate in zip(rests, squares, usual.tolist(), strict=True):
-            self.conditions.append(rest - square * least)
-            self.conditions.append(rest - WEAK * rate**2)
-
-    def _check_triangle(self, rates: Matrix, usual: FloatArray) -> None:
-        """Check that each freedom is driven independently of those before; on floats, refuse."""
-        left = [self._triangle[j][j] for j in range(len(rates))]
+        thorough = thorough or self._known
+        rates = [[m.rates[j] for m in self.motors] for j in range(len(self._plan.independent))]
+        self._basis, triangle = orthogonal(rates, self._inner, 2 if thorough else 1)
+        self._triangle, usual = triangle, self._usual_rates()
         if self._known:
             sizes = [max(map(abs, column), default=0.0) for column in rates]
-            if not (np.array(left) > WEAK_ACTUATION * np.maximum(usual, sizes)).all():
+            if not (np.diag(triangle) > WEAK_ACTUATION * np.maximum(usual, sizes)).all():
                 raise RefusedError(NOT_ACTUATED)
             return
-        for rest, column, size in zip(left, rates, usual.tolist(), strict=True):
-            self.conditions.append(rest * rest - WEAK * vec.dot(column, column))
-            self.conditions.append(rest * rest - WEAK * size**2)
+        for j, size in enumerate(usual.tolist()):
+            column = [row[j] for row in triangle[: j + 1]]
+            rest = column[j] * column[j]
+            least = WEAK if thorough else STRENGTH
+            self.conditions.append(rest - least * vec.dot(column, column))
+            self.conditions.append(rest - WEAK * size**2)
+
+    def _inner(self, a: Vector, b: Vector) -> Any:
+        """Scalar product of numbers per motor, lanes included."""
+        products = zip(a, b, self.motors, strict=True)
+        return total(lane_sum(x * y, motors.lanes) for x, y, motors in products)
 
     @property
     def _known(self) -> bool:
@@ -304,41 +293,20 @@ class Forces:
         recorded = any(isinstance(x, Number) for x in self._wrench)
         return not recorded and all(m.lanes == 1 for m in self.motors)
 
-    def _rates_at_home(self) -> FloatArray:
-        """Rates (n_u, n_y) of all motors per unit velocity of each independent joint."""
+    def _usual_rates(self) -> FloatArray:
         plan = self._plan
         actuators = plan.description.actuators
         ratios = np.array([actuators[name].ratio for name in plan.description.actuated])
         tangent = plan.structure.home_tangent(plan.independent)[plan.actuated]
-        return np.asarray(ratios[:, None] * tangent)
-
-    def _usual_rates(self) -> FloatArray:
-        return np.asarray(np.linalg.norm(self._rates_at_home(), axis=0))
-
-    def _precise(self) -> tuple[float, float]:
-        """Least ratio, and least product of the ratios."""
-        drives = [name in self.driving for name in self._plan.description.actuated]
-        rates = self._rates_at_home()[drives]
-        lengths = np.linalg.norm(rates, axis=0)
-        if len(rates) < rates.shape[1] or not lengths.all():
-            return STRENGTH, 0.0
-        ratios = np.diag(np.linalg.qr(rates / lengths)[1]) ** 2
-        return (
-            max(STRENGTH, min(PRECISE, PART_OF_HOME * float(ratios.min()))),
-            min(PRECISE_PRODUCT, PART_OF_HOME * float(ratios.prod())),
-        )
+        return np.asarray(np.linalg.norm(ratios[:, None] * tangent, axis=0))
 
     def least_norm(self, freedoms: list[Any]) -> list[Any]:
         """Motor efforts of least norm that supply a generalised force."""
-        if self._orthogonal:
-            along: list[Any] = []
-            for j, force in enumerate(freedoms):
-                rest = force - total(self._triangle[i][j] * x for i, x in enumerate(along))
-                along.append(rest * reciprocal(self._triangle[j][j]))
-            columns = zip(*self._basis, strict=True)
-            return [vec.dot(row, along) for row in columns]
-        x = solve_factored(self._lower, freedoms)
-        return [vec.dot(m.rates, x) for m in self.motors]
+        along: list[Any] = []
+        for j, force in enumerate(freedoms):
+            rest = force - total(self._triangle[i][j] * x for i, x in enumerate(along))
+            along.append(rest * reciprocal(self._triangle[j][j]))
+        return [vec.dot(row, along) for row in zip(*self._basis, strict=True)]
 
     def on_joints(self, efforts: list[Any], *others: Efforts) -> Efforts:
         """Efforts of the motors as forces and torques of their joints, and what others supply."""

@@ -28,9 +28,8 @@ class InverseDynamics(Evaluation):
         Put limbs of the same kind into SIMD lanes.
     positions : sequence, optional
         As in :class:`Evaluation`.
-    orthogonal : bool
-        Factor the motors' rates with an orthogonal basis, which keeps digits where motors are
-        about to lose a direction; limbs must not share lanes. With ``positions`` always.
+    thorough : bool
+        Keep all digits where motors are about to lose a direction; with ``positions`` always.
     """
 
     def __init__(
@@ -41,13 +40,13 @@ class InverseDynamics(Evaluation):
         driving: Collection[str],
         share: bool = True,
         positions: Vector | None = None,
-        orthogonal: bool = False,
+        thorough: bool = False,
     ):
         count = len(description.independent)
         y, y_dot, y_ddot = (given[i * count : (i + 1) * count] for i in range(3))
         motion, wrench = (y, y_dot, y_ddot), given[3 * count :]
         super().__init__(description, structure, given, motion, wrench, driving, share, positions)
-        self.forces.factor(orthogonal or positions is not None)
+        self.forces.factor(thorough or positions is not None)
 
 
 class LeastNorm:

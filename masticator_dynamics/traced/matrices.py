@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -107,21 +108,30 @@ def solve_factored(lower: Matrix, right: Vector) -> list[Any]:
     return x
 
 
-def orthogonal(columns: Matrix) -> tuple[list[list[Any]], list[list[Any]]]:
+def orthogonal(
+    columns: Matrix, inner: Callable[[Vector, Vector], Any] = vec.dot, passes: int = 2
+) -> tuple[list[list[Any]], list[list[Any]]]:
     """Orthonormal columns and an upper triangle whose product is the matrix of given columns.
 
-    By Gram-Schmidt, twice for each column, which keeps all digits that the columns have. The
-    condition number is not squared, as it is by :func:`cholesky`.
+    By Gram-Schmidt. The condition number is not squared, as it is by :func:`cholesky`.
+
+    Parameters
+    ----------
+    columns : matrix
+    inner : callable, optional
+        Scalar product of two columns, if their elements are more than numbers.
+    passes : int
+        Two for each column keep all digits that the columns have.
     """
     basis: list[list[Any]] = []
     triangle: list[list[Any]] = [[0.0] * len(columns) for _ in columns]
     for j, given in enumerate(columns):
         column = list(given)
-        for i in 2 * [*range(j)]:
-            part = vec.dot(basis[i], column)
+        for i in passes * [*range(j)]:
+            part = inner(basis[i], column)
             column = [x - part * y for x, y in zip(column, basis[i], strict=True)]
             triangle[i][j] = triangle[i][j] + part
-        triangle[j][j] = square_root(vec.dot(column, column))
+        triangle[j][j] = square_root(inner(column, column))
         inverted = reciprocal(triangle[j][j])
         basis.append([x * inverted for x in column])
     return basis, triangle

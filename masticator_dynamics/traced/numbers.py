@@ -309,14 +309,6 @@ def total(terms: Iterable[Scalar]) -> Any:
     return result
 
 
-def product(factors: Iterable[Scalar]) -> Any:
-    """Product without a leading one."""
-    result: Scalar = 1.0
-    for factor in factors:
-        result = result * factor  # type: ignore[operator]
-    return result
-
-
 def lane_sum(x: Scalar, count: int) -> Any:
     """Sum over this many lanes; a number without lanes counts once per lane.
 

@@ -107,7 +107,7 @@ def test_rows_depend_neither_on_neighbours_nor_on_their_number(name: str) -> Non
 
 @pytest.mark.parametrize('name', ['masticator', 'rss6', 'rcid', 'rrr4'])
 def test_one_row_and_many_agree_up_to_the_edge_of_the_workspace(name: str) -> None:
-    """Where the order of additions would show in the twelfth digit, both take the same code."""
+    """Where the order of additions would show by more, both take the same code."""
     mechanism, box, rng = samples.mechanism(name), samples.BOXES[name], np.random.default_rng(904)
     y = samples.poses_up_to_the_edge(name, SAMPLES, rng)
     assert len(y) > SAMPLES // 2
@@ -116,7 +116,7 @@ def test_one_row_and_many_agree_up_to_the_edge_of_the_workspace(name: str) -> No
     many = mechanism.feedforward_batch(*states).actuated
     for row, expected in zip(zip(*states, strict=True), many, strict=True):
         one = mechanism.feedforward(*row).actuated
-        assert np.abs(one - expected).max() <= AGREEMENT * np.abs(expected).max()
+        assert np.abs(one - expected).max() <= 3.0 * AGREEMENT * np.abs(expected).max()
 
 
 def test_limbs_of_several_kinds_each_go_into_lanes_of_their_own() -> None:
