@@ -31,7 +31,7 @@ from masticator_dynamics.importing.robot_model import (
     turning_joints,
 )
 from masticator_dynamics.importing.sdf_frames import (
-    Part,
+    SdfPart,
     Scope,
     SdfFrames,
     included_file,
@@ -61,7 +61,7 @@ class _Edge:
     position: Array
     rotation: Array
     axes: Array  # (1 or 2, 3) in the world
-    part: Part
+    part: SdfPart
 
 
 def read_sdf(file: pathlib.Path, wanted: Iterable[str] = ()) -> RobotModel:
@@ -163,7 +163,7 @@ class _SdfReader:
             raise DescriptionError(self.file, place, f'mass {mass} kg is negative')
         self.model.links[name] = Inertia(mass, position, rotation @ tensor @ rotation.T)
 
-    def _edge(self, name: str, part: Part) -> _Edge:
+    def _edge(self, name: str, part: SdfPart) -> _Edge:
         joint, scope = part
         kind, place = str(joint.get('type')), f'joint {name}'
         if kind in ('gearbox', 'screw', 'revolute2'):

@@ -43,7 +43,7 @@ class Scope(NamedTuple):
         return name if name == 'world' else (self.prefix + name).removesuffix('::__model__')
 
 
-class Part(NamedTuple):
+class SdfPart(NamedTuple):
     """A link, joint, frame or model, and the scope of the names in it."""
 
     element: ElementTree.Element
@@ -82,13 +82,13 @@ class SdfFrames:
 
     def __init__(self, model: ElementTree.Element, file: pathlib.Path):
         self.file = file
-        self.parts: dict[str, Part] = {}
+        self.parts: dict[str, SdfPart] = {}
         self.straightened = 0.0  # rad; by which angles were off a multiple of 45 degrees
         self.scopes: dict[str, Scope] = {}  # of the names in each model
         self._included = 0  # bytes
         self._add(model, '__model__', Scope('', 'world'), '', (file.resolve(),))
 
-    def of(self, tag: str) -> Iterator[tuple[str, Part]]:
+    def of(self, tag: str) -> Iterator[tuple[str, SdfPart]]:
         """Names and parts of a kind: link, joint, frame or model."""
         return ((name, part) for name, part in self.parts.items() if part.element.tag == tag)
 
@@ -121,7 +121,7 @@ class SdfFrames:
     def _enter(self, name: str, element: ElementTree.Element, scope: Scope) -> None:
         if name in self.parts:
             raise DescriptionError(self.file, f'{element.tag} {name}', 'appears twice')
-        self.parts[name] = Part(element, scope)
+        self.parts[name] = SdfPart(element, scope)
 
     def _account_for(self, source: pathlib.Path, files: tuple[pathlib.Path, ...]) -> None:
         """Refuse files without end: models that include themselves, or many of many."""
