@@ -31,9 +31,9 @@ from masticator_dynamics.importing.robot_model import (
     turning_joints,
 )
 from masticator_dynamics.importing.sdf_frames import (
-    SdfPart,
     Scope,
     SdfFrames,
+    SdfPart,
     included_file,
     included_model,
     read_root,
