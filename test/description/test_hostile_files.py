@@ -23,8 +23,12 @@ ROBOT = (
     '<robot name="{0}" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${{{0}}}"/></robot>'
 )
 
-# Each mapping merges the one before fifty times: 50^30 keys in 5 kB.
-MERGED = '[&m0 {x: 1}, ' + ', '.join(
+# The same thousand keys, merged two hundred times.
+KEYS = ', '.join(f'k{i}: {i}' for i in range(1000))
+MERGED = f'[&m {{{KEYS}}}, ' + ', '.join(200 * ['{<<: *m}']) + ']'
+# Each mapping merges the one before fifty times: 50^30 keys in 5 kB. From version 6.0.4 on, PyYAML
+# merges each once.
+MULTIPLIED = '[&m0 {x: 1}, ' + ', '.join(
     f'&m{k} {{<<: [{", ".join([f"*m{k - 1}"] * 50)}]}}' for k in range(1, 30)
 ) + ']'  # fmt: skip
 
@@ -63,6 +67,7 @@ def refusal(folder: pathlib.Path, before: str, after: str) -> str:
         ('!!python/object/apply:os.system [date]', 'not YAML: '),
         ('"' + 'x' * 1_000_000 + '"', 'larger than 1 MB'),
         (MERGED, 'merges more than 100000 keys'),
+        (MULTIPLIED, 'robot.yaml: '),
     ],
 )  # fmt: skip
 def test_yaml_that_is_no_description(folder, value: str, reason: str) -> None:
