@@ -381,13 +381,16 @@ class Mechanism(Evaluator):
         """Load all code that efforts for a goal may need, compiling what is not in the cache.
 
         Without it, a row that the fast code hands over loads more code, or waits for a compiler.
-        Code that closes loops from home is not included.
         """
-        kind = self._kind(EffortOptions(goal, friction))
+        options = EffortOptions(goal, friction)
+        kind = self._kind(options)
         for loads in (0, 6 * len(self.tree_joints)):
             given = np.zeros(self.kernels.inputs + loads)
             given[: self._freedoms] = self.home.y
+            self.solver.attempt(given[None])
             self.solver.fallback(kind, given)
+            if self.kernels.available and not friction:
+                self.solver.from_home(self._quick_kind(options)[0], given)
 
     # Frames and Jacobians
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import samples
 
+from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.status import CLOSED, RefusedError
 from masticator_dynamics.traced.control_flow import repeat
 from masticator_dynamics.traced.llvm_ir import row_function
@@ -87,6 +88,14 @@ def test_loops_are_closed_to_rounding_up_to_the_edge_of_the_workspace(name: str)
     attempts = samples.mechanism(name).attempt(poses)
     assert len(poses) > 250 and attempts.closed.all()
     assert np.max(attempts.motions.closure_residual) < 2e-16
+
+
+def test_load_code_includes_what_a_call_that_is_handed_over_needs() -> None:
+    """A node must not compile in its cycle."""
+    mechanism = Mechanism.load('masticator')
+    mechanism.load_code()
+    codes = mechanism.kernels.from_home, mechanism.kernels.evaluate.at_positions
+    assert all('row' in vars(code) for code in codes)
 
 
 def test_angles_beyond_the_reduction_are_left_to_floats() -> None:
