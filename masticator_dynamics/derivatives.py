@@ -154,9 +154,7 @@ def _of_best(
     _, weights = goal_weights(goal)
     n, many = len(mechanism.independent), given.ndim > 1
     evaluate = mechanism.feedforward_batch if many else mechanism.feedforward
-    effort = evaluate(
-        *np.split(given, [n, 2 * n, 3 * n], axis=-1), goal=goal, friction=friction
-    )
+    effort = evaluate(*np.split(given, [n, 2 * n, 3 * n], axis=-1), goal=goal, friction=friction)
     code = mechanism.kernels.best_derivatives(weights, friction, mechanism.contact_rows.tolist())
     known = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
     found = np.atleast_2d(_outputs(code, np.concatenate([given, effort.q, *known], axis=-1)))

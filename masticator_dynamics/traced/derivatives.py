@@ -85,9 +85,7 @@ def _of_result(rules: Rules, x: Scalar, slopes: dict[int, Any]) -> None:
         add_rule(rules, x, slopes)
 
 
-def with_derivatives(
-    run: InverseDynamics, wanted: Sequence[Scalar], inputs: int
-) -> list[Scalar]:
+def with_derivatives(run: InverseDynamics, wanted: Sequence[Scalar], inputs: int) -> list[Scalar]:
     """Whether a row is valid, numbers, and their derivatives by all inputs, row by row."""
     rows = forward(wanted, range(inputs), motion_rules(run, inputs))
     return [run.valid(), *wanted, *_flat(rows)]

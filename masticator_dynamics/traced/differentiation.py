@@ -69,9 +69,7 @@ def forward(
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def reverse(
-    output: Scalar, inputs: Sequence[int], rules: Rules | None = None
-) -> list[Any]:
+def reverse(output: Scalar, inputs: Sequence[int], rules: Rules | None = None) -> list[Any]:
     """Derivatives of one output by each of some inputs, in one sweep, whatever their number.
 
     Parameters

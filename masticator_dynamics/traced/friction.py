@@ -76,6 +76,8 @@ class Contact:
             unit = law.coulomb * self._length(data)
             speed = square_root(vec.dot(slip, slip) + transition**2)
             per_speed = select(moving, unit * reciprocal(speed), unit * _per(transition))
+            if law.coulomb and not transition:  # else it grows from zero, and has a slope there
+                slip = [select(moving, x, 0.0) for x in slip]
             self.sliding = moving if law.coulomb else 0.0
             self.coulomb, self.viscous = vec.scale(slip, per_speed), vec.scale(slip, law.viscous)
 
