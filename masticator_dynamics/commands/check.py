@@ -15,7 +15,7 @@ from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.equations import gap
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.view.shapes import shapes
+from masticator_dynamics.robot.view.shapes import shapes
 
 
 @click.command()

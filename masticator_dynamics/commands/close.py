@@ -14,8 +14,8 @@ from masticator_dynamics.commands.options import named_values
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.description.urdf import FARTHEST
 from masticator_dynamics.errors import ClosureError, DescriptionError, DescriptionWarning
+from masticator_dynamics.evaluation.closed_pose import ClosedPose, closed_pose
 from masticator_dynamics.files.tables import replacing
-from masticator_dynamics.loops.closed_pose import ClosedPose, closed_pose
 
 _ZERO = 1e-14  # rad or m
 

@@ -24,7 +24,7 @@ def fit_food(curve: str, output: str, thickness: float, softening: float) -> Non
 
     from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import check_writable, read_table, write_text
-    from masticator_dynamics.laboratory.food_fit import fit_food as fit
+    from masticator_dynamics.robot.laboratory.food_fit import fit_food as fit
 
     check_writable(output, curve)
     table = read_table(curve)

@@ -18,9 +18,10 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.text_file import read_bytes
+
+FloatArray = npt.NDArray[np.float64]
 
 STANDARD_STREAM = '-'
 _LARGEST = 1_000_000_000  # bytes; some million rows
