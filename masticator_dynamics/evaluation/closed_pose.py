@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import numpy as np
 
@@ -53,19 +53,22 @@ class ClosedPose:
 
 
 class _Search:
-    def __init__(self, description: MechanismDescription):
+    def __init__(self, description: MechanismDescription, held: Set[str]):
         self._description = description
         self.tree = spanning_tree(description.tree)
         constraints = all_constraints(description, self.tree)
         still = np.zeros(len(self.tree.joints))
-        self.loops = Loops(self.tree, tuple(constraints), extent(self.tree, constraints, still))
+        size = extent(self.tree, constraints, still)
+        self.loops = Loops(self.tree, tuple(constraints), size)
+        self._search = dataclasses.replace(self.loops, held=frozenset(held))
         self.lower = np.array([joint.lower for joint in self.tree.joints])
         self.upper = np.array([joint.upper for joint in self.tree.joints])
         looped = {joint for c in constraints for joint in moving_joints(self.tree, c)}
         self.looped = np.array([i in looped for i in range(len(self.tree.joints))], dtype=bool)
         independent = description.independent
         self._dependent = [i for i, j in enumerate(self.tree.joints) if j.name not in independent]
-        self._turning = np.array([joint.type != 'prismatic' for joint in self.tree.joints])
+        free = [j.type != 'prismatic' and j.name not in held for j in self.tree.joints]
+        self._turning = np.array(free, dtype=bool)  # joints that may be turned by whole turns
 
     def start(self, guess: Mapping[str, float]) -> FloatArray:
         """Positions of the guess; others are 0, or mid-range if their range excludes 0."""
@@ -79,14 +82,14 @@ class _Search:
 
     def settle(self, q: FloatArray) -> FloatArray:
         """Pose where the descent from a start ends, angles wrapped into their ranges."""
-        q = descend(self.loops, q, _ITERATIONS, 0.1 * ROUNDING)
+        q = descend(self._search, q, _ITERATIONS, 0.1 * ROUNDING)
         turns = np.round(q / (2.0 * np.pi)) * self._turning
         near = q - 2.0 * np.pi * turns
         for whole in (2.0 * np.pi, -2.0 * np.pi):
             other = near + whole * self._turning
             better = self._outside(other) < self._outside(near)
             near = np.where(better, other, near)
-        return np.where(self._outside(q) > 0.0, near, np.where(np.abs(q) > np.pi, near, q))
+        return np.where((self._outside(q) > 0.0) | (np.abs(q) > np.pi), near, q)
 
     def gaps(self, q: FloatArray) -> dict[str, float]:
         """Largest gap of each closure and contact."""
@@ -129,7 +132,9 @@ class _Search:
 
 
 def closed_pose(
-    description: MechanismDescription, guess: Mapping[str, float] | None = None
+    description: MechanismDescription,
+    guess: Mapping[str, float] | None = None,
+    held: Mapping[str, float] | None = None,
 ) -> ClosedPose:
     """Search for a closed pose from home as described, or a guess, and then farther around it.
 
@@ -140,24 +145,28 @@ def closed_pose(
     ----------
     guess : mapping of str to float, optional
         Joint positions, rad or m, that replace those of home at the start.
+    held : mapping of str to float, optional
+        Joint positions, rad or m, that do not change.
 
     Raises
     ------
     InputError
         For a joint that does not exist.
     """
-    search = _Search(description)
+    guess, held = {**(guess or {}), **(held or {})}, held or {}
+    search = _Search(description, held.keys())
     names = [joint.name for joint in search.tree.joints]
-    for name in guess or {}:
+    for name in guess:
         if name not in names:
             raise InputError(f'no moving joint {name!r}; there are: {", ".join(names)}')
-    first = search.start({**description.home, **(guess or {})})
-    held = np.array([name in (guess or {}) for name in names], dtype=bool)
+    first = search.start({**description.home, **guess})
+    likely = np.array([name in guess for name in names], dtype=bool)
+    free = search.looped & np.array([name not in held for name in names], dtype=bool)
     rng = np.random.default_rng(0)
     best, least = first, (True, np.inf, True, np.inf)
     for attempt in range(STARTS):
         away = rng.uniform(-1.0, 1.0, len(names)) * min(3.0, 0.25 * attempt)
-        far = np.where(held, 0.2, 1.0) * search.looped  # others stay where they are
+        far = np.where(likely, 0.2, 1.0) * free  # others stay where they are
         q = search.settle(first + far * away * search.loops.joint_units)
         merit = search.merit(q)
         if merit < least:

@@ -343,6 +343,9 @@ def replacing(path: pathlib.Path, binary: bool = False) -> Iterator[IO[Any]]:
 
 
 def _write(stream: IO[Any], columns: Sequence[str], values: npt.NDArray[Any]) -> None:
+    twice = {name for name in columns if list(columns).count(name) > 1}
+    if twice:
+        raise InputError(f'several columns would be called {_some(sorted(twice))}')
     writer = csv.writer(stream, lineterminator='\n')
     writer.writerow(columns)
     writer.writerows(values.tolist())  # csv writes floats by repr
