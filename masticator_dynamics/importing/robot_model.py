@@ -170,9 +170,16 @@ class RobotModel:
         else:
             turned = Rotation.from_rotvec(along).as_matrix()
             self.change(name, type='fixed', rotation=old.rotation @ turned)
-        losses = self.damping, self.dry
-        for joints in (self.motors, self.springs, *losses, self.armature, self.guess):
+        for joints in (*self._at_joints(), self.guess):
             joints.pop(name, None)
+
+    def _at_joints(self) -> tuple[dict[str, Any], ...]:
+        return self.motors, self.springs, self.damping, self.dry, self.armature
+
+    def acts(self, name: str) -> bool:
+        """Whether a joint has a motor, spring, losses, armature or a coupling of its own."""
+        coupled = any(name in (c.joint, c.other) for c in self.couplings)
+        return coupled or any(name in joints for joints in self._at_joints())
 
 
 def numbers_in(text: str, count: int, file: pathlib.Path, place: str) -> list[float]:
