@@ -42,11 +42,11 @@ from masticator_dynamics.ros.common.trajectory_cdr import encode
 RATE, SECONDS = 1000, 10.0
 SCHEDULING = ('FIFO', 'FIFO, biting', 'ordinary')
 _NODE = """
-import os
+import os, sys
 {scheduling}
 from masticator_dynamics.ros import dynamics_node
 from masticator_dynamics.ros.common import process
-process.leave(process.run(dynamics_node.make_node))
+sys.exit(process.run(dynamics_node.make_node))
 """
 _DENIED = 'os.sched_setscheduler = None; del os.sched_setscheduler'
 

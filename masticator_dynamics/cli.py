@@ -45,6 +45,7 @@ SUMMARIES = {
     'view': 'A mechanism, recordings, or the robot itself, in the browser.',
     'experiment': 'Mouthfuls chewed by a protocol, and their texture.',
     'fit-food': 'A food for the twin from a measured compression.',
+    'texture': 'Two-bite profile of measured curves, of an analyser for example.',
     'demo': 'The main job, end to end, with no robot.',
 }
 

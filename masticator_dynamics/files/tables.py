@@ -165,22 +165,34 @@ def read_table(source: str) -> Table:
     InputError
         When it cannot be read or is not a table.
     """
-    name = '<stdin>' if source == STANDARD_STREAM else source
+    name, content = read_input(source)
     try:
-        if source != STANDARD_STREAM:
-            content = read_bytes(source, _LARGEST)
-        elif sys.stdin is None:
-            raise InputError('standard input is closed')
-        else:
-            content = sys.stdin.buffer.read(_LARGEST + 1)
-            if len(content) > _LARGEST:
-                raise InputError(f'{name}: larger than {_LARGEST * 1e-6:g} MB')
         return Table(name, content.decode('utf-8-sig'))
-    except OSError as error:
-        raise InputError(f'{name}: {error.strerror or error}') from error
     except UnicodeDecodeError as error:
         line = content.count(b'\n', 0, error.start) + 1
         raise InputError(f'{name}: line {line}: not UTF-8 text') from error
+
+
+def read_input(source: str) -> tuple[str, bytes]:
+    """Name in messages and content of a file; ``-`` is standard input.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read.
+    """
+    name = '<stdin>' if source == STANDARD_STREAM else source
+    try:
+        if source != STANDARD_STREAM:
+            return name, read_bytes(source, _LARGEST)
+        if sys.stdin is None:
+            raise InputError('standard input is closed')
+        content = sys.stdin.buffer.read(_LARGEST + 1)
+    except OSError as error:
+        raise InputError(f'{name}: {error.strerror or error}') from error
+    if len(content) > _LARGEST:
+        raise InputError(f'{name}: larger than {_LARGEST * 1e-6:g} MB')
+    return name, content
 
 
 def read_cut_table(source: str) -> tuple[Table, str]:

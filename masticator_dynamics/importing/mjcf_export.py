@@ -108,9 +108,10 @@ class _MjcfWriter:
             element.set('stiffness', _text([physics.stiffness]))
             element.set('springref', _text([physics.reference]))
             element.set('frictionloss', _text([physics.friction or 0.0]))
+        if inertia := self.description.joint_inertia(joint.name):
+            element.set('armature', _text([inertia]))
         actuator = self.description.actuators.get(joint.name)
         if actuator is not None:
-            element.set('armature', _text([actuator.joint_inertia]))
             friction = actuator.friction
             damping += friction.viscous
             if friction.coulomb:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 
 from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.managed_node import ManagedNode
@@ -29,4 +30,4 @@ class SupervisedRuntime(DynamicsRuntime):
 make_node = functools.partial(ManagedNode, 'dynamics', DynamicsSettings, SupervisedRuntime)
 
 if __name__ == '__main__':
-    process.leave(process.run(make_node))
+    sys.exit(process.run(make_node))

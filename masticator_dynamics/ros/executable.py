@@ -13,7 +13,8 @@ import signal
 import sys
 from typing import NoReturn
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+from masticator_dynamics.interrupt import SIGNALS
+
 _ELSEWHERE = {'twin_node': 'robot.twin.twin_node'}  # nodes of outer wings
 
 
@@ -27,14 +28,14 @@ def main() -> NoReturn:
     sys.argv[:2] = [sys.argv[1]]
     # A node that is told to end while it starts ends well, a process that others wait for does not.
     early = 0 if sys.argv[0].endswith('_node') else 1
-    for number in _SIGNALS:
+    for number in SIGNALS:
         # Nothing has begun, and imports take seconds on a busy computer: end at once.
         signal.signal(number, lambda *_: os._exit(early))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     module = importlib.import_module(module_of(sys.argv[0]))
     from masticator_dynamics.ros.common import process  # not before: it imports rclpy
 
-    process.leave(process.run(module.make_node, early=early))
+    sys.exit(process.run(module.make_node, early=early))
 
 
 if __name__ == '__main__':

@@ -7,6 +7,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import sys
 from typing import Annotated
 
 from geometry_msgs.msg import Point
@@ -111,4 +112,4 @@ class FramePath(JointStateRuntime):
 make_node = functools.partial(ManagedNode, 'frame_path', FramePathSettings, FramePath)
 
 if __name__ == '__main__':
-    process.leave(process.run(make_node))
+    sys.exit(process.run(make_node))

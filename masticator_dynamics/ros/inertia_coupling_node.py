@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from typing import Annotated
 
 from std_msgs.msg import Float64MultiArray, Header
@@ -129,4 +130,4 @@ class Coupling(JointStateRuntime):
 make_node = functools.partial(ManagedNode, 'inertia_coupling', InertiaCouplingSettings, Coupling)
 
 if __name__ == '__main__':
-    process.leave(process.run(make_node))
+    sys.exit(process.run(make_node))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -141,4 +142,4 @@ make_node = functools.partial(
 )
 
 if __name__ == '__main__':
-    process.leave(process.run(make_node))
+    sys.exit(process.run(make_node))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -72,4 +73,4 @@ make_node = functools.partial(
 )
 
 if __name__ == '__main__':
-    process.leave(process.run(make_node))
+    sys.exit(process.run(make_node))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Annotated
 
 from masticator_dynamics.errors import InputError
@@ -113,4 +114,4 @@ def make_node() -> ManagedNode:
 
 
 if __name__ == '__main__':
-    process.leave(process.run(make_node))
+    sys.exit(process.run(make_node))

@@ -9,6 +9,7 @@ controller that is active before that holds NaN, and considers every goal reache
 from __future__ import annotations
 
 import math
+import sys
 import time
 from typing import Any
 
@@ -49,4 +50,4 @@ class WaitForJointStates(Node):
 make_node = WaitForJointStates
 
 if __name__ == '__main__':
-    process.leave(process.run(make_node, early=1))
+    sys.exit(process.run(make_node, early=1))

@@ -36,6 +36,9 @@ class TreeReader:
         self.carriers = self.tree.carriers()
         self.parents = {joint.child: joint for joint in self.tree.joints}
         self.placed = self._place()
+        for name, own in description.joints.items():
+            if own.stiffness or own.armature:
+                self.refuse(f'joints.{name}', 'it has a spring or armature')
 
     def refuse(self, key: str, reason: str) -> NoReturn:
         """Raise an error that says why the papers' equations do not apply."""

@@ -37,7 +37,7 @@ PROGRAM = """
         def destroy(self):
             pass
 
-    process.leave(process.run(lambda: ManagedNode('faulty', Settings, Faulty), []))
+    sys.exit(process.run(lambda: ManagedNode('faulty', Settings, Faulty), []))
 """
 
 

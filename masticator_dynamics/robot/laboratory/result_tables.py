@@ -50,22 +50,7 @@ class Result:
 
     def figures(self) -> dict[str, float]:
         """Texture and load figures of the whole mouthful, by name; SI units."""
-        found: dict[str, float] = {'strokes': float(len(self.strokes))}
-        for name in ('peak_force', 'work', 'contact_time', 'force_rate', 'stiffness'):
-            values = np.array([getattr(stroke, name) for stroke in self.strokes])
-            finite = values[np.isfinite(values)]
-            found[f'mean_{name}'] = float(finite.mean()) if len(finite) else math.nan
-        found['fractures'] = float(sum(stroke.fractures for stroke in self.strokes))
-        first = self.strokes[0] if self.strokes else None
-        found['break_force'] = first.break_force if first else math.nan
-        found['break_deformation'] = first.break_deformation if first else math.nan
-        found['decay_per_stroke'] = texture.decay(self.strokes)
-        for prefix, profile in (('', texture.profile), ('analyser_', texture.analyser_profile)):
-            for field in dataclasses.fields(texture.TextureProfile):
-                two = self.strokes[:2]
-                value = getattr(profile(*two), field.name) if len(two) == 2 else math.nan
-                found[prefix + field.name] = value
-        return {**found, **self.jaw.figures()}
+        return {**texture.figures(self.strokes), **self.jaw.figures()}
 
 
 Table = tuple[list[str], list[list[Any]]]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.integrate import trapezoid
@@ -206,7 +207,7 @@ def _profile(
     )
 
 
-def decay(found: tuple[Stroke, ...]) -> float:
+def decay(found: Sequence[Stroke]) -> float:
     """Share of the peak force lost from stroke to stroke, by a fit of the logarithms.
 
     Strokes that do not touch the food are left out; NaN with fewer than three others.
@@ -216,6 +217,24 @@ def decay(found: tuple[Stroke, ...]) -> float:
         return math.nan
     slope = np.polyfit(numbers, np.log([found[k].peak_force for k in numbers]), 1)[0]
     return float(1.0 - np.exp(slope))
+
+
+def figures(found: Sequence[Stroke]) -> dict[str, float]:
+    """Figures of all strokes together, by name, SI units; NaN for those that are not defined."""
+    together: dict[str, float] = {'strokes': float(len(found))}
+    for name in ('peak_force', 'work', 'contact_time', 'force_rate', 'stiffness'):
+        values = np.array([getattr(stroke, name) for stroke in found])
+        finite = values[np.isfinite(values)]
+        together[f'mean_{name}'] = float(finite.mean()) if len(finite) else math.nan
+    together['fractures'] = float(sum(stroke.fractures for stroke in found))
+    together['break_force'] = found[0].break_force if found else math.nan
+    together['break_deformation'] = found[0].break_deformation if found else math.nan
+    together['decay_per_stroke'] = decay(found)
+    for prefix, convention in (('', profile), ('analyser_', analyser_profile)):
+        two = convention(*found[:2]) if len(found) >= 2 else None
+        for field in dataclasses.fields(TextureProfile):
+            together[prefix + field.name] = getattr(two, field.name) if two else math.nan
+    return together
 
 
 def _ratio(a: float, b: float) -> float:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import threading
 import time
 from typing import Annotated
@@ -263,4 +264,4 @@ class TwinNode(ManagedNode):
 make_node = TwinNode
 
 if __name__ == '__main__':
-    process.leave(process.run(make_node))
+    sys.exit(process.run(make_node))

@@ -16,6 +16,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.logging import set_logger_level
 from rclpy.parameter import Parameter
 
+from masticator_dynamics import interrupt
 from masticator_dynamics.errors import MasticatorError, in_words
 from masticator_dynamics.files import code_cache
 from masticator_dynamics.ros.common.diagnostics import shortened
@@ -91,6 +92,7 @@ class ManagedNode(LifecycleNode):
         # It logs every request for a transition that does not exist; the guard logs a few of them.
         set_logger_level('rcl_lifecycle', LoggingSeverity.ERROR)
         self._runtime: Runtime | None = None
+        self.loading = False  # and perhaps compiling; nothing has begun to work
         self.guard = Guard(self, self._callback_failed)
         self._settings_type, self._create = settings, create
         declare(self, settings)
@@ -100,11 +102,19 @@ class ManagedNode(LifecycleNode):
         self.add_post_set_parameters_callback(self._apply_parameters)
 
     def start(self) -> bool:
-        """Configure and activate if the parameter ``autostart`` says so; False when that fails."""
+        """Configure and activate if the parameter ``autostart`` says so.
+
+        Returns
+        -------
+        bool
+            False if that fails, or the process is told to end before anything has begun to work.
+        """
         if not self.get_parameter('autostart').value:
             return True
         success = TransitionCallbackReturn.SUCCESS
-        return self.trigger_configure() == success and self.trigger_activate() == success
+        if self.trigger_configure() != success or interrupt.requested():
+            return False
+        return self.trigger_activate() == success
 
     def stop(self) -> None:
         """End all threads."""
@@ -116,11 +126,14 @@ class ManagedNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the runtime."""
         self.get_logger().info(f'loading mechanism {self.get_parameter("mechanism").value}')
+        self.loading = True
         try:
             self._runtime = self._create(self, self._read_settings())
         except Exception as error:  # of others, rclpy would say nothing
             self.get_logger().error(f'cannot be configured: {in_words(error)}')
             return TransitionCallbackReturn.FAILURE
+        finally:
+            self.loading = False
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import ctypes
 import os
@@ -13,62 +12,57 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from types import FrameType
-from typing import NoReturn
 
 import rclpy
 import rclpy.utilities
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from masticator_dynamics import interrupt
 from masticator_dynamics.ros import middleware
 from masticator_dynamics.ros.common.guard import GuardedExecutor
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_STUCK = 2.0  # s for a signal to take effect; a compiler may block it for longer
 _LONGEST_WAIT = 1.0  # s; Python sees a signal only between two waits of the executor
 _MMAP_THRESHOLD = -3  # of mallopt(3)
 _LARGE = 262_144  # bytes
 
 
 class _Termination:
-    """Turns signals into an orderly end: by exception while starting, later between callbacks."""
+    """Turns signals into a flag that the main thread looks at between callbacks.
+
+    Nothing is raised: an exception would end whatever runs just then, in a callback of a compiler
+    even the process.
+    """
 
     def __init__(self, early: int) -> None:
-        self.requested = False
         self.wake: Callable[[], object] = lambda: None  # ends a wait of the executor
-        self._early = early
-        self.starting = True
-        for number in _SIGNALS:
-            signal.signal(number, self._handle)
+        self.node: Node | None = None
+        self._early, self._ended = early, False
+        interrupt.use_flag()
+        for number in interrupt.SIGNALS:
+            signal.signal(number, lambda *_: None)
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        threading.Thread(target=self._insist, args=(reader,), name='signals', daemon=True).start()
+        threading.Thread(target=self._watch, args=(reader,), name='signals', daemon=True).start()
 
     def end(self) -> None:
         """Ignore further signals: Ctrl-C in a terminal reaches launched processes twice.
 
         The second one would kill Python while it shuts down.
         """
-        for number in _SIGNALS:
+        self._ended = True
+        for number in interrupt.SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
-    def _insist(self, reader: int) -> None:
-        """End a process whose main thread is compiling, without waiting for the compiler.
-
-        And have a main thread that waits look at the signal.
-        """
+    def _watch(self, reader: int) -> None:
+        """Set the flag, have a main thread that waits look at it, but wait for no compiler."""
         os.read(reader, 1)
+        interrupt.request()
         self.wake()
-        time.sleep(_STUCK)
-        if self.starting:
+        time.sleep(interrupt.PATIENCE)
+        if not self._ended and getattr(self.node, 'loading', self.node is None):
             os._exit(self._early)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        first, self.requested = not self.requested, True
-        if first and self.starting:
-            raise KeyboardInterrupt
 
 
 def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, early: int = 0) -> int:
@@ -93,31 +87,30 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
     termination = _Termination(early)
     node, code = None, 0
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)  # in case the parent blocked them
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, interrupt.SIGNALS)  # if the parent blocked them
         middleware.prepare()
         _return_large_blocks()
         rclpy.init(
             args=None if arguments is None else list(arguments),
             signal_handler_options=SignalHandlerOptions.NO,
         )
-        node = create()
+        node = termination.node = create()
         executor = GuardedExecutor()
         executor.add_node(node)
-        start = getattr(node, 'start', None)
-        if start is not None and not start():
+        start = getattr(node, 'start', lambda: True)
+        started = start()
+        if interrupt.requested():
+            return early
+        if not started:
             return 1
         termination.wake = executor.wake
-        termination.starting = False
-        while executor.context.ok() and not termination.requested:
+        while executor.context.ok() and not interrupt.requested():
             executor.spin_once(timeout_sec=_LONGEST_WAIT)
         code = getattr(node, 'code', 0)
-    except KeyboardInterrupt:
-        code = early
     except Exception as error:  # bad arguments or parameters: a sentence, not a stack trace
         print(f'{type(error).__name__}: {error}', file=sys.stderr)
         code = 1
     finally:
-        termination.starting = False
         stop = getattr(node, 'stop', None)
         if stop is not None:
             stop()
@@ -135,14 +128,3 @@ def _return_large_blocks() -> None:
     """
     with contextlib.suppress(AttributeError):  # a C library other than GNU's
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
-
-
-def leave(code: int) -> NoReturn:
-    """End the process once its node has ended, without tearing down Python and libraries.
-
-    Threads of the middleware may still be running, and what they use would be freed under them.
-    """
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)

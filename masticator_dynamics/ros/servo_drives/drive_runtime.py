@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics import Mechanism
+from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.approach import plan_approach
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
@@ -100,7 +100,7 @@ class DriveRuntime(Runtime):
                 self._network.connect()
                 return
             except AbsentError as error:
-                if time.monotonic() >= end:
+                if time.monotonic() >= end or interrupt.requested():
                     raise
                 if str(error) != told:
                     told = str(error)
