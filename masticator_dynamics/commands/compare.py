@@ -12,10 +12,10 @@ from typing import Any
 import click
 import numpy as np
 
-from masticator_dynamics.commands.motion_file import read_motion
 from masticator_dynamics.commands.progress import progress_bar
 from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_text
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_file import read_motion
 from masticator_dynamics.papers.comparison.claims import as_section
 from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs
 from masticator_dynamics.papers.comparison.render import FORMATS, as_text

@@ -10,7 +10,6 @@ from typing import Any
 import click
 import numpy as np
 
-from masticator_dynamics.commands.motion_file import MotionFile, errors_located, read_motion
 from masticator_dynamics.commands.options import (
     friction_option,
     goal_option,
@@ -26,6 +25,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.files.tables import check_writable, write_table
 from masticator_dynamics.frames import check_frame, wrenches_on_platform
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_file import MotionFile, errors_located, read_motion
 from masticator_dynamics.results import Effort
 
 WORDS = ('position', 'velocity', 'acceleration', 'effort')

@@ -23,11 +23,11 @@ from masticator_dynamics.commands.grid_options import (
     plot_option,
     write_plot,
 )
-from masticator_dynamics.commands.motion_file import errors_located, read_motion
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_table
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_file import errors_located, read_motion
 
 CHUNK = 100  # poses; some tenths of a second
 STEPS = 61  # of a coordinate
