@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from masticator_dynamics.errors import LimitError
+from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.limits.load_limits import (
     BINDING,
     Shortfall,
@@ -19,7 +20,6 @@ from masticator_dynamics.limits.load_limits import (
 from masticator_dynamics.limits.ranges import RangeSurvey, survey_ranges
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import MotionFile
-from masticator_dynamics.results import Effort
 
 
 class RangeTally:

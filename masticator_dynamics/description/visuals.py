@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.tables import FloatArray
 
 _GREY = (150, 150, 150)
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ActuationError, InputError, MasticatorError
+from masticator_dynamics.evaluation.frames import check_frame
 from masticator_dynamics.files.tables import Table, read_table
-from masticator_dynamics.frames import check_frame
 from masticator_dynamics.mechanism import Mechanism
 
 WRENCH = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')

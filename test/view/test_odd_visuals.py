@@ -125,8 +125,8 @@ def odd(tmp_path_factory):
 
 
 def test_every_odd_visual_is_named_and_the_rest_is_shown(odd, tmp_path, capsys) -> None:
-    from masticator_dynamics.view.scene import Scene
-    from masticator_dynamics.view.server import serving
+    from masticator_dynamics.robot.view.scene import Scene
+    from masticator_dynamics.robot.view.server import serving
 
     with serving('127.0.0.1', 0) as server:
         scene = Scene(server.scene, Mechanism.load(odd))

@@ -11,9 +11,9 @@ from mcap_ros2.writer import Writer
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.laboratory.recording import _JOINT_STATE
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.view.played_run import load_run
+from masticator_dynamics.robot.laboratory.recording import _JOINT_STATE
+from masticator_dynamics.robot.view.played_run import load_run
 
 RATE = 100.0  # Hz
 
