@@ -114,7 +114,7 @@ class DriveNetwork:
             self.others.sent(message)
             send(message, timeout)
 
-        bus.send = look_and_send  # type: ignore[method-assign]  # whoever of this process sends
+        bus.send = look_and_send  # type: ignore[method-assign, assignment]  # whoever of this process sends
         self._network = canopen.Network(bus)
         # canopen would keep every answer to LSS, which nothing here uses, for ever.
         self._network.unsubscribe(self._network.lss.LSS_RX_COBID)

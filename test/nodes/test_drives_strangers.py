@@ -67,12 +67,16 @@ def offset_of(robot, node):
 
 
 def set_up_again(robot, begin, node):
-    """Whether a drive was restarted, and then its watch and its mode were written."""
-    resets = [t for t, _, data in robot.trace.since(begin, 0x000) if data == bytes((0x81, node))]
-    return resets and all(
-        [f for f in robot.trace.since(resets[-1], 0x600 + node) if f[2].startswith(head)]
-        for head in (b'\x23\x16\x10\x01', b'\x2f\x60\x60\x00\x08')
-    )
+    """Wait until a drive was restarted, and then its watch or its mode was written."""
+
+    def seen():
+        resets = [
+            t for t, _, data in robot.trace.since(begin, 0x000) if data == bytes((0x81, node))
+        ]
+        written = robot.trace.since(resets[-1], 0x600 + node) if resets else ()
+        return any(data[:4] in (b'\x23\x16\x10\x01', b'\x2f\x60\x60\x00') for *_, data in written)
+
+    return wait_for(seen, 'set-up', LONG)
 
 
 @pytest.mark.parametrize('name', ATTACKS)
