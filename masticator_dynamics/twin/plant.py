@@ -99,7 +99,7 @@ class MechanismPlant:
         self.events: list[SocketEvent] = []
         self._restitution, self._in_fixture = restitution, in_fixture
         chosen = (Stops() if stops else None) if isinstance(stops, bool) else stops
-        mass = ForwardDynamics(mechanism).mass_matrix(mechanism.home.y) if chosen else np.zeros(0)
+        mass = mechanism.mass_matrix(mechanism.home) if chosen else np.zeros(0)
         packed = pack_stops(chosen, mechanism, mass)
         self._food = pack_food(food, mechanism)
         self._sockets = Sockets(mechanism, friction, packed, food is not None)
