@@ -238,11 +238,13 @@ class _Search:
         jacobian = self._task.jacobian(q, tangent) / self._scale
         wanted = np.concatenate([missing, self._task.extent * turn])
         across, values, along = np.linalg.svd(jacobian, full_matrices=False)
-        largest = values.max(initial=1e-300)
+        largest = float(values.max(initial=1e-300))
         kept = np.where(values > 1e-9 * largest, values, 0.0)
         step = along.T @ (kept / (values**2 + damping * largest**2) * (across.T @ wanted))
         longest = LARGEST_STEP * self._task.extent
-        return np.asarray(step * (longest / max(np.linalg.norm(step), longest)) / self._scale)
+        return np.asarray(
+            step * (longest / max(float(np.linalg.norm(step)), longest)) / self._scale
+        )
 
 
 def _axes(rotation: npt.ArrayLike | None) -> tuple[FloatArray, npt.NDArray[np.bool_]]:

@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A twin of the robot: forward dynamics, food and stops, in steps of fixed length."""
 
+from masticator_dynamics.traced.simulation_data import Regularisation
 from masticator_dynamics.twin.food import Food, load_food, shipped_foods
-from masticator_dynamics.twin.forward_dynamics import (
-    Acceleration,
-    ForwardDynamics,
-    Regularisation,
-)
+from masticator_dynamics.twin.forward_dynamics import Acceleration, ForwardDynamics
 from masticator_dynamics.twin.plant import MechanismPlant
 from masticator_dynamics.twin.stops import Stops
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
+from masticator_dynamics.traced.simulation_data import Regularisation
 from masticator_dynamics.twin.food import BROKEN, GAP, Food, pack_food
-from masticator_dynamics.twin.forward_dynamics import ForwardDynamics, Regularisation
+from masticator_dynamics.twin.forward_dynamics import ForwardDynamics
 from masticator_dynamics.twin.sockets import SocketEvent, Sockets
 from masticator_dynamics.twin.stops import Stops, check_start, pack_stops
 
