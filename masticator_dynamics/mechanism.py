@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.actuation.goals import Goal, goal_weights
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
 from masticator_dynamics.errors import InputError, LimitError
-from masticator_dynamics.packing import pack_row, pack_rows
-from masticator_dynamics.results import (
+from masticator_dynamics.evaluation.goals import Goal, goal_weights
+from masticator_dynamics.evaluation.packing import pack_row, pack_rows
+from masticator_dynamics.evaluation.results import (
     Attempts,
     Effort,
     Evaluator,
@@ -26,15 +26,15 @@ from masticator_dynamics.results import (
     QuickEffort,
     SolvedMotion,
 )
-from masticator_dynamics.row_solver import RowSolver
+from masticator_dynamics.evaluation.row_solver import RowSolver
 from masticator_dynamics.traced import kernels
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
-    from masticator_dynamics.actuation.row_kind import RowKind
-    from masticator_dynamics.equations.mass_and_bias import Energy, Space
-    from masticator_dynamics.forward_kinematics import ForwardKinematics
-    from masticator_dynamics.frames import FrameChain
+    from masticator_dynamics.evaluation.forward_kinematics import ForwardKinematics
+    from masticator_dynamics.evaluation.frames import FrameChain
+    from masticator_dynamics.evaluation.mass_and_bias import Energy, Space
+    from masticator_dynamics.evaluation.row_kind import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
     from masticator_dynamics.traced.python_entry import Entry
@@ -384,7 +384,7 @@ class Mechanism(Evaluator):
         ReachError
             When no closed configuration is found.
         """
-        from masticator_dynamics.forward_kinematics import closest_motion
+        from masticator_dynamics.evaluation.forward_kinematics import closest_motion
 
         motion, _ = closest_motion(self, u, tolerance)
         return motion.y.copy()
@@ -393,7 +393,7 @@ class Mechanism(Evaluator):
         self, U: npt.ArrayLike, tolerance: float = 1e-4
     ) -> ForwardKinematics:
         """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
-        from masticator_dynamics.forward_kinematics import forward_kinematics_batch
+        from masticator_dynamics.evaluation.forward_kinematics import forward_kinematics_batch
 
         return forward_kinematics_batch(self, U, tolerance)
 
@@ -429,7 +429,7 @@ class Mechanism(Evaluator):
             For an unknown frame, wrong shapes, nothing asked for, or axes that are not
             orthonormal.
         """
-        from masticator_dynamics.inverse_kinematics import Task, reach
+        from masticator_dynamics.evaluation.inverse_kinematics import Task, reach
 
         return reach(self, Task(self, frame, position, rotation), start)
 
@@ -441,7 +441,7 @@ class Mechanism(Evaluator):
         starts: npt.ArrayLike | None = None,
     ) -> FloatArray:
         """:meth:`inverse_kinematics` for rows (N, ...), each by itself; errors name the row."""
-        from masticator_dynamics.inverse_kinematics import reach_rows
+        from masticator_dynamics.evaluation.inverse_kinematics import reach_rows
 
         return reach_rows(self, frame, positions, rotations, starts)
 
@@ -469,7 +469,7 @@ class Mechanism(Evaluator):
         ActuationError, SingularityError
             For 'actuated', when the motors do not control all freedoms, or not at this pose.
         """
-        from masticator_dynamics.equations import mass_and_bias
+        from masticator_dynamics.evaluation import mass_and_bias
 
         return mass_and_bias.mass_matrix(self, motion, space)
 
@@ -479,7 +479,7 @@ class Mechanism(Evaluator):
         Coriolis, centrifugal, gravity and springs of joints, without friction and wrenches; see
         :meth:`mass_matrix`, also for parameters and errors.
         """
-        from masticator_dynamics.equations import mass_and_bias
+        from masticator_dynamics.evaluation import mass_and_bias
 
         return mass_and_bias.bias(self, motion, space, 'bias')
 
@@ -488,7 +488,7 @@ class Mechanism(Evaluator):
 
         It is the slope of the potential energy; velocities do not matter.
         """
-        from masticator_dynamics.equations import mass_and_bias
+        from masticator_dynamics.evaluation import mass_and_bias
 
         return mass_and_bias.bias(self, motion, space, 'gravity')
 
@@ -497,7 +497,7 @@ class Mechanism(Evaluator):
 
         Numbers, or (N,) for a batch. Gravity's is zero where masses are at the base's origin.
         """
-        from masticator_dynamics.equations import mass_and_bias
+        from masticator_dynamics.evaluation import mass_and_bias
 
         return mass_and_bias.energy(self, motion)
 
@@ -536,7 +536,7 @@ class Mechanism(Evaluator):
         ActuationError
             If friction of the contacts jams the mechanism.
         """
-        from masticator_dynamics.equations.accelerations import forward_dynamics
+        from masticator_dynamics.evaluation.accelerations import forward_dynamics
 
         return forward_dynamics(self, (y, y_dot, effort, wrench), friction, many=False)
 
@@ -550,7 +550,7 @@ class Mechanism(Evaluator):
         friction: bool | Regularisation = False,
     ) -> FloatArray:
         """:meth:`forward_dynamics` for rows (N, ...): (N, n_y); errors name the row."""
-        from masticator_dynamics.equations.accelerations import forward_dynamics
+        from masticator_dynamics.evaluation.accelerations import forward_dynamics
 
         return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)
 
@@ -577,7 +577,7 @@ class Mechanism(Evaluator):
 
     def frame_chain(self, frame: str) -> FrameChain:
         """Kinematic chain that computes poses of a URDF link's frame; created once."""
-        from masticator_dynamics.frames import frame_chain
+        from masticator_dynamics.evaluation.frames import frame_chain
 
         return frame_chain(self, frame)
 
@@ -586,7 +586,7 @@ class Mechanism(Evaluator):
 
         Linear velocity of the frame's origin and angular velocity, both in base axes.
         """
-        from masticator_dynamics.equations.frame_motion import jacobian
+        from masticator_dynamics.evaluation.frame_motion import jacobian
 
         return jacobian(self, motion, frame)
 
@@ -595,7 +595,7 @@ class Mechanism(Evaluator):
 
         :meth:`frame_acceleration` is ``jacobian @ y_ddot + jacobian_rate @ y_dot``.
         """
-        from masticator_dynamics.equations.frame_motion import jacobian_rate
+        from masticator_dynamics.evaluation.frame_motion import jacobian_rate
 
         return jacobian_rate(self, motion, frame)
 
@@ -604,7 +604,7 @@ class Mechanism(Evaluator):
 
         In base axes.
         """
-        from masticator_dynamics.equations.frame_motion import twist
+        from masticator_dynamics.evaluation.frame_motion import twist
 
         return twist(self, motion, frame)
 
@@ -613,13 +613,13 @@ class Mechanism(Evaluator):
 
         The first three are the acceleration of the frame's origin, without gravity.
         """
-        from masticator_dynamics.equations.frame_motion import acceleration
+        from masticator_dynamics.evaluation.frame_motion import acceleration
 
         return acceleration(self, motion, frame)
 
     def tangent_rate(self, motion: Motion | Effort) -> FloatArray:
         """Rate of :attr:`Motion.tangent` (..., n_q, n_y): a = tangent y_ddot + rate y_dot."""
-        from masticator_dynamics.equations.mass_and_bias import EquationsOfMotion
+        from masticator_dynamics.evaluation.mass_and_bias import EquationsOfMotion
 
         return self.made(EquationsOfMotion).tangent_rate(motion)
 
@@ -645,7 +645,7 @@ class Mechanism(Evaluator):
         InputError
             For an unknown frame or a wrong shape.
         """
-        from masticator_dynamics.frames import wrenches_on_platform
+        from masticator_dynamics.evaluation.frames import wrenches_on_platform
 
         given = np.concatenate([as_vector(force, 'force', 3), as_vector(torque, 'torque', 3)])
         return wrenches_on_platform(self, motion.q, given, axes, point)
@@ -655,13 +655,13 @@ class Mechanism(Evaluator):
 
         For a batch from :meth:`feedforward_batch`, one matrix per row.
         """
-        from masticator_dynamics.analysis.inertia_coupling import actuated_inertia
+        from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia
 
         return actuated_inertia(self, motion)
 
     def inertia_coupling(self, motion: Motion | Effort) -> FloatArray:
         """Inertia-coupling index MCI (..., n_u) of each actuator (S0 Eq. 60)."""
-        from masticator_dynamics.analysis.inertia_coupling import inertia_coupling
+        from masticator_dynamics.evaluation.inertia_coupling import inertia_coupling
 
         return inertia_coupling(self.actuated_inertia(motion))
 
@@ -721,7 +721,7 @@ class Mechanism(Evaluator):
         self, given: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
     ) -> FloatArray:
         """Rows (..., 3 n_y + 6) with wrenches on all bodies appended, at tree positions."""
-        from masticator_dynamics.frames import wrenches_on_bodies
+        from masticator_dynamics.evaluation.frames import wrenches_on_bodies
 
         if q is None:
             q = self.solver.motions(given)[..., self.slices['q']]
@@ -747,7 +747,7 @@ class Mechanism(Evaluator):
         kind = self._kind(options)
         rows = solve(kind, given, q=q)
         if options.limits is not False:
-            from masticator_dynamics.failures import in_row
+            from masticator_dynamics.evaluation.failures import in_row
             from masticator_dynamics.limits.load_limits import limits_for
             from masticator_dynamics.limits.within_limits import keep_limits
 
