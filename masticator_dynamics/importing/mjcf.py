@@ -7,7 +7,6 @@ Joint positions count from the pose in which the file defines the robot: MuJoCo'
 
 from __future__ import annotations
 
-import dataclasses
 import pathlib
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.importing.mjcf_actuators import MjcfActuators
+from masticator_dynamics.importing.mjcf_actuators import read_actuators
 from masticator_dynamics.importing.mjcf_equalities import read_equalities
 from masticator_dynamics.importing.mjcf_parts import MjcfParts, matrix
 from masticator_dynamics.importing.robot_model import NO_MASS, RobotModel, Spring, turning_joints
@@ -96,8 +95,7 @@ class _MjcfReader:
             self._body(body)
         self._keyframe()
         read_equalities(self.parts, self.model, unread)
-        self.actuators = MjcfActuators(self.parts, self.model, unread)
-        self._undriven_rotors()
+        read_actuators(self.parts, self.model, unread)
         self._left_out(unread)
 
     def _body(self, body: int) -> None:
@@ -133,9 +131,9 @@ class _MjcfReader:
         damping = float(np.max(m.dof_damping[m.jnt_dofadr[joint]]))
         stiffness = float(np.max(m.jnt_stiffness[joint]))
         loss = float(m.dof_frictionloss[m.jnt_dofadr[joint]])
+        armature = float(m.dof_armature[m.jnt_dofadr[joint]])
         if int(m.jnt_type[joint]) == int(kinds.mjJNT_BALL):
             turning_joints(self.model, name, parent, child, position, rotation, np.eye(3))
-            armature = float(m.dof_armature[m.jnt_dofadr[joint]])
             self._note_left_out(
                 f'ball {name}', damping=damping, stiffness=stiffness, friction=loss,
                 armature=armature,
@@ -159,23 +157,8 @@ class _MjcfReader:
             self.model.springs[name] = Spring(stiffness, rest)
         if loss:
             self.model.dry[name] = loss
-
-    def _undriven_rotors(self) -> None:
-        """Add the armature of joints without motors to the motors that they are coupled to."""
-        for number, name in enumerate(self.joints):
-            armature = float(self.compiled.dof_armature[self.compiled.jnt_dofadr[number]])
-            if not armature or name in self.model.motors or not self.model.has_moving(name):
-                continue
-            for motor, driven in self.model.motors.items():
-                ratio = self.actuators.follows(name, motor)
-                if ratio:
-                    inertia = driven.joint_inertia + armature * ratio**2
-                    self.model.motors[motor] = dataclasses.replace(driven, joint_inertia=inertia)
-                    break
-            else:
-                self.model.notes.append(
-                    f'joint {name} has no motor: its armature of {armature:.6g} is left out'
-                )
+        if armature:
+            self.model.armature[name] = armature
 
     def _left_out(self, unread: Unread) -> None:
         """Refuse or note what acts on joints or bodies in MuJoCo and has no counterpart here."""

@@ -37,21 +37,24 @@ _OTHERS = {
 _ALONG = np.array([0.0, 0.0, 1.0])
 
 
-class MjcfActuators:
-    """Adds the actuators of a compiled model to a robot that has its joints and equalities.
+def read_actuators(parts: MjcfParts, model: RobotModel, unread: Unread) -> None:
+    """Add the actuators of a compiled model to a robot that has its joints and equalities.
 
     Raises
     ------
     DescriptionError
         For one that has no counterpart, unless it is to be left out.
     """
+    reader = _Actuators(parts, model, unread)
+    for index in range(len(parts.compiled.actuator_trntype)):  # some have several controls
+        reader.read(index)
 
+
+class _Actuators:
     def __init__(self, parts: MjcfParts, model: RobotModel, unread: Unread):
         self.parts, self.model, self.unread = parts, model, unread
         self.m = parts.compiled
         self.pose = self._pose()
-        for index in range(len(self.m.actuator_trntype)):  # some have several controls
-            self._read(index)
 
     def _pose(self) -> Any:
         """MuJoCo's data where the search for a closed pose starts."""
@@ -61,7 +64,7 @@ class MjcfActuators:
         self.parts.mujoco.mj_fwdPosition(self.m, data)
         return data
 
-    def _read(self, index: int) -> None:
+    def read(self, index: int) -> None:
         name, target = self.parts.name('ACTUATOR', index), int(self.m.actuator_trnid[index, 0])
         kinds = {int(value): kind for kind, value in self.parts.mujoco.mjtTrn.__members__.items()}
         kind = kinds[int(self.m.actuator_trntype[index])].removeprefix('mjTRN_').lower()
@@ -122,7 +125,7 @@ class MjcfActuators:
     def _fixed_tendon(self, index: int, name: str, joints: dict[str, float], gear: float) -> None:
         """The motor of one joint, if couplings tie all others to it; else of a joint of its own."""
         lead = next(iter(joints))
-        follows = [self.follows(joint, lead) for joint in joints]
+        follows = [self._follows(joint, lead) for joint in joints]
         if all(follows):
             ratio = sum(c * follow for c, follow in zip(joints.values(), follows, strict=True))
             self._drive(index, name, lead, gear * ratio)
@@ -137,7 +140,7 @@ class MjcfActuators:
         self.model.couplings.append(JointCoupling(f'{name}_tendon', own, moving))
         self._drive(index, name, own, gear)
 
-    def follows(self, joint: str, leader: str) -> float:
+    def _follows(self, joint: str, leader: str) -> float:
         """Motion of a joint per motion of a leader to which a linear coupling ties it; 0: none."""
         for coupling in self.model.couplings:
             if {coupling.joint, *coupling.of} == {joint, leader} and (line := coupling.linear()):
@@ -148,11 +151,7 @@ class MjcfActuators:
         if not self.model.has_moving(joint) or not gear:
             self.model.notes.append(f'actuator {name} is left out: it moves nothing')
             return
-        armature = 0.0
-        if joint in self.parts.joints:
-            number = self.parts.joints.index(joint)
-            armature = float(self.m.dof_armature[self.m.jnt_dofadr[number]])
-        self.model.motors[joint] = ImportedMotor(gear, armature)
+        self.model.motors[joint] = ImportedMotor(gear)
         bounds = self._bounds(index)
         if bounds:
             low, high = (float(b) for b in (np.max(bounds, axis=0)[0], np.min(bounds, axis=0)[1]))

@@ -95,9 +95,7 @@ class _Equality:
         powers = [float(value) for value in self.data[:5]] if second else [float(self.data[0]), 0.0]
         coupling = JointCoupling.tied(self.name, first, second, powers)
         if coupling is None:
-            reason = (
-                f'it makes {what} a polynomial of several joints, or of nothing'
-            )
+            reason = f'it makes {what} a polynomial of several joints, or of nothing'
             self.unread.refuse(f'equality {self.kind}', self.name, reason, _READ)
             return
         self.model.couple(coupling, f'equality {self.name}')

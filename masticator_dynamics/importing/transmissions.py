@@ -79,9 +79,9 @@ def _transmission(
                 f'reduction of {ratio:.6g}'
             )
             motor = dataclasses.replace(motor, ratio=ratio)
-        model.motors[joints[0]] = dataclasses.replace(
-            motor, joint_inertia=motor.joint_inertia + inertia
-        )
+        model.motors[joints[0]] = motor
+        if inertia:
+            model.armature[joints[0]] = model.armature.get(joints[0], 0.0) + inertia
 
 
 def _reduction(element: ElementTree.Element, name: str, unread: Unread) -> float:
