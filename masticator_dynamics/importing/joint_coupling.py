@@ -56,9 +56,9 @@ class JointCoupling:
         for other, weight in weights.items():
             higher = rest[1:] if other in bent else []
             powers = [c * second[other] ** n for n, c in enumerate(higher, 2)]
-            line = np.trim_zeros([-weight, *powers], 'b')
-            if other != joint and line:
-                of[other] = tuple(value / weights[joint] for value in line)
+            line = np.trim_zeros(np.array([-weight, *powers]) / weights[joint], 'b')
+            if other != joint and line.size:
+                of[other] = tuple(line.tolist())
         return cls(name, joint, of, offset / weights[joint])
 
     def linear(self) -> dict[str, float]:
@@ -70,8 +70,8 @@ class JointCoupling:
     def holding(self, name: str, position: float) -> JointCoupling | None:
         """The coupling of the other joints where one is held; None if that is no coupling."""
         if name in self.of:
-            others = {joint: line for joint, line in self.of.items() if joint != name}
+            lines = {joint: line for joint, line in self.of.items() if joint != name}
             held = sum(c * position**n for n, c in enumerate(self.of[name], 1))
-            return dataclasses.replace(self, of=others, offset=self.offset + held)
+            return dataclasses.replace(self, of=lines, offset=self.offset + held)
         others = {joint: weight for joint, weight in self.linear().items() if joint != name}
         return self.tied(self.name, others, {}, (self.offset - position, 0.0))

@@ -176,9 +176,9 @@ class _MjcfReader:
                     f'it ties {m.flex_nodenum[flex] or m.flex_vertnum[flex]} bodies elastically'
                 )
                 unread.refuse('flex', parts.name('FLEX', flex), reason, 'Rigid bodies are read')
-        for body, plugin in enumerate(m.body_plugin.tolist()):
+        for number, plugin in enumerate(m.body_plugin.tolist()):
             if plugin >= 0:
-                reason = f'it exerts forces on body {self.bodies[body]}'
+                reason = f'it exerts forces on body {self.bodies[number]}'
                 unread.refuse('plugin', parts.name('PLUGIN', plugin), reason, 'No plugin is read')
         for body, share in zip(self.bodies, m.body_gravcomp.tolist(), strict=True):
             if share:

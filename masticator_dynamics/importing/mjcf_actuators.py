@@ -94,8 +94,11 @@ class _Actuators:
         self.model.joints.append(
             Joint(joint, 'prismatic', slider.link, pin, slider.position, slider.rotation, _ALONG)
         )
-        length = float(self.m.actuator_cranklength[index])
-        self.model.loops.append(Loop(f'{name}_rod', 'distance', Frame.of(pin), crank, length))
+        rod = Loop(
+            f'{name}_rod', 'distance', Frame.of(pin), crank,
+            length=float(self.m.actuator_cranklength[index]),
+        )  # fmt: skip
+        self.model.loops.append(rod)
         self.model.guess[joint] = float(self.pose.actuator_length[index]) / (gear or 1.0)
         return joint
 

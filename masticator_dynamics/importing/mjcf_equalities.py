@@ -89,7 +89,7 @@ class _Equality:
             self.unread.refuse('equality tendon', self.name, reason, _READ)
             return
         length = float(self.parts.compiled.tendon_length0[self.first] + self.data[0])
-        self.model.loops.append(Loop(self.name, 'distance', *ends, length))
+        self.model.loops.append(Loop(self.name, 'distance', *ends, length=length))
 
     def _couple(self, first: Mapping[str, float], second: Mapping[str, float], what: str) -> None:
         powers = [float(value) for value in self.data[:5]] if second else [float(self.data[0]), 0.0]

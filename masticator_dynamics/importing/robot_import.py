@@ -267,10 +267,20 @@ def _independent(model: RobotModel, positions: dict[str, float]) -> list[str]:
     elif undriven:
         model.notes.append(
             f'{len(names)} freedoms, of which motors drive {len(names) - len(undriven)}; without: '
-            f'{", ".join(undriven)}. Kinematics work, efforts are refused; name motors with '
-            f'--actuated, or hold joints: --lock {",".join(undriven)}'
+            f'{", ".join(undriven)}. Kinematics work, efforts are refused. {_remedy(model, undriven)}'
         )
     return names
+
+
+def _remedy(model: RobotModel, undriven: list[str]) -> str:
+    """What helps where joints move freely. Held, a joint that a loop moves gives wrong efforts."""
+    if model.untied:
+        left_out = ', '.join(model.untied)
+        return f'What was left out may tie them, as a closure or coupling would: {left_out}'
+    return (
+        'If the file has all loops and couplings of the machine, name motors with --actuated, or '
+        f'hold joints: --lock {",".join(undriven)}'
+    )
 
 
 def _described(

@@ -50,7 +50,7 @@ class Loop:
     type: str
     first: Frame
     second: Frame
-    length: float = 0.0
+    length: float = dataclasses.field(default=0.0, kw_only=True)
 
 
 @dataclasses.dataclass(frozen=True)

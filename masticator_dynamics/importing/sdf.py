@@ -45,7 +45,7 @@ from masticator_dynamics.importing.unread import Unread, tag_of
 
 _READ = {
     'link', 'joint', 'pose', 'static', 'self_collide', 'frame', 'gripper', 'enable_wind', 'model',
-    'include',
+    'include', 'drake:ball_constraint',
 }  # fmt: skip
 _WORLD = 'Read are joints within a model: put the models into one'
 
@@ -108,6 +108,7 @@ class _SdfReader:
             raise DescriptionError(file, '', 'SDF: its model has no <link>')
         self.model.reserved = frozenset(self.frames.parts)
         joints = SdfJoints(self.frames, unread)
+        self._refuse_unread(joints.names, unread, () if world is None else world)
         edges = joints.edges()
         followers = {joint for e in edges if e.mimics() for joint in (e.name, *e.leaders())}
         edges += self._held()
@@ -122,7 +123,7 @@ class _SdfReader:
         moving = {joint.name for joint in self.model.joints if joint.type in MOVING_TYPES}
         for coupling in joints.couplings(edges, moving):
             self.model.couple(coupling, f'joint {coupling.joint}')
-        self._ties(unread, () if world is None else world)
+        self._ties(joints.names, unread)
         self.model.motors = {
             name: ImportedMotor() for name in driven if self.model.has_moving(name)
         }
@@ -159,7 +160,7 @@ class _SdfReader:
         self.model.links[name] = Inertia(mass, position, rotation @ tensor @ rotation.T)
 
     def _other_elements(self) -> None:
-        found = (str(e.tag) for _, model in self.frames.of('model') for e in model.element)
+        found = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)
         if tags := dict.fromkeys(tag for tag in found if tag not in _READ):
             self.model.notes.append(f'left out: {", ".join(f"<{tag}>" for tag in tags)}')
         links = [link.element for _, link in self.frames.of('link')]
@@ -289,15 +290,34 @@ class _SdfReader:
             reference = self._number(axis, 'dynamics/spring_reference', 0.0, place)
             self.model.springs[edge.name] = Spring(stiffness, reference)
 
-    def _ties(self, unread: Unread, around: Iterable[ElementTree.Element]) -> None:
-        """Loops and couplings that plugins, frames and elements of Drake add; others are refused.
+    def _refuse_unread(
+        self, names: set[str], unread: Unread, around: Iterable[ElementTree.Element]
+    ) -> None:
+        """Refuse what ties parts and is not read, in the model and in the world around it."""
+        for _, part in self.frames.of('model'):
+            for element in part.element:
+                tag = tag_of(element)
+                if tag == 'drake:joint':
+                    reason = f'its type {element.get("type")!r} is of Drake alone'
+                    unread.refuse(tag, element.get('name') or '', reason, DRAKE)
+                elif tag not in (*_READ, 'plugin'):
+                    unread.refuse_ties(element, names, DRAKE)
+        for link, part in self.frames.of('link'):
+            for element in part.element:
+                if element.tag not in ('pose', 'inertial'):
+                    unread.refuse_ties(element, names, DRAKE, link.rpartition('::')[2])
+        for element in around:
+            if element.tag == 'joint':
+                reason = 'it ties models to each other or to the world'
+                unread.refuse('world joint', element.get('name') or '', reason, _WORLD)
+            elif element.tag not in ('model', 'include', 'frame'):
+                unread.refuse_ties(element, names, PLUGINS)
 
-        ``around`` are the elements of the world that the model is in.
-        """
-        for stem, *names in closing_pairs(self.frames.parts, unread):
-            ends = (self._frame(self.frames.link_of(n, stem), self.frames.pose(n)) for n in names)
+    def _ties(self, names: set[str], unread: Unread) -> None:
+        """Loops and couplings that plugins, frames and elements of Drake add."""
+        for stem, *pair in closing_pairs(self.frames.parts, unread):
+            ends = (self._frame(self.frames.link_of(n, stem), self.frames.pose(n)) for n in pair)
             self.model.loops.append(Loop(stem, 'point', *ends))
-        known = {word for name in self.frames.parts for word in (name, name.rpartition('::')[2])}
         for name, part in self.frames.of('model'):
             absolute = self.frames.scopes[name].absolute
             for element in part.element:
@@ -305,23 +325,8 @@ class _SdfReader:
                     loop = ball_constraint(element, unread, absolute)
                     ends = (self._in_link(frame, loop.name) for frame in (loop.first, loop.second))
                     self.model.loops.append(Loop(loop.name, loop.type, *ends))
-                elif tag_of(element) == 'drake:joint':
-                    reason = f'its type {element.get("type")!r} is of Drake alone'
-                    unread.refuse('drake:joint', element.get('name') or '', reason, DRAKE)
-                elif element.tag not in (*_READ, 'plugin'):
-                    unread.refuse_ties(element, known, DRAKE)
             plugins = part.element.findall('plugin')
-            read_plugins(plugins, self.model, unread, known, self._welded, absolute)
-        for link, part in self.frames.of('link'):
-            for element in part.element:
-                if element.tag not in ('pose', 'inertial'):
-                    unread.refuse_ties(element, known, DRAKE, link.rpartition('::')[2])
-        for element in around:
-            if element.tag == 'joint':
-                reason = 'it ties models to each other or to the world'
-                unread.refuse('world joint', element.get('name') or '', reason, _WORLD)
-            elif element.tag not in ('model', 'include', 'frame'):
-                unread.refuse_ties(element, known, PLUGINS)
+            read_plugins(plugins, self.model, unread, names, self._welded, absolute)
 
     def _in_link(self, frame: Frame, name: str) -> Frame:
         """A frame of a link, where one of a link or of another frame was told."""

@@ -74,6 +74,7 @@ class SdfJoints:
 
     def __init__(self, frames: SdfFrames, unread: Unread):
         self.file, self.frames, self.unread = unread.file, frames, unread
+        self.names = {word for name in frames.parts for word in (name, name.rpartition('::')[2])}
 
     def edges(self) -> list[Edge]:
         """All joints that are read.
@@ -98,10 +99,11 @@ class SdfJoints:
             self.frames.link_of(scope.absolute((joint.findtext(tag) or '').strip()), place)
             for tag in ('parent', 'child')
         ]
-        others = set(self.frames.parts).difference((name, *ends))
         for element in joint:
-            if tag_of(element) not in _PARTS:
-                self.unread.refuse_ties(element, others, _READ, name)
+            if (tag := tag_of(element)) not in _PARTS:
+                # Drake's give the joint other frames than its links have.
+                known = () if tag.startswith('drake:') else ends
+                self.unread.refuse_ties(element, self.names.difference(known), _READ, name)
         position, rotation = self.frames.pose(name)
         found = [self._axis(a, scope, rotation, place) for a in self._axes(joint, kind, place)]
         axes = np.array(found).reshape(-1, 3)

@@ -30,6 +30,12 @@ _CONTROLS = re.compile(
     r'track|pose|velocity|effort|propeller|rotor|motor|friction|teleop|planner|perf|optical|logical',
     re.IGNORECASE,
 )
+# What ties parts, whatever it calls them.
+_TIE = re.compile(
+    r'.*(loop|closure|constraint|coupling|bushing|mimic|gearbox|weld|tendon|spring_?damper|equality|'
+    r'linkage|belt)(_rpy|s)?',
+    re.IGNORECASE,
+)
 _TIES = re.compile(
     r'loop|mimic|gear(?!box_?state)|coupl|constrain|attach|weld|belt|linkage|parallel_(?!drive)|'
     r'four_?bar|differential_?(?!drive)(trans|gear|joint)|tendon|cable|rope|spring',
@@ -74,7 +80,7 @@ class Unread:
         found = {kind, name, label}.intersection(self.ignore)
         if not found:
             raise DescriptionError(
-                self.file, label, f'{reason}, and is not understood. {read}. '
+                self.file, label, f'{reason}: not understood. {read}. '
                 f'--ignore {_quoted(name or kind)} leaves it out',
             )  # fmt: skip
         self._found |= found
@@ -99,7 +105,7 @@ class Unread:
         if is_harmless(element):
             return
         named = [name for name in names_in(element, names) if name != holder]
-        if len(named) + bool(holder) < 2 or not named:
+        if not _TIE.fullmatch(tag_of(element)) and (len(named) + bool(holder) < 2 or not named):
             return
         for inner in element:
             if len([name for name in names_in(inner, names) if name != holder]) == len(named) > 1:
@@ -109,7 +115,8 @@ class Unread:
         if kind == 'plugin' and (library := element.get('filename')):
             name = name or library
         of = f'{holder}: ' if holder else ''
-        self.refuse(kind, name, f'{of}it names {" and ".join(named[:3])}', read)
+        what = f'it names {" and ".join(named[:3])}' if named else 'it ties parts of the robot'
+        self.refuse(kind, name, of + what, read)
 
     def account(self, model: RobotModel) -> None:
         """Note in a model what was left out.

@@ -46,6 +46,7 @@ _TYPES = {
     'universal': 'universal', 'cylindrical': 'cylindrical', 'prismatic': 'slider',
 }  # fmt: skip
 _TWO_ENDED = ('constraint', 'loop_joint')
+_READ_APART = (*_TWO_ENDED, 'drake:ball_constraint', 'transmission', 'ros2_control', 'frame')
 _READ = (
     'Read are <mimic>, <constraint>, <loop_joint>, <gazebo><joint>, drake:ball_constraint and '
     'frames closing_NAME_1 and _2'
@@ -112,8 +113,9 @@ def read_urdf(
 
 
 def _names(root: ElementTree.Element) -> set[str]:
-    """Names of links and joints."""
-    return {str(part.get('name')) for part in root if part.tag in ('link', 'joint')}
+    """Names of links, joints and frames."""
+    parts = (*root, *root.findall('gazebo/frame'))
+    return {str(part.get('name')) for part in parts if part.tag in ('link', 'joint', 'frame')}
 
 
 def _refuse_unread(root: ElementTree.Element, unread: Unread) -> None:
@@ -125,7 +127,8 @@ def _refuse_unread(root: ElementTree.Element, unread: Unread) -> None:
             ends = {str(end.get('link')) for end in element if end.tag in ('parent', 'child')}
             for part in element:
                 if part.tag not in KNOWN[tag]:
-                    unread.refuse_ties(part, names - ends, _READ, name)
+                    known = set() if tag_of(part).startswith('drake:') else ends
+                    unread.refuse_ties(part, names - known, _READ, name)
         elif tag == 'mujoco':
             for part in (p for section in element if section.tag not in _MUJOCO for p in section):
                 reason = 'it is for MuJoCo, which does not read it in a URDF either'
@@ -137,7 +140,7 @@ def _refuse_unread(root: ElementTree.Element, unread: Unread) -> None:
             for part in element:
                 if part.tag not in ('joint', 'frame', 'plugin'):
                     unread.refuse_ties(part, names, _READ, element.get('reference') or '')
-        elif tag not in (*_TWO_ENDED, 'drake:ball_constraint', 'transmission', 'ros2_control'):
+        elif tag not in _READ_APART:
             unread.refuse_ties(element, names, DRAKE if tag.startswith('drake:') else _READ)
 
 
