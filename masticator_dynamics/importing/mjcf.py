@@ -170,6 +170,11 @@ class _MjcfReader:
                 unread.refuse('tendon', name, reason, 'Springs and losses of joints are read')
             if m.tendon_limited[tendon]:
                 self.model.notes.append(f'tendon {name}: its range is left out')
+        for joint, name in enumerate(self.joints):
+            curve = getattr(m, 'jnt_stiffnesspoly', None)
+            if curve is not None and np.any(curve[joint]):
+                reason = 'the effort of its spring is a curve'
+                unread.refuse('joint', name, reason, 'Read are springs of one stiffness')
         for flex in range(m.nflex):
             if not m.flex_rigid[flex]:
                 reason = (

@@ -154,7 +154,14 @@ class _Actuators:
         if not self.model.has_moving(joint) or not gear:
             self.model.notes.append(f'actuator {name} is left out: it moves nothing')
             return
+        if joint in self.model.motors:
+            reason = f'{name} takes the place of the actuator before it'
+            self.model.notes.append(f'joint {joint} has several actuators: {reason}')
         self.model.motors[joint] = ImportedMotor(gear)
+        for key, values in (('armature', self.model.armature), ('damping', self.model.damping)):
+            own = getattr(self.m, f'actuator_{key}', None)  # not in every MuJoCo
+            if own is not None and own[index]:
+                values[joint] = values.get(joint, 0.0) + float(own[index]) * gear**2
         bounds = self._bounds(index)
         if bounds:
             low, high = (float(b) for b in (np.max(bounds, axis=0)[0], np.min(bounds, axis=0)[1]))

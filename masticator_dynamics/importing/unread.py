@@ -77,7 +77,7 @@ class Unread:
             If it is not to be left out.
         """
         label = f'{kind} {name}'.strip()
-        found = {kind, name, label}.intersection(self.ignore)
+        found = {kind, *kind.split(), name, label}.intersection(self.ignore)
         if not found:
             raise DescriptionError(
                 self.file, label, f'{reason}: not understood. {read}. '
