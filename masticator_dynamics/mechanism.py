@@ -31,6 +31,7 @@ from masticator_dynamics.traced import kernels
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
+    from masticator_dynamics.evaluation.derivatives import EffortDerivatives
     from masticator_dynamics.evaluation.forward_kinematics import ForwardKinematics
     from masticator_dynamics.evaluation.frames import FrameChain
     from masticator_dynamics.evaluation.row_kind import RowKind
@@ -353,6 +354,51 @@ class Mechanism(Evaluator):
                 found = self.solver.quick_rows(code, self._kind(options), given)
                 return result(self, given, *found)
         return self._effort(given, options, self.solver.rows)
+
+    def feedforward_derivatives(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike | None = None,
+        y_ddot: npt.ArrayLike | None = None,
+        wrench: npt.ArrayLike | None = None,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+    ) -> EffortDerivatives:
+        """Efforts with their exact derivatives by positions, velocities, accelerations and wrench.
+
+        Parameters
+        ----------
+        y, y_dot, y_ddot, wrench, goal, friction
+            As for :meth:`feedforward`. With friction the derivatives hold within the present signs
+            of velocities and contact forces.
+
+        Raises
+        ------
+        SingularityError
+            Too near a singularity, or where friction has no derivative: at rest, unless it grows
+            over a transition velocity.
+        """
+        from masticator_dynamics.evaluation.derivatives import effort_derivatives
+
+        given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        return effort_derivatives(self, given, goal, friction)
+
+    def feedforward_derivatives_batch(
+        self,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None = None,
+        Y_ddot: npt.ArrayLike | None = None,
+        W: npt.ArrayLike | None = None,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+    ) -> EffortDerivatives:
+        """:meth:`feedforward_derivatives` for rows (N, ...); an error names the row."""
+        from masticator_dynamics.evaluation.derivatives import effort_derivatives
+
+        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        return effort_derivatives(self, given, goal, friction)
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from actuated positions (n_u,).

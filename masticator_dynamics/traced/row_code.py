@@ -141,6 +141,19 @@ class RowCode:
         """
         return np.array(self._for(given)._recorded(given.tolist(), False), dtype=float)
 
+    @functools.cached_property
+    def _recording(self) -> tuple[Graph, list[Any]]:
+        """Graph and outputs, limb by limb, however large."""
+        graph = Graph()
+        return graph, self._recorded(list(graph.inputs(self.inputs)), False)
+
+    def in_numpy(self, given: FloatArray) -> FloatArray:
+        """Outputs (..., outputs) without machine code; not for recordings with loops or calls."""
+        from masticator_dynamics.traced.differentiation import evaluated
+
+        found: FloatArray = evaluated(*self._recording, np.atleast_2d(given))
+        return found.reshape(*given.shape[:-1], self.outputs)
+
     def one_by_one(self, given: FloatArray) -> FloatArray:
         """Outputs (N, outputs) for rows (N, inputs), each by itself."""
         given, out = np.ascontiguousarray(given), np.empty((len(given), self.outputs))
