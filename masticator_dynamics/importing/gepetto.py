@@ -46,10 +46,10 @@ def read_gepetto(file: pathlib.Path, unread: Unread) -> RobotModel:
             likely = difflib.get_close_matches(key, _KEYS, n=1)
             meant = f'; is {likely[0]!r} meant?' if likely else ''
             unread.refuse('key', key, f'it is unknown{meant}', f'Read are {", ".join(_KEYS)}')
-    model = read_urdf(_urdf_beside(file), unread)
+    model = read_urdf(_urdf_beside(file), unread, motors=False)
     model.file, model.name = file, file.parent.name
     motors = [_known(model, name, file, 'name_mot') for name in _list(content, 'name_mot', file)]
-    model.motors = {name: model.motors.get(name, ImportedMotor()) for name in motors}
+    model.motors = {name: ImportedMotor() for name in motors}
     for coupling in [c for c in model.couplings if c.joint in motors]:
         model.couplings.remove(coupling)
         model.notes.append(f'joint {coupling.joint} has a motor: its <mimic> is left out')

@@ -267,7 +267,8 @@ def _independent(model: RobotModel, positions: dict[str, float]) -> list[str]:
     elif undriven:
         model.notes.append(
             f'{len(names)} freedoms, of which motors drive {len(names) - len(undriven)}; without: '
-            f'{", ".join(undriven)}. Kinematics work, efforts are refused. {_remedy(model, undriven)}'
+            f'{", ".join(undriven)}. Kinematics work, efforts are refused. '
+            f'{_remedy(model, undriven)}'
         )
     return names
 

@@ -11,7 +11,10 @@ from masticator_dynamics.importing.joint_coupling import JointCoupling
 from masticator_dynamics.importing.robot_model import ImportedMotor, RobotModel, numbers_in
 from masticator_dynamics.importing.unread import Unread, names_in, tag_of
 
-_READ = 'Read are transmissions of one joint, with its mechanicalReduction'
+_READ = (
+    'Read are transmissions of one joint, with its mechanicalReduction; without this one, name '
+    'joints with motors by --actuated'
+)
 
 
 def read_motors(root: ElementTree.Element, model: RobotModel, unread: Unread) -> None:

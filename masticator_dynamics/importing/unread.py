@@ -32,7 +32,7 @@ _CONTROLS = re.compile(
 )
 # What ties parts, whatever it calls them.
 _TIE = re.compile(
-    r'.*(loop|closure|constraint|coupling|bushing|mimic|gearbox|weld|tendon|spring_?damper|equality|'
+    r'.*(loop|closure|constraint|coupling|bushing|mimic|gearbox|weld|tendon|linear_spring_damper|equality|'
     r'linkage|belt)(_rpy|s)?',
     re.IGNORECASE,
 )

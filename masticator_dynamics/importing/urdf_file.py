@@ -56,8 +56,9 @@ _MUJOCO = ('compiler', 'option', 'size', 'visual', 'statistic', 'default', 'asse
 
 
 def read_urdf(
-    file: pathlib.Path, unread: Unread, arguments: Mapping[str, str] | None = None
-) -> RobotModel:
+    file: pathlib.Path, unread: Unread, arguments: Mapping[str, str] | None = None,
+    motors: bool = True,
+) -> RobotModel:  # fmt: skip
     """Model of a URDF or xacro file.
 
     Parameters
@@ -68,6 +69,8 @@ def read_urdf(
         Refuses what ties parts of the robot and is not read.
     arguments : mapping, optional
         Values of the xacro file's arguments.
+    motors : bool
+        Whether to read motors; another file may name them.
 
     Raises
     ------
@@ -108,7 +111,8 @@ def read_urdf(
                 raise DescriptionError(file, loop.name, reason)
     model.damping = {joint.name: joint.damping for joint in tree.joints if joint.damping}
     model.dry = {joint.name: joint.friction for joint in tree.joints if joint.friction}
-    read_motors(root, model, unread)
+    if motors:
+        read_motors(root, model, unread)
     return model
 
 
