@@ -73,7 +73,7 @@ def test_transitions_that_there_are_not_fill_no_log(ros_domain):
         for number in range(100, 140):
             service.call_async(ChangeState.Request(transition=Transition(id=number)))
             time.sleep(0.01)
-        process.wait_for_line('inertia_coupling/change_state: RCLError')
+        process.wait_for_line('inertia_coupling/change_state: InputError')
         client.state()  # answered after those before it
         assert len(process.log('ransition')) < 10, process.lines
     finally:
