@@ -15,7 +15,7 @@ from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.equations import gap
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.view.shapes import shapes
+from masticator_dynamics.robot.view.shapes import shapes
 
 
 @click.command()
@@ -150,8 +150,7 @@ def _massless(mechanism: Mechanism) -> Iterator[str]:
     description, tree = mechanism.description, mechanism.structure.tree
     home = mechanism.home
     poses, tangent = tree.poses(home.q), home.tangent
-    rotors = [description.actuators.get(joint.name) for joint in tree.joints]
-    inertia = np.diag([0.0 if motor is None else motor.joint_inertia for motor in rotors])
+    inertia = np.diag([description.joint_inertia(joint.name) for joint in tree.joints])
     for body, part in enumerate(tree.inertias):
         linear = poses.point_jacobian(body, poses.point(body, part.center_of_mass))
         turning = poses.rotations[body].T @ poses.angular_jacobian(body)

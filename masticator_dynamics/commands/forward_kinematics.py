@@ -7,13 +7,13 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from masticator_dynamics.commands.motion_file import errors_located
 from masticator_dynamics.commands.options import mechanism_argument, output_option
 from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import Table, check_writable, read_table, write_table
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_file import errors_located
 
 CHUNK = 50  # rows; about a fifth of a second of work
 

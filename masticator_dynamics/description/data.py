@@ -173,7 +173,7 @@ class Actuator:
 
 @dataclasses.dataclass(frozen=True)
 class JointPhysics:
-    """What a joint does by itself, driven or not: its spring, damping and dry friction."""
+    """What a joint does by itself, driven or not: its spring, losses and armature."""
 
     stiffness: Annotated[NotNegative, 'of its spring, N m/rad or N/m'] = 0.0
     reference: Annotated[Finite, 'where the spring is slack, rad or m'] = 0.0
@@ -185,6 +185,11 @@ class JointPhysics:
     ] = None
     transition_velocity: Annotated[
         NotNegative, 'rad/s or m/s over which dry friction grows; 0: at once'
+    ] = 0.0
+    armature: Annotated[
+        NotNegative,
+        'inertia of what turns with the joint besides links, as it feels it, and besides '
+        'rotor_inertia of its actuator; kg m^2 or kg',
     ] = 0.0
 
 
@@ -244,7 +249,7 @@ class MechanismDescription:
     independent, actuated : tuple of str
         Joint names.
     joints : dict of str to JointPhysics
-        Joints with a spring, damping or dry friction, from YAML and URDF; no value is None.
+        Joints with a spring, losses or armature, from YAML and URDF; no value is None.
     doubts : tuple of str
         Warnings about the files.
     """
@@ -268,3 +273,8 @@ class MechanismDescription:
     flexible: dict[str, FlexibleLink]
     joints: dict[str, JointPhysics] = dataclasses.field(default_factory=dict)
     doubts: tuple[str, ...] = ()
+
+    def joint_inertia(self, joint: str) -> float:
+        """What a joint feels of its motor's rotor and its armature, kg m^2 or kg."""
+        motor, own = self.actuators.get(joint), self.joints.get(joint)
+        return (motor.joint_inertia if motor else 0.0) + (own.armature if own else 0.0)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a mechanism's files and checks that they agree: every name must resolve."""
 
+import dataclasses
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,6 +11,7 @@ from typing import Any
 import yaml
 
 from masticator_dynamics.description import data, urdf
+from masticator_dynamics.description.column_names import check_column_names
 from masticator_dynamics.description.constraints import (
     check_closures,
     check_contacts,
@@ -88,23 +90,16 @@ def _with_mimics(
 
 
 def _physics(content: MechanismFile, tree: urdf.Tree) -> Iterator[tuple[str, data.JointPhysics]]:
-    """Springs and losses of joints; values in the YAML override those of the URDF."""
+    """What joints do by themselves; losses in the YAML override those of the URDF."""
     for joint in tree.joints:
         given = content.joints.get(joint.name, data.JointPhysics())
         losses = {
             'damping': joint.damping if given.damping is None else given.damping,
             'friction': joint.friction if given.friction is None else given.friction,
         }
-        if joint.type in urdf.MOVING_TYPES and (given.stiffness or any(losses.values())):
-            yield (
-                joint.name,
-                data.JointPhysics(
-                    stiffness=given.stiffness,
-                    reference=given.reference,
-                    transition_velocity=given.transition_velocity,
-                    **losses,
-                ),
-            )
+        counts = given.stiffness, given.armature, *losses.values()
+        if joint.type in urdf.MOVING_TYPES and any(counts):
+            yield joint.name, dataclasses.replace(given, **losses)
 
 
 def _outside(home: Mapping[str, float], tree: urdf.Tree) -> Iterator[str]:
@@ -170,6 +165,7 @@ def _check_names(
         refuse('platform', f'{content.platform!r} does not move against the base')
     check_closures(closures, tree, moving, refuse)
     check_contacts(content.contacts, tree, refuse)
+    check_column_names(content.independent, content.actuated, content.contacts, refuse)
 
 
 def _check_transmission(

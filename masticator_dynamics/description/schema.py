@@ -45,8 +45,8 @@ class MechanismFile:
     closures: tuple[Closure, ...] = ()
     contacts: tuple[Contact, ...] = ()
     actuators: dict[str, Actuator] = dataclasses.field(default_factory=dict)
-    joints: Annotated[dict[str, JointPhysics], 'springs and losses of joints'] = dataclasses.field(
-        default_factory=dict
+    joints: Annotated[dict[str, JointPhysics], 'springs, losses and armature of joints'] = (
+        dataclasses.field(default_factory=dict)
     )
     force_joints: Annotated[
         tuple[str, ...], 'joints whose transmitted forces the goal joint-force keeps small'

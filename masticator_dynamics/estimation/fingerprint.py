@@ -32,6 +32,7 @@ def fingerprint(description: MechanismDescription) -> str:
     lines += [f'{c.frame} {_text([*c.normal, c.offset])}' for c in description.contacts]
     actuators = [description.actuators[name] for name in description.actuated]
     lines.append(_text([number for a in actuators for number in (a.rotor_inertia, a.ratio)]))
+    lines += [f'{j} {_text([p.armature])}' for j, p in description.joints.items() if p.armature]
     lines += [f'{name} {_text([value])}' for name, value in sorted(description.home.items())]
     return hashlib.sha256('\n'.join(lines).encode()).hexdigest()
 

@@ -50,9 +50,7 @@ def pack(
         for k, node in enumerate(tree.nodes)
         for name, factor in node.terms
     ]
-    rotors = np.zeros(len(coordinates))
-    for joint, actuator in description.actuators.items():
-        rotors[index[joint]] = actuator.rotor_inertia * actuator.ratio**2
+    rotors = np.array([description.joint_inertia(name) for name in coordinates])
     free = [
         i
         for i, name in enumerate(coordinates)

@@ -102,7 +102,6 @@ class _MjcfReader:
             self._equality(equality)
         for actuator in range(len(compiled.actuator_trntype)):  # some have several controls
             self._actuator(actuator)
-        self._undriven_rotors()
         self._left_out()
         self._keyframe()
 
@@ -149,9 +148,9 @@ class _MjcfReader:
         damping = float(np.max(m.dof_damping[m.jnt_dofadr[joint]]))
         stiffness = float(np.max(m.jnt_stiffness[joint]))
         loss = float(m.dof_frictionloss[m.jnt_dofadr[joint]])
+        armature = float(m.dof_armature[m.jnt_dofadr[joint]])
         if int(m.jnt_type[joint]) == int(kinds.mjJNT_BALL):
             turning_joints(self.model, name, parent, child, position, rotation, np.eye(3))
-            armature = float(m.dof_armature[m.jnt_dofadr[joint]])
             self._note_left_out(
                 f'ball {name}', damping=damping, stiffness=stiffness, friction=loss,
                 armature=armature,
@@ -175,6 +174,8 @@ class _MjcfReader:
             self.model.springs[name] = Spring(stiffness, rest)
         if loss:
             self.model.dry[name] = loss
+        if armature:
+            self.model.armature[name] = armature
 
     def _equality(self, index: int) -> None:
         m, kinds = self.compiled, self.mujoco.mjtEq
@@ -251,9 +252,7 @@ class _MjcfReader:
         if not self.model.has_moving(joint) or not gear:
             self.model.notes.append(f'actuator {name} is left out: it moves no hinge or slide')
             return
-        number = self.joints.index(joint)
-        armature = float(m.dof_armature[m.jnt_dofadr[number]])
-        self.model.motors[joint] = ImportedMotor(gear, armature)
+        self.model.motors[joint] = ImportedMotor(gear)
         bounds = []
         if m.actuator_forcelimited[index]:
             bounds.append(np.sort(m.actuator_forcerange[index]))
@@ -267,23 +266,6 @@ class _MjcfReader:
             if low != -high:
                 motor = dataclasses.replace(self.model.motors[joint], effort=(low, high))
                 self.model.motors[joint] = motor
-
-    def _undriven_rotors(self) -> None:
-        """Add the armature of joints without motors to the motors that they are coupled to."""
-        for number, name in enumerate(self.joints):
-            armature = float(self.compiled.dof_armature[self.compiled.jnt_dofadr[number]])
-            if not armature or name in self.model.motors or not self.model.has_moving(name):
-                continue
-            for motor, driven in self.model.motors.items():
-                ratio = self._follows(name, motor)
-                if ratio:
-                    inertia = driven.joint_inertia + armature * ratio**2
-                    self.model.motors[motor] = dataclasses.replace(driven, joint_inertia=inertia)
-                    break
-            else:
-                self.model.notes.append(
-                    f'joint {name} has no motor: its armature of {armature:.6g} is left out'
-                )
 
     def _tendon_joints(self, tendon: int) -> list[tuple[str, float]]:
         """Joints and coefficients of a fixed tendon; none for a spatial one."""

@@ -39,8 +39,8 @@ def export_mjcf(description: MechanismDescription) -> Exported:
     """Write a mechanism as MJCF.
 
     Joint names, positions and signs are those of the description. Efforts of ``<motor>`` are the
-    motors', as in :class:`masticator_dynamics.results.Effort`. A contact is a ball between two
-    plates: two-sided, as in the engine.
+    motors', as in :class:`masticator_dynamics.Effort`. A contact is a ball between two plates:
+    two-sided, as in the engine.
     """
     return _MjcfWriter(description).exported()
 
@@ -108,9 +108,10 @@ class _MjcfWriter:
             element.set('stiffness', _text([physics.stiffness]))
             element.set('springref', _text([physics.reference]))
             element.set('frictionloss', _text([physics.friction or 0.0]))
+        if inertia := self.description.joint_inertia(joint.name):
+            element.set('armature', _text([inertia]))
         actuator = self.description.actuators.get(joint.name)
         if actuator is not None:
-            element.set('armature', _text([actuator.joint_inertia]))
             friction = actuator.friction
             damping += friction.viscous
             if friction.coulomb:

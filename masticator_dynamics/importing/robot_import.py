@@ -294,13 +294,14 @@ def _coupling(coupling: JointCoupling) -> dict[str, Any]:
 
 
 def _joints(model: RobotModel) -> dict[str, dict[str, float]]:
-    """Springs and losses of joints."""
+    """Springs, losses and armature of joints."""
     found: dict[str, dict[str, float]] = {}
     for name, spring in model.springs.items():
         found[name] = {'stiffness': spring.stiffness, 'reference': spring.reference}
-    for key, losses in (('damping', model.damping), ('friction', model.dry)):
-        for name, loss in losses.items():
-            found.setdefault(name, {})[key] = loss
+    values = {'damping': model.damping, 'friction': model.dry, 'armature': model.armature}
+    for key, by_joint in values.items():
+        for name, value in by_joint.items():
+            found.setdefault(name, {})[key] = value
     return found
 
 
@@ -309,8 +310,6 @@ def _actuator(model: RobotModel, name: str) -> dict[str, Any]:
     actuator: dict[str, Any] = {}
     if motor.ratio != 1.0:
         actuator['transmission'] = {'ratio': motor.ratio}
-    if motor.joint_inertia:
-        actuator['rotor_inertia'] = motor.joint_inertia / motor.ratio**2
     if motor.effort is not None:
         actuator['limits'] = {'effort': list(motor.effort)}
     return actuator

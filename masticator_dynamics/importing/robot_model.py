@@ -65,7 +65,6 @@ class ImportedMotor:
     """The motor of a joint."""
 
     ratio: float = 1.0  # motion of the motor per motion of the joint
-    joint_inertia: float = 0.0  # of the rotor, reflected to the joint, kg m^2 or kg
     effort: tuple[float, float] | None = None  # of the motor, if not symmetric
 
 
@@ -84,9 +83,9 @@ class RobotModel:
     ``reserved`` are names of joints that the file has, whether they were added yet or not;
     ``added`` are links that it does not have.
 
-    By joint: ``damping``, N m s/rad or N s/m; ``dry`` friction, N m or N; ``guess``, rad or m,
-    where the search for a closed pose starts. ``shapes`` are the elements of each link that only
-    RViz reads.
+    By joint: ``damping``, N m s/rad or N s/m; ``dry`` friction, N m or N; ``armature``, kg m^2
+    or kg; ``guess``, rad or m, where the search for a closed pose starts. ``shapes`` are the
+    elements of each link that only RViz reads.
     """
 
     file: pathlib.Path
@@ -100,6 +99,7 @@ class RobotModel:
     springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
     damping: dict[str, float] = dataclasses.field(default_factory=dict)
     dry: dict[str, float] = dataclasses.field(default_factory=dict)
+    armature: dict[str, float] = dataclasses.field(default_factory=dict)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.80665)
     guess: dict[str, float] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -170,8 +170,16 @@ class RobotModel:
         else:
             turned = Rotation.from_rotvec(along).as_matrix()
             self.change(name, type='fixed', rotation=old.rotation @ turned)
-        for joints in (self.motors, self.springs, self.damping, self.dry, self.guess):
+        for joints in (*self._at_joints(), self.guess):
             joints.pop(name, None)
+
+    def _at_joints(self) -> tuple[dict[str, Any], ...]:
+        return self.motors, self.springs, self.damping, self.dry, self.armature
+
+    def acts(self, name: str) -> bool:
+        """Whether a joint has a motor, spring, losses, armature or a coupling of its own."""
+        coupled = any(name in (c.joint, c.other) for c in self.couplings)
+        return coupled or any(name in joints for joints in self._at_joints())
 
 
 def numbers_in(text: str, count: int, file: pathlib.Path, place: str) -> list[float]:

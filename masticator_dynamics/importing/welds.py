@@ -36,7 +36,7 @@ def join_rods(model: RobotModel) -> None:
 
 
 def _holding(model: RobotModel, loop: Loop, near: Frame) -> list[Joint]:
-    """Joints without motors that carry a frame's body, the last first; none if it branches."""
+    """Joints that only guide a frame's body, the last first; none if it branches."""
     body = model.body(near.link)
     if any(joint.type in MOVING_TYPES for joint in model.below(body)):
         return []
@@ -45,7 +45,7 @@ def _holding(model: RobotModel, loop: Loop, near: Frame) -> list[Joint]:
     chain: list[Joint] = []
     while True:
         above = [j for j in model.joints if j.child in body and j.parent not in body]
-        if not above or above[0].type not in MOVING_TYPES or above[0].name in model.motors:
+        if not above or above[0].type not in MOVING_TYPES or model.acts(above[0].name):
             return chain
         chain.append(above[0])
         body = model.body(above[0].parent)

@@ -8,7 +8,7 @@ weighted squares of vectors that are linear in the velocities of the actuators.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,7 @@ class _ActuatedInertia:
         in_limbs = {j for block in limbs for j in block.joints}
         free = [j for j in range(len(self._plan.tree.joints)) if j not in in_limbs]
         self._squares = [square for j in free for square in self._of_body(j)]
+        self._squares += self._of_armatures(run.tangent())
         self.fault: Any = -1.0
         for actuator, block in reversed([*enumerate(limbs)]):
             self._squares += self._of_driven_link(actuator, block.joints[0])
@@ -90,15 +91,16 @@ class _ActuatedInertia:
 
     def matrix(self) -> list[Any]:
         """The inertia, row by row; at the motors, whose rotors are included."""
-        names, actuators = self._plan.description.actuated, self._plan.description.actuators
-        motors = [actuators[name] for name in names]
+        description = self._plan.description
+        names = description.actuated
+        ratios = [description.actuators[name].ratio for name in names]
 
         def entry(a: int, b: int) -> Any:
             found = total(weight * vec.dot(part[a], part[b]) for weight, part in self._squares)
-            scaled = found * (1.0 / (motors[a].ratio * motors[b].ratio))
-            return scaled + motors[a].rotor_inertia if a == b else scaled
+            own = description.joint_inertia(names[a]) if a == b else 0.0
+            return (found + own) * (1.0 / (ratios[a] * ratios[b]))
 
-        count = len(motors)
+        count = len(names)
         upper = {(a, b): entry(a, b) for a in range(count) for b in range(a, count)}
         return [upper[min(a, b), max(a, b)] for a in range(count) for b in range(count)]
 
@@ -123,6 +125,15 @@ class _ActuatedInertia:
     def _only(self, actuator: int, vector: Vector) -> PerActuator:
         """A vector that depends on one actuator alone."""
         return [vector if a == actuator else vec.ZERO for a in range(len(self._rates))]
+
+    def _of_armatures(self, tangent: list[Any]) -> Iterator[Square]:
+        """Of joints without motors; all of these move as the loops say."""
+        description, freedoms = self._plan.description, len(self._plan.independent)
+        for j, joint in enumerate(self._plan.tree.joints):
+            armature = description.joint_inertia(joint.name)
+            if armature and joint.name not in description.actuated:
+                rates = tangent[j * freedoms : (j + 1) * freedoms]
+                yield armature, self._per_actuator([[rate] for rate in rates])
 
     # Bodies
 

@@ -230,14 +230,9 @@ class Forces:
         return joint.unwound() - reference, stiffness
 
     def rotor(self, joint: Joint) -> Any:
-        """Inertia of the motor, reflected to the joint."""
-        actuators = self._plan.description.actuators
-
-        def inertia(j: int) -> list[float]:
-            actuator = actuators.get(self._plan.tree.joints[j].name)
-            return [actuator.joint_inertia if actuator else 0.0]
-
-        return joint.constant(inertia)[0]
+        """Inertia of motor and armature, as the joint feels it."""
+        description, joints = self._plan.description, self._plan.tree.joints
+        return joint.constant(lambda j: [description.joint_inertia(joints[j].name)])[0]
 
     # Efforts of least norm
 

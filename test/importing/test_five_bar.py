@@ -75,6 +75,13 @@ def test_gepetto_with_a_weld_that_is_open_at_zero(write: Write) -> None:
         .replace('half_B', 'hinge/2 é'),
     )
     assert_the_same(file, turned=0.3)
+    # Where hinges have damping the weld stays: a hinge that is cut away would lose its own.
+    text = five_bars.gepetto_welded().replace('<limit', '<dynamics damping="0.1"/><limit')
+    write('robot.urdf', text)
+    assert_the_same(file, turned=0.3)
+    damped = {name: own.damping for name, own in import_description(file).joints.items()}
+    joints = ('motor_1', 'motor_2', 'elbow_1', 'elbow_2', 'hinge/2 é')  # the pin turns with rod_1
+    assert damped == dict.fromkeys(joints, 0.1)
 
 
 @pytest.mark.parametrize('kind', ['revolute', 'ball'])

@@ -15,11 +15,11 @@ from mcap.writer import Writer
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.laboratory.mouthful import Series
-from masticator_dynamics.laboratory.recording import METADATA, read_recording, write_recording
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.view.played_run import load_run
-from masticator_dynamics.view.shapes import shapes
+from masticator_dynamics.robot.laboratory.mouthful import Series
+from masticator_dynamics.robot.laboratory.recording import METADATA, read_recording, write_recording
+from masticator_dynamics.robot.view.played_run import load_run
+from masticator_dynamics.robot.view.shapes import shapes
 
 pytest.importorskip('viser', reason='viser is not installed (pip extra "view")')
 
@@ -33,7 +33,7 @@ def jaw():
 
 @pytest.fixture(scope='module')
 def server():
-    from masticator_dynamics.view.server import serving
+    from masticator_dynamics.robot.view.server import serving
 
     with serving('127.0.0.1', 0) as made:
         yield made
@@ -71,7 +71,7 @@ def placed(scene):
 
 def test_links_stand_where_pinocchio_puts_them(jaw, server) -> None:
     pin = pytest.importorskip('pinocchio')
-    from masticator_dynamics.view.scene import Scene
+    from masticator_dynamics.robot.view.scene import Scene
 
     scene = Scene(server.scene, jaw, 'checked')
     assert not scene.missing
@@ -96,7 +96,7 @@ def test_links_stand_where_pinocchio_puts_them(jaw, server) -> None:
 def test_an_arrow_points_along_its_vector(jaw, server, vector) -> None:
     from viser.transforms import SO3
 
-    from masticator_dynamics.view.scene import Scene
+    from masticator_dynamics.robot.view.scene import Scene
 
     scene = Scene(server.scene, jaw, 'arrow')
     scene.arrow('force', np.zeros(3), np.array([0.0, 0.3, 0.0]))
