@@ -77,9 +77,7 @@ class Guard:
         """Handle an error in the callback of a service, which answers that it was refused."""
         self._count(service, error, (self.requests, 'request refused, '))
 
-    def _count(
-        self, source: str, error: Exception, refused: tuple[Rejections, str] | None
-    ) -> None:
+    def _count(self, source: str, error: Exception, refused: tuple[Rejections, str] | None) -> None:
         what = f'{source}: {type(error).__name__}: {error}'
         if refused and isinstance(error, _OF_DATA):
             rejections, prefix = refused
