@@ -46,7 +46,9 @@ class Connections:
         """Look at the next topic, and log what is new."""
         try:
             ends = _by_topic(self._node)
-            self._turn = (self._turn + 1) % max(len(ends), 1)
+            if not ends:
+                return
+            self._turn = (self._turn + 1) % len(ends)
             topic = sorted(ends)[self._turn]
             found = tuple(_findings(self._node, topic, *ends[topic]))
         except InvalidHandle:
