@@ -98,7 +98,7 @@ def test_unusable_parameters_end_the_node_with_one_line(ros_domain):
 def holds_back_interrupts(process: subprocess.Popen) -> bool:
     """Whether SIGINT is blocked or caught; a busy computer may need longer for that than a user."""
     folder = pathlib.Path(f'/proc/{process.pid}')
-    if b'nodes.executable' not in (folder / 'cmdline').read_bytes():
+    if b'ros.executable' not in (folder / 'cmdline').read_bytes():
         return False  # the shell, which holds signals back for moments of its own
     status = (folder / 'status').read_text(encoding='utf-8')
     masks = re.findall(r'^Sig(?:Blk|Cgt):\s*(\w+)', status, re.MULTILINE)
