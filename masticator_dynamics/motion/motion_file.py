@@ -95,6 +95,17 @@ def _link_wrenches(table: Table, mechanism: Mechanism) -> dict[str, FloatArray]:
     return found
 
 
+def actuated_positions(table: Table, mechanism: Mechanism) -> FloatArray:
+    """Positions (N, n_u) of the actuated joints: of each joint j, column j or position_j."""
+    names = []
+    for joint in mechanism.actuated:
+        other = f'position_{joint}'
+        if joint in table.columns and other in table.columns:
+            raise InputError(f'{table.source}: columns {joint} and {other} are the same thing')
+        names.append(other if other in table.columns else joint)
+    return table.numbers(names)
+
+
 def motion_columns(mechanism: Mechanism) -> list[str]:
     """Header of a motion file with derivatives, without wrench."""
     return ['time', *(c + s for c in mechanism.independent for s in ('', '_dot', '_ddot'))]

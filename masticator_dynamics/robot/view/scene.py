@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from masticator_dynamics.description.visuals import Shape, shapes
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.robot.view.shapes import Shape, shapes
 
 if TYPE_CHECKING:
     import viser
@@ -36,7 +36,7 @@ class Scene:
     Attributes
     ----------
     missing : list of str
-        A sentence for each shape that is not shown.
+        A sentence for each shape that is not shown as written.
     """
 
     def __init__(
@@ -60,7 +60,10 @@ class Scene:
         description = mechanism.description
         found, self.missing = shapes(description.urdf_xml, description.urdf_file.parent)
         for number, shape in enumerate(found):
-            self._draw(shape, number)
+            try:
+                self._draw(shape, number)
+            except ValueError as error:
+                self.missing.append(f'{shape.where}: {error}; it is not shown')
         if not found:
             self._draw_skeleton()
         self._arrows: dict[str, Any] = {}
@@ -125,9 +128,7 @@ class Scene:
         elif shape.kind == 'sphere':
             self._scene.add_icosphere(where, size[0], shape.colour, **pose)
         else:
-            import trimesh
-
-            mesh = trimesh.load_mesh(shape.file)
+            mesh = _mesh(shape.file)
             self._scene.add_mesh_trimesh(where, mesh, scale=size, **pose)
 
     def _draw_skeleton(self) -> None:
@@ -140,6 +141,20 @@ class Scene:
             self._scene.add_icosphere(
                 f'/{self._name}/{joint.name}/ball', radius, (90, 90, 90), subdivisions=2
             )
+
+
+def _mesh(file: Any) -> Any:
+    """A mesh with faces; raises ValueError naming a file that has none."""
+    import trimesh
+
+    try:
+        mesh = trimesh.load_mesh(file)
+    except Exception as error:  # its readers of damaged files raise all kinds
+        reason = str(error).partition('\n')[0][:200] or type(error).__name__
+        raise ValueError(f'the mesh {file.name!r} cannot be read: {reason}') from error
+    if not len(mesh.faces) or not np.isfinite(mesh.vertices).all():
+        raise ValueError(f'the mesh {file.name!r} is empty or damaged: no faces were read')
+    return mesh
 
 
 def _from_z(direction: FloatArray) -> FloatArray:

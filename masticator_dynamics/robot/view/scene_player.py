@@ -55,8 +55,9 @@ class ScenePlayer:
 
     @property
     def missing(self) -> list[str]:
-        """Sentences on truncated files, and on shapes that are not shown."""
-        return [*(run.cut for run in self.runs if run.cut), *self._scenes[0].missing]
+        """Sentences on truncated or damaged files, and on shapes that are not shown as written."""
+        doubts = [doubt for run in self.runs for doubt in run.doubts]
+        return [*doubts, *dict.fromkeys(text for scene in self._scenes for text in scene.missing)]
 
     def show(self, now: float) -> None:
         """Move all runs to a time, s."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.robot.view.browser_guard import guarded
 
 if TYPE_CHECKING:
     import viser
@@ -31,7 +32,7 @@ def serving(host: str, port: int) -> Iterator[viser.ViserServer]:
     except ImportError as error:
         raise InputError("view needs viser: pip install 'masticator_dynamics[view]'") from error
     _check_free(host, port)
-    with contextlib.redirect_stdout(io.StringIO()):  # its own greeting
+    with contextlib.redirect_stdout(io.StringIO()), guarded(host):  # without its own greeting
         server = viser.ViserServer(host=host, port=port, verbose=False)
     try:
         yield server
