@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import pathlib
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
@@ -15,7 +16,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, description_from_text
 from masticator_dynamics.description.urdf import Array
-from masticator_dynamics.errors import DescriptionError, MasticatorError
+from masticator_dynamics.errors import DescriptionError, DescriptionWarning, MasticatorError
 from masticator_dynamics.files.xml_file import NOT_XML
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.importing.choices import (
@@ -26,6 +27,7 @@ from masticator_dynamics.importing.choices import (
     lock,
     require_moving,
 )
+from masticator_dynamics.importing.free_bodies import hang_free_bodies, put_home_at_zero
 from masticator_dynamics.importing.freedoms import coordinates, freedoms, idle_joints
 from masticator_dynamics.importing.gepetto import read_gepetto
 from masticator_dynamics.importing.kinematics import ROUNDING, LoopKinematics, closed_pose
@@ -47,11 +49,15 @@ _XML = {'.urdf': 'robot', '.xacro': 'robot', '.mjcf': 'mujoco', '.sdf': 'sdf'}
 
 @dataclasses.dataclass(frozen=True)
 class Imported:
-    """Texts of a description, and the decisions made on the way, one sentence each."""
+    """Texts of a description, and the decisions made on the way, one sentence each.
+
+    ``warnings`` are those notes that say what may be wrong.
+    """
 
     urdf: str
     yaml: str
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def is_foreign(path: pathlib.Path) -> bool:
@@ -96,12 +102,14 @@ def import_robot(
     with _absurd_numbers_refused(path):
         model = read(path, {*actuated, *independent, *locked}, arguments)
         model.name = name
+        hang_free_bodies(model)
         choose_motors(model, actuated)
         require_moving(model, 'independent', independent)
         require_moving(model, 'lock', locked)
         hold_stiff_springs(model)
         join_rods(model)
         positions = _closed(model)
+        put_home_at_zero(model, positions)
         for joint in locked:
             lock(model, joint, positions, 'as asked')
         hold_pressed_joints(model, positions)
@@ -140,6 +148,8 @@ def import_description(path: pathlib.Path) -> MechanismDescription:
     # Gepetto calls every one of its files robot.
     name = path.absolute().parent.name if path.stem == 'robot' else path.stem
     made = import_robot(path, name)
+    for warning in made.warnings:
+        warnings.warn(f'{path}: {warning}', DescriptionWarning, stacklevel=3)
     return description_from_text(path.with_name(f'{name}.yaml'), made.yaml, made.urdf)
 
 
@@ -284,7 +294,9 @@ def _described(
         content['actuators'] = {name: value for name, value in actuators.items() if value}
     if joints := _joints(model):
         content['joints'] = joints
-    return Imported(urdf_text(model), yaml_text(model, content), tuple(model.notes))
+    return Imported(
+        urdf_text(model), yaml_text(model, content), tuple(model.notes), tuple(model.warnings)
+    )
 
 
 def _coupling(coupling: JointCoupling) -> dict[str, Any]:

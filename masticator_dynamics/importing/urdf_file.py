@@ -64,10 +64,9 @@ def read_urdf(file: pathlib.Path, arguments: Mapping[str, str] | None = None) ->
         file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints)
     )
     model.notes += tree.warnings
-    model.notes += [
-        f'joint {joint.get("name")} floats: it is fixed where the file puts it'
-        for joint in floating
-    ]
+    for name in (str(joint.get('name')) for joint in floating):
+        model.change(name, type='floating')
+        model.floating[name] = f'joint {name}'
     model.couplings = [
         JointCoupling(f'{m.joint}_mimic', m.joint, m.other, (m.offset, m.multiplier))
         for m in tree.mimics
