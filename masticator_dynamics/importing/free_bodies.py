@@ -143,23 +143,24 @@ class _FreeBodies:
         points = [tie for tie in ties if tie.loop.type == 'point']
         if not points:
             return None
-        near, far = (
-            np.array([self.place(end)[0] for end in ends])
-            for ends in ([tie.near for tie in points], [tie.far for tie in points])
-        )
-        near, far = near - near[0], far - far[0]
-        if np.abs(_distances(near) - _distances(far)).max() > _SAME:
+        spans = [self._spans([getattr(tie, side) for tie in points]) for side in ('near', 'far')]
+        if np.abs(_distances(spans[0]) - _distances(spans[1])).max() > _SAME:
             return _Hanging(name, 'ball', points[0].near, points[0].far, (points[0].loop,))
-        rank = int((np.linalg.svd(near, compute_uv=False) > _SAME).sum())
+        rank = int((np.linalg.svd(spans[0], compute_uv=False) > _SAME).sum())
         axes = [np.eye(3), np.eye(3)]
         if rank == 1:
-            last = int(np.argmax(np.linalg.norm(near, axis=1)))
-            axes = [rotation_to(span[last] / np.linalg.norm(span[last])) for span in (near, far)]
+            last = int(np.argmax(np.linalg.norm(spans[0], axis=1)))
+            axes = [rotation_to(span[last] / np.linalg.norm(span[last])) for span in spans]
         elif rank > 1:
-            axes[0] = Rotation.align_vectors(near, far)[0].as_matrix()
-        ends = (self._turned(end, to) for end, to in zip(points[0][1:], axes, strict=True))
-        loops = tuple(tie.loop for tie in points)
-        return _Hanging(name, ('ball', 'hinge', 'fixed')[min(rank, 2)], *ends, loops)
+            axes[0] = Rotation.align_vectors(spans[0], spans[1])[0].as_matrix()
+        near, far = self._turned(points[0].near, axes[0]), self._turned(points[0].far, axes[1])
+        kind = ('ball', 'hinge', 'fixed')[min(rank, 2)]
+        return _Hanging(name, kind, near, far, tuple(tie.loop for tie in points))
+
+    def _spans(self, ends: list[Frame]) -> Array:
+        """Positions (n, 3) of some points from the first, m."""
+        points = np.array([self.place(end)[0] for end in ends])
+        return np.asarray(points - points[0])
 
     def _turned(self, frame: Frame, axes: Array) -> Frame:
         """A frame with the given axes (3, 3) in the base."""

@@ -21,7 +21,6 @@ from masticator_dynamics.files.xml_file import NOT_XML
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.importing.choices import (
     choose_motors,
-    farthest_link,
     hold_pressed_joints,
     hold_stiff_springs,
     lock,
@@ -32,6 +31,7 @@ from masticator_dynamics.importing.freedoms import coordinates, freedoms, idle_j
 from masticator_dynamics.importing.gepetto import read_gepetto
 from masticator_dynamics.importing.kinematics import ROUNDING, LoopKinematics, closed_pose
 from masticator_dynamics.importing.mjcf import read_mjcf
+from masticator_dynamics.importing.platform import likeliest_platform
 from masticator_dynamics.importing.robot_model import JointCoupling, RobotModel
 from masticator_dynamics.importing.sdf import read_sdf
 from masticator_dynamics.importing.urdf_file import read_urdf
@@ -90,7 +90,7 @@ def import_robot(
     locked : sequence of str
         Joints to hold at the closed pose.
     platform : str
-        Link; default: the one farthest from the base.
+        Link; default: one named like a tool, or the one that most freedoms lead to.
     arguments : mapping, optional
         Values of a xacro file's arguments.
 
@@ -113,7 +113,7 @@ def import_robot(
         for joint in locked:
             lock(model, joint, positions, 'as asked')
         hold_pressed_joints(model, positions)
-        chosen = platform or farthest_link(model, positions)
+        chosen = platform or likeliest_platform(model, positions)
         if chosen not in model.links:
             raise DescriptionError(path, 'platform', f'link {chosen!r} does not exist')
         positions = _without_idle_spins(model, positions, chosen)
