@@ -36,17 +36,17 @@ from benchmark.states import Array
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
-from masticator_dynamics.nodes.common.trajectory_cdr import encode
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
+from masticator_dynamics.ros.common.trajectory_cdr import encode
 
 RATE, SECONDS = 1000, 10.0
 SCHEDULING = ('FIFO', 'FIFO, biting', 'ordinary')
 _NODE = """
-import os
+import os, sys
 {scheduling}
-from masticator_dynamics.nodes import dynamics_node
-from masticator_dynamics.nodes.common import process
-process.leave(process.run(dynamics_node.make_node))
+from masticator_dynamics.ros import dynamics_node
+from masticator_dynamics.ros.common import process
+sys.exit(process.run(dynamics_node.make_node))
 """
 _DENIED = 'os.sched_setscheduler = None; del os.sched_setscheduler'
 

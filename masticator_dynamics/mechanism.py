@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.actuation.goals import Goal, goal_weights
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
 from masticator_dynamics.errors import InputError, LimitError
-from masticator_dynamics.packing import pack_row, pack_rows
-from masticator_dynamics.results import (
+from masticator_dynamics.evaluation.goals import Goal, goal_weights
+from masticator_dynamics.evaluation.packing import pack_row, pack_rows
+from masticator_dynamics.evaluation.results import (
     Attempts,
     Effort,
     Evaluator,
@@ -26,17 +26,20 @@ from masticator_dynamics.results import (
     QuickEffort,
     SolvedMotion,
 )
-from masticator_dynamics.row_solver import RowSolver
+from masticator_dynamics.evaluation.row_solver import RowSolver
 from masticator_dynamics.traced import kernels
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
-    from masticator_dynamics.actuation.row_kind import RowKind
-    from masticator_dynamics.forward_kinematics import ForwardKinematics
-    from masticator_dynamics.frames import FrameChain
+    from masticator_dynamics.evaluation.derivatives import EffortDerivatives
+    from masticator_dynamics.evaluation.forward_kinematics import ForwardKinematics
+    from masticator_dynamics.evaluation.frames import FrameChain
+    from masticator_dynamics.evaluation.mass_and_bias import Energy, Space
+    from masticator_dynamics.evaluation.row_kind import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
     from masticator_dynamics.traced.python_entry import Entry
+    from masticator_dynamics.traced.simulation_data import Regularisation
 
 LinkWrenches = Mapping[str, npt.ArrayLike]
 
@@ -151,6 +154,24 @@ class Mechanism(Evaluator):
         """
         given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
         return SolvedMotion(self, given, self.solver.motions(given), self.slices)
+
+    def solve_batch(
+        self,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None = None,
+        Y_ddot: npt.ArrayLike | None = None,
+    ) -> Motion:
+        """:meth:`solve` for rows (N, n_y): one motion whose fields have a leading axis N.
+
+        What takes a motion takes such a batch, too, and answers with the same leading axis.
+
+        Raises
+        ------
+        ReachError, SingularityError, InputError
+            As for a single call, naming the first row that fails.
+        """
+        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, None)
+        return Motion(self, given, self.solver.motions(given), self.slices)
 
     def attempt(self, Y: npt.ArrayLike) -> Attempts:
         """:meth:`solve` for many poses at rest, without an error for those that fail.
@@ -352,6 +373,51 @@ class Mechanism(Evaluator):
                 return result(self, given, *found)
         return self._effort(given, options, self.solver.rows)
 
+    def feedforward_derivatives(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike | None = None,
+        y_ddot: npt.ArrayLike | None = None,
+        wrench: npt.ArrayLike | None = None,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+    ) -> EffortDerivatives:
+        """Efforts with their exact derivatives by positions, velocities, accelerations and wrench.
+
+        Parameters
+        ----------
+        y, y_dot, y_ddot, wrench, goal, friction
+            As for :meth:`feedforward`. With friction the derivatives hold within the present signs
+            of velocities and contact forces.
+
+        Raises
+        ------
+        SingularityError
+            Too near a singularity, or where friction has no derivative: at rest, unless it grows
+            over a transition velocity.
+        """
+        from masticator_dynamics.evaluation.derivatives import effort_derivatives
+
+        given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        return effort_derivatives(self, given, goal, friction)
+
+    def feedforward_derivatives_batch(
+        self,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None = None,
+        Y_ddot: npt.ArrayLike | None = None,
+        W: npt.ArrayLike | None = None,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+    ) -> EffortDerivatives:
+        """:meth:`feedforward_derivatives` for rows (N, ...); an error names the row."""
+        from masticator_dynamics.evaluation.derivatives import effort_derivatives
+
+        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        return effort_derivatives(self, given, goal, friction)
+
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from actuated positions (n_u,).
 
@@ -364,7 +430,7 @@ class Mechanism(Evaluator):
         ReachError
             When no closed configuration is found.
         """
-        from masticator_dynamics.forward_kinematics import closest_motion
+        from masticator_dynamics.evaluation.forward_kinematics import closest_motion
 
         motion, _ = closest_motion(self, u, tolerance)
         return motion.y.copy()
@@ -373,9 +439,166 @@ class Mechanism(Evaluator):
         self, U: npt.ArrayLike, tolerance: float = 1e-4
     ) -> ForwardKinematics:
         """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
-        from masticator_dynamics.forward_kinematics import forward_kinematics_batch
+        from masticator_dynamics.evaluation.forward_kinematics import forward_kinematics_batch
 
         return forward_kinematics_batch(self, U, tolerance)
+
+    def inverse_kinematics(
+        self,
+        frame: str,
+        position: npt.ArrayLike | None = None,
+        rotation: npt.ArrayLike | None = None,
+        start: npt.ArrayLike | None = None,
+    ) -> FloatArray:
+        """Independent positions (n_y,) at which a frame has a pose, or the given parts of one.
+
+        Always on the branch continuous with home. Where the mechanism has more freedoms than are
+        asked for, the answer is one near ``start``. Ranges of joints do not matter.
+
+        Parameters
+        ----------
+        frame : str
+            URDF link.
+        position : array_like, shape (3,), optional
+            Of its origin, m, base axes; None or NaN where a component does not matter.
+        rotation : array_like, shape (3, 3) or (3,), optional
+            From its axes to the base's; a column of NaN is an axis that does not matter. A vector
+            is the direction of its third axis alone, of any length.
+        start : array_like, shape (n_y,), optional
+            Where the search begins; default: home.
+
+        Raises
+        ------
+        ReachError
+            When no pose is found; says how far the closest one is away and in which directions.
+        InputError
+            For an unknown frame, wrong shapes, nothing asked for, or axes that are not
+            orthonormal.
+        """
+        from masticator_dynamics.evaluation.inverse_kinematics import Task, reach
+
+        return reach(self, Task(self, frame, position, rotation), start)
+
+    def inverse_kinematics_batch(
+        self,
+        frame: str,
+        positions: npt.ArrayLike | None = None,
+        rotations: npt.ArrayLike | None = None,
+        starts: npt.ArrayLike | None = None,
+    ) -> FloatArray:
+        """:meth:`inverse_kinematics` for rows (N, ...), each by itself; errors name the row."""
+        from masticator_dynamics.evaluation.inverse_kinematics import reach_rows
+
+        return reach_rows(self, frame, positions, rotations, starts)
+
+    # Equations of motion
+
+    def mass_matrix(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
+        """Mass matrix M (..., n_y, n_y) in ``M y_ddot + bias = J^T effort + T^T wrench``.
+
+        With rotors; J is the rates of the motors per independent velocity, and T the Jacobian of
+        the platform. Of virtual work along the tangent (Siciliano, Robotics, 2009, Sec. 7.1).
+
+        Parameters
+        ----------
+        motion : Motion or Effort
+            A batch gives one matrix per row. Accelerations do not matter.
+        space : str
+            'actuated': in positions of the powered motors, in their order, where these are as many
+            as the degrees of freedom and control them. Where there are more, see
+            :meth:`actuated_inertia`.
+
+        Raises
+        ------
+        InputError
+            For a motion of another mechanism, or an unknown space.
+        ActuationError, SingularityError
+            For 'actuated', when the motors do not control all freedoms, or not at this pose.
+        """
+        from masticator_dynamics.evaluation import mass_and_bias
+
+        return mass_and_bias.mass_matrix(self, motion, space)
+
+    def bias(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
+        """Generalised forces (..., n_y), N or N m, that it takes not to accelerate.
+
+        Coriolis, centrifugal, gravity and springs of joints, without friction and wrenches; see
+        :meth:`mass_matrix`, also for parameters and errors.
+        """
+        from masticator_dynamics.evaluation import mass_and_bias
+
+        return mass_and_bias.bias(self, motion, space, 'bias')
+
+    def gravity(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
+        """The part (..., n_y) of :meth:`bias` for gravity and springs of joints.
+
+        It is the slope of the potential energy; velocities do not matter.
+        """
+        from masticator_dynamics.evaluation import mass_and_bias
+
+        return mass_and_bias.bias(self, motion, space, 'gravity')
+
+    def energy(self, motion: Motion | Effort) -> Energy:
+        """Kinetic and potential energy, J, of links, rotors, gravity and springs of joints.
+
+        Numbers, or (N,) for a batch. Gravity's is zero where masses are at the base's origin.
+        """
+        from masticator_dynamics.evaluation import mass_and_bias
+
+        return mass_and_bias.energy(self, motion)
+
+    def forward_dynamics(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike | None,
+        effort: npt.ArrayLike | None,
+        wrench: npt.ArrayLike | None = None,
+        *,
+        friction: bool | Regularisation = False,
+    ) -> FloatArray:
+        """Independent accelerations (n_y,) that efforts and a wrench cause.
+
+        Parameters
+        ----------
+        y, y_dot : array_like, shape (n_y,)
+            Independent positions and velocities; None is at rest.
+        effort : array_like, shape (n_u,)
+            In actuated order, N m or N, of motors where there is a transmission; None is zero.
+        wrench : array_like, shape (6,), optional
+            As for :meth:`inverse_dynamics`.
+        friction : bool or Regularisation
+            True: by the laws of :meth:`inverse_dynamics`, which this undoes; Coulomb friction
+            jumps where a velocity changes sign. For simulations, ``Regularisation()`` lets it grow
+            over a small velocity instead, as the twin does.
+
+        Raises
+        ------
+        InputError
+            For a wrong shape, NaN or infinity.
+        ReachError
+            As :meth:`solve`.
+        SingularityError
+            As :meth:`solve`, and where the mass matrix is singular.
+        ActuationError
+            If friction of the contacts jams the mechanism.
+        """
+        from masticator_dynamics.evaluation.accelerations import forward_dynamics
+
+        return forward_dynamics(self, (y, y_dot, effort, wrench), friction, many=False)
+
+    def forward_dynamics_batch(
+        self,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None,
+        efforts: npt.ArrayLike | None,
+        W: npt.ArrayLike | None = None,
+        *,
+        friction: bool | Regularisation = False,
+    ) -> FloatArray:
+        """:meth:`forward_dynamics` for rows (N, ...): (N, n_y); errors name the row."""
+        from masticator_dynamics.evaluation.accelerations import forward_dynamics
+
+        return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)
 
     def load_code(self, goal: Goal = 'torque', friction: bool = False) -> None:
         """Load all code that efforts for a goal may need, compiling what is not in the cache.
@@ -395,32 +618,56 @@ class Mechanism(Evaluator):
     # Frames and Jacobians
 
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
-        """Pose of a URDF link's frame in the base."""
-        from masticator_dynamics.frames import check_frame
-
-        placement = check_frame(self, frame)
-        poses = self.structure.tree.poses(motion.q)
-        rotation = poses.rotations[placement.body] @ placement.rotation
-        return FramePose(poses.point(placement.body, placement.position), rotation)
+        """Pose of a URDF link's frame in the base; leading axes as the motion's."""
+        return FramePose(*self.frame_chain(frame).poses(motion.q))
 
     def frame_chain(self, frame: str) -> FrameChain:
         """Kinematic chain that computes poses of a URDF link's frame; created once."""
-        from masticator_dynamics.frames import frame_chain
+        from masticator_dynamics.evaluation.frames import frame_chain
 
         return frame_chain(self, frame)
 
-    def frame_jacobian(self, motion: Motion, frame: str) -> FloatArray:
-        """Twist of a frame per independent velocity (6, n_y): linear over angular.
+    def frame_jacobian(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Twist of a frame per independent velocity (..., 6, n_y): linear over angular.
 
         Linear velocity of the frame's origin and angular velocity, both in base axes.
         """
-        from masticator_dynamics.frames import check_frame
+        from masticator_dynamics.evaluation.frame_motion import jacobian
 
-        placement = check_frame(self, frame)
-        poses = self.structure.tree.poses(motion.q)
-        point = poses.point(placement.body, placement.position)
-        linear = poses.point_jacobian(placement.body, point)
-        return np.vstack([linear, poses.angular_jacobian(placement.body)]) @ motion.tangent
+        return jacobian(self, motion, frame)
+
+    def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Rate of :meth:`frame_jacobian` (..., 6, n_y) in a motion; times y_dot it is J_dot y_dot.
+
+        :meth:`frame_acceleration` is ``jacobian @ y_ddot + jacobian_rate @ y_dot``.
+        """
+        from masticator_dynamics.evaluation.frame_motion import jacobian_rate
+
+        return jacobian_rate(self, motion, frame)
+
+    def frame_twist(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Linear velocity of a frame's origin, m/s, and its angular velocity, rad/s (..., 6).
+
+        In base axes.
+        """
+        from masticator_dynamics.evaluation.frame_motion import twist
+
+        return twist(self, motion, frame)
+
+    def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Rate of :meth:`frame_twist` (..., 6), m/s^2 and rad/s^2, base axes.
+
+        The first three are the acceleration of the frame's origin, without gravity.
+        """
+        from masticator_dynamics.evaluation.frame_motion import acceleration
+
+        return acceleration(self, motion, frame)
+
+    def tangent_rate(self, motion: Motion | Effort) -> FloatArray:
+        """Rate of :attr:`Motion.tangent` (..., n_q, n_y): a = tangent y_ddot + rate y_dot."""
+        from masticator_dynamics.evaluation.mass_and_bias import EquationsOfMotion
+
+        return self.made(EquationsOfMotion).tangent_rate(motion)
 
     def wrench_on_platform(
         self,
@@ -444,7 +691,7 @@ class Mechanism(Evaluator):
         InputError
             For an unknown frame or a wrong shape.
         """
-        from masticator_dynamics.frames import wrenches_on_platform
+        from masticator_dynamics.evaluation.frames import wrenches_on_platform
 
         given = np.concatenate([as_vector(force, 'force', 3), as_vector(torque, 'torque', 3)])
         return wrenches_on_platform(self, motion.q, given, axes, point)
@@ -454,13 +701,13 @@ class Mechanism(Evaluator):
 
         For a batch from :meth:`feedforward_batch`, one matrix per row.
         """
-        from masticator_dynamics.analysis.inertia_coupling import actuated_inertia
+        from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia
 
         return actuated_inertia(self, motion)
 
     def inertia_coupling(self, motion: Motion | Effort) -> FloatArray:
         """Inertia-coupling index MCI (..., n_u) of each actuator (S0 Eq. 60)."""
-        from masticator_dynamics.analysis.inertia_coupling import inertia_coupling
+        from masticator_dynamics.evaluation.inertia_coupling import inertia_coupling
 
         return inertia_coupling(self.actuated_inertia(motion))
 
@@ -520,7 +767,7 @@ class Mechanism(Evaluator):
         self, given: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
     ) -> FloatArray:
         """Rows (..., 3 n_y + 6) with wrenches on all bodies appended, at tree positions."""
-        from masticator_dynamics.frames import wrenches_on_bodies
+        from masticator_dynamics.evaluation.frames import wrenches_on_bodies
 
         if q is None:
             q = self.solver.motions(given)[..., self.slices['q']]
@@ -546,7 +793,7 @@ class Mechanism(Evaluator):
         kind = self._kind(options)
         rows = solve(kind, given, q=q)
         if options.limits is not False:
-            from masticator_dynamics.failures import in_row
+            from masticator_dynamics.evaluation.failures import in_row
             from masticator_dynamics.limits.load_limits import limits_for
             from masticator_dynamics.limits.within_limits import keep_limits
 

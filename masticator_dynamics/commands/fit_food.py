@@ -6,11 +6,16 @@ from __future__ import annotations
 
 import click
 
+from masticator_dynamics.commands.curve_options import columns_option, size_of, units_option
+
 
 @click.command('fit-food')
 @click.argument('curve', metavar='CURVE')
 @click.option('--output', required=True, metavar='FILE', help="Food (YAML); '-': standard output.")
-@click.option('--thickness', type=float, required=True, help='Of the sample, m.')
+@click.option(
+    '--thickness', required=True, callback=size_of('displacement'),
+    help='Of the sample: 8mm, or 0.008 (m).',
+)  # fmt: skip
 @click.option(
     '--softening',
     type=click.FloatRange(0.0, 1.0),
@@ -18,19 +23,34 @@ import click
     show_default=True,
     help='Force of a bite over that of the bite before; one compression does not tell.',
 )
-def fit_food(curve: str, output: str, thickness: float, softening: float) -> None:
-    """Fit stiffness, yield force and fracture to CURVE (CSV: displacement in m, force in N)."""
+@columns_option
+@units_option
+def fit_food(
+    curve: str,
+    output: str,
+    thickness: float,
+    softening: float,
+    columns: dict[str, str],
+    units: dict[str, str],
+) -> None:
+    """Fit stiffness, yield force and fracture to CURVE, a compression as analysers export it.
+
+    CURVE has displacement and force; units are read from its header. A file with the columns
+    displacement and force alone is in m and N.
+    """
     import yaml
 
     from masticator_dynamics.errors import InputError
-    from masticator_dynamics.files.tables import check_writable, read_table, write_text
-    from masticator_dynamics.laboratory.food_fit import fit_food as fit
+    from masticator_dynamics.files.tables import check_writable, write_text
+    from masticator_dynamics.robot.laboratory.curves import read_curve
+    from masticator_dynamics.robot.laboratory.food_fit import fit_food as fit
+    from masticator_dynamics.robot.laboratory.units import check_possible
 
     check_writable(output, curve)
-    table = read_table(curve)
-    displacement, force = table.numbers(['displacement', 'force']).T
+    check_possible('--thickness', 'thickness', thickness, 'write a unit, such as 8mm')
+    read = read_curve(curve, columns, units)
     try:
-        found = fit(displacement, force, thickness=thickness, softening=softening)
+        found = fit(read.displacement, read.force, thickness=thickness, softening=softening)
     except InputError as error:
         raise InputError(f'{curve}: {error}') from error
     kept = {k: v for k, v in dict(found.food).items() if k not in ('side', 'bites')}
@@ -40,6 +60,7 @@ def fit_food(curve: str, output: str, thickness: float, softening: float) -> Non
         f'{found.residual:.1%} of its peak (root mean square).\n'
     )
     write_text(output, note + yaml.safe_dump(kept, sort_keys=False))
+    click.echo(read.reading, err=True)
     click.echo(
         f'{found.food.stiffness / 1e3:.4g} N/mm, yields at {found.food.yield_force:.4g} N, '
         f'{broken}, residual {found.residual:.1%} of the peak',

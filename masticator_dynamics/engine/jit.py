@@ -20,7 +20,8 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from masticator_dynamics.code_cache import CompiledOnce, code_folder, tell_of_compiling
+from masticator_dynamics.files.code_cache import CompiledOnce, code_folder, tell_of_compiling
+from masticator_dynamics.interrupt import held_back
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 
@@ -65,17 +66,17 @@ class Kernel:
 
         tell_of_compiling()
         self._replace_callees()
-        if self._folder is None:
-            return cast(Callable[..., Any], numba.njit(**self._options)(self._function))
-        folder = self._folder()
+        folder = self._folder() if self._folder is not None else None
         previous = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(folder or '')
         try:
             made = numba.njit(cache=folder is not None, **self._options)(self._function)
         finally:
             numba.config.CACHE_DIR = previous
-        if folder is not None and not numba.config.DISABLE_JIT:
-            made._cache = CompiledOnce(made._cache)
+        if not numba.config.DISABLE_JIT:
+            made.compile = held_back()(made.compile)
+            if folder is not None:
+                made._cache = CompiledOnce(made._cache)
         return cast(Callable[..., Any], made)
 
     def _replace_callees(self) -> None:
@@ -110,7 +111,7 @@ def kept_in(directory: pathlib.Path | None, function: Function, **options: Any) 
 
 
 def cache_directory() -> pathlib.Path | None:
-    """Where the engine's compiled code is kept; see `masticator_dynamics.code_cache`."""
+    """Where the engine's compiled code is kept; see `masticator_dynamics.files.code_cache`."""
     return code_folder(sources_hash())
 
 
@@ -118,6 +119,6 @@ def sources_hash() -> str:
     """Name of the folder: all sources whose code is compiled into each other."""
     digest = hashlib.sha256()
     package = pathlib.Path(__file__).parents[1]
-    for source in sorted([*package.glob('engine/*.py'), *package.glob('actuation/*.py')]):
+    for source in sorted([*package.glob('engine/*.py'), *package.glob('limits/*.py')]):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

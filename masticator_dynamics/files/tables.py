@@ -18,9 +18,10 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.text_file import read_bytes
+
+FloatArray = npt.NDArray[np.float64]
 
 STANDARD_STREAM = '-'
 _LARGEST = 1_000_000_000  # bytes; some million rows
@@ -164,22 +165,34 @@ def read_table(source: str) -> Table:
     InputError
         When it cannot be read or is not a table.
     """
-    name = '<stdin>' if source == STANDARD_STREAM else source
+    name, content = read_input(source)
     try:
-        if source != STANDARD_STREAM:
-            content = read_bytes(source, _LARGEST)
-        elif sys.stdin is None:
-            raise InputError('standard input is closed')
-        else:
-            content = sys.stdin.buffer.read(_LARGEST + 1)
-            if len(content) > _LARGEST:
-                raise InputError(f'{name}: larger than {_LARGEST * 1e-6:g} MB')
         return Table(name, content.decode('utf-8-sig'))
-    except OSError as error:
-        raise InputError(f'{name}: {error.strerror or error}') from error
     except UnicodeDecodeError as error:
         line = content.count(b'\n', 0, error.start) + 1
         raise InputError(f'{name}: line {line}: not UTF-8 text') from error
+
+
+def read_input(source: str) -> tuple[str, bytes]:
+    """Name in messages and content of a file; ``-`` is standard input.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read.
+    """
+    name = '<stdin>' if source == STANDARD_STREAM else source
+    try:
+        if source != STANDARD_STREAM:
+            return name, read_bytes(source, _LARGEST)
+        if sys.stdin is None:
+            raise InputError('standard input is closed')
+        content = sys.stdin.buffer.read(_LARGEST + 1)
+    except OSError as error:
+        raise InputError(f'{name}: {error.strerror or error}') from error
+    if len(content) > _LARGEST:
+        raise InputError(f'{name}: larger than {_LARGEST * 1e-6:g} MB')
+    return name, content
 
 
 def read_cut_table(source: str) -> tuple[Table, str]:
@@ -342,6 +355,9 @@ def replacing(path: pathlib.Path, binary: bool = False) -> Iterator[IO[Any]]:
 
 
 def _write(stream: IO[Any], columns: Sequence[str], values: npt.NDArray[Any]) -> None:
+    twice = {name for name in columns if list(columns).count(name) > 1}
+    if twice:
+        raise InputError(f'several columns would be called {_some(sorted(twice))}')
     writer = csv.writer(stream, lineterminator='\n')
     writer.writerow(columns)
     writer.writerows(values.tolist())  # csv writes floats by repr

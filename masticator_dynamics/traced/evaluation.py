@@ -110,15 +110,15 @@ class Evaluation:
 
     def positions(self) -> list[Any]:
         """Of all joints, in tree order."""
-        return self._per_joint(lambda joint: [joint.unwound()])
+        return self.per_joint(lambda joint: [joint.unwound()])
 
     def velocities(self) -> list[Any]:
         """Of all joints."""
-        return self._per_joint(lambda joint: [joint.velocity])
+        return self.per_joint(lambda joint: [joint.velocity])
 
     def accelerations(self) -> list[Any]:
         """Of all joints."""
-        return self._per_joint(lambda joint: [joint.acceleration])
+        return self.per_joint(lambda joint: [joint.acceleration])
 
     def bodies(self) -> list[Any]:
         """Current rotation, origin, force and moment of all bodies, body by body."""
@@ -128,11 +128,11 @@ class Evaluation:
             rotation = [x for row in body.rotation for x in row]
             return [*rotation, *body.position, *body.force, *body.moment]
 
-        return self._per_joint(numbers)
+        return self.per_joint(numbers)
 
     def tangent(self) -> list[Any]:
         """Velocities of all joints per unit independent velocity, row by row."""
-        return self._per_joint(lambda joint: joint.tangent)
+        return self.per_joint(lambda joint: joint.tangent)
 
     def valid(self) -> Any:
         """1 where the results are valid, 0 where the reference must be used."""
@@ -175,7 +175,7 @@ class Evaluation:
             )
         ]
 
-    def _per_joint(self, of: Callable[[Joint], list[Any]]) -> list[Any]:
+    def per_joint(self, of: Callable[[Joint], list[Any]]) -> list[Any]:
         """Numbers of all joints of the tree, joint by joint, from those of a stage's joints."""
         found: dict[int, list[Any]] = {}
         for joint in self.plan.joints:

@@ -7,8 +7,8 @@ import pytest
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.laboratory.food_fit import fit_food
-from masticator_dynamics.twin.food import load_food
+from masticator_dynamics.robot.laboratory.food_fit import fit_food
+from masticator_dynamics.robot.twin.food import load_food
 
 DISPLACEMENT = np.linspace(0.0, 0.007, 351)
 START = 0.0012  # m, until the plunger touches
@@ -60,10 +60,15 @@ def test_the_command_writes_a_food_that_loads(tmp_path, capsys) -> None:
     arguments = ['fit-food', str(source), '--output', str(target)]
     assert main([*arguments, '--thickness', '0.008']) == 0
     assert load_food(target).yield_force == pytest.approx(52.0, rel=1e-6)
-    for bad in ('inf', '1.7e308', '0.008 --softening nan'):
+    refusals = {
+        'inf': 'would be read as inf m',
+        '1.7e308': 'would be read as 1.7e+308 m',
+        '0.008 --softening nan': 'the fitted food: ',
+    }
+    for bad, refusal in refusals.items():
         capsys.readouterr()
         assert main([*arguments, '--thickness', *bad.split()]) == 2
         said = capsys.readouterr().err
-        assert 'the fitted food: ' in said and said.count('\n') == 1
+        assert refusal in said and said.count('\n') == 1
     assert main([*arguments, '--thickness', '0.001']) == 2
     assert 'its thickness is said to be 1 mm' in capsys.readouterr().err

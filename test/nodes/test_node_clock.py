@@ -16,8 +16,8 @@ from rclpy.serialization import deserialize_message  # noqa: E402
 from rclpy.time import Time  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from masticator_dynamics.nodes.common.node_clock import NodeClock  # noqa: E402
-from masticator_dynamics.nodes.common.wire_message import WireMessage  # noqa: E402
+from masticator_dynamics.ros.common.node_clock import NodeClock  # noqa: E402
+from masticator_dynamics.ros.common.wire_message import WireMessage  # noqa: E402
 
 
 class FakeNode:

@@ -16,8 +16,8 @@ from rclpy.serialization import deserialize_message, serialize_message  # noqa: 
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from masticator_dynamics.nodes.common import wire_message  # noqa: E402
-from masticator_dynamics.nodes.common.wire_message import WireMessage, WireReader  # noqa: E402
+from masticator_dynamics.ros.common import wire_message  # noqa: E402
+from masticator_dynamics.ros.common.wire_message import WireMessage, WireReader  # noqa: E402
 
 TIME = 1_700_000_000_123_456_789
 

@@ -1,0 +1,156 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From the points of a message to a motion that is safe to start, and its effort trajectory."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.evaluation.goals import Goal
+from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
+from masticator_dynamics.ros.dynamics.executed_motion import Piece, piece_at
+from masticator_dynamics.ros.dynamics.range_check import (
+    SampledMotion,
+    check_ranges,
+    sample_motion,
+)
+from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
+
+LONGEST = 600.0  # s; a longer one is more likely a wrong unit than a motion
+_MESSAGE_STEP = 0.020  # s; crank-space interpolation over longer gaps opens the loops
+_CHECK_STEP = 0.005  # s
+_JOIN = 0.050  # s; a late message is joined no sooner than this after the start
+
+
+class PastError(InputError):
+    """A trajectory is over before it can begin."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PreparedTrajectory:
+    """A motion that has passed every check.
+
+    Attributes
+    ----------
+    piece : Piece
+        In independent coordinates; times of its path count from the message's stamp; ends at rest.
+    ramp : float
+        Duration of the rest ramp that was appended, s; 0 when none was needed.
+    samples : SampledMotion
+        Actuated joints at most 20 ms apart, first and last included.
+    """
+
+    piece: Piece
+    ramp: float
+    samples: SampledMotion
+
+
+def prepare(
+    mechanism: Mechanism,
+    points: TrajectoryPoints,
+    schedule: tuple[Piece, ...],
+    stamp: int,
+    start: int,
+    effort_limit_scale: float,
+    between: Callable[[], None] = lambda: None,
+    *,
+    goal: Goal = 'torque',
+    friction: bool = False,
+    limits: bool = False,
+) -> PreparedTrajectory:
+    """Motion through points, from the state of the schedule at ``start``, checked all the way.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Not used by any other thread: it keeps scratch memory.
+    points : TrajectoryPoints
+        In independent coordinates; times count from ``stamp``.
+    schedule : tuple of Piece
+        What is followed until then.
+    stamp, start : int
+        ns; if ``start`` is later, points that are past or too close are left out.
+    effort_limit_scale : float
+        Part of the effort limits that may be used.
+    between : callable
+        Called frequently; may raise to abandon the preparation.
+    goal, friction
+        As for `Mechanism.feedforward`.
+    limits : bool
+        Whether efforts are chosen within the limits of all loads; otherwise only their own limits
+        are checked, afterwards.
+
+    Raises
+    ------
+    InputError
+        When the points are over before the start, or one at time 0 is not where the mechanism is.
+    ReachError, SingularityError, LimitError
+        For a motion that cannot or must not be made.
+    """
+    names = mechanism.independent
+    late = max(start - stamp, 0) * 1e-9
+    if points.times[-1] > LONGEST:
+        raise InputError(
+            f'the trajectory lasts {points.times[-1]:.6g} s; at most {LONGEST:g} s are taken'
+        )
+    if points.times[-1] < late:
+        raise PastError(
+            f'the trajectory ended {late - points.times[-1]:.6g} s ago '
+            f'(it lasts {points.times[-1]:.6g} s)'
+        )
+    first = 0
+    if late > 0.0:
+        if points.times[0] == 0.0:
+            where = piece_at(schedule, stamp).state(stamp)
+            path_from_state(where, [0.0], points.rows[0][:1], names=names)
+        first = int(np.searchsorted(points.times, min(late + _JOIN, points.times[-1])))
+    state = piece_at(schedule, start).state(start)
+    with np.errstate(all='ignore'):  # absurd numbers become a named error further down
+        path = path_from_state(
+            state,
+            points.times[first:] - late,
+            *(rows[first:] for rows in points.rows),
+            start=late,
+            names=names,
+        )
+        path, ramp = with_rest_ramp(path)
+        times, in_message = _sample_times(path)
+        samples = sample_motion(
+            mechanism,
+            path,
+            times,
+            goal=goal,
+            friction=friction,
+            limits=limits and mechanism.load_limits.scaled(effort_limit_scale),
+            between=between,
+        )
+        # Efforts chosen within limits already keep to them, up to numerical error.
+        check_ranges(mechanism, samples, None if limits else effort_limit_scale)
+    return PreparedTrajectory(Piece(start, path), ramp, samples.rows(in_message))
+
+
+def expected_duration(points: TrajectoryPoints) -> float:
+    """Expected duration of a preparation, s; from measurements on a laptop."""
+    samples = points.times[-1] / _CHECK_STEP + 2.0 * len(points.times)
+    return 0.005 + 25e-6 * min(samples, 1e6)
+
+
+def _sample_times(path: MotionPath) -> tuple[FloatArray, FloatArray]:
+    """Times of the checks, and which of them go into the message; knots are in both."""
+    if path.end == path.start:
+        return np.array([path.start]), np.array([0])
+    gaps = np.diff(path.knots)
+    coarse = np.maximum(np.ceil(gaps / _MESSAGE_STEP * (1.0 - 1e-9)), 1.0).astype(int)
+    finer = np.maximum(np.ceil(gaps / (coarse * _CHECK_STEP) * (1.0 - 1e-9)), 1.0).astype(int)
+    pieces = coarse * finer
+    segment = np.repeat(np.arange(len(gaps)), pieces)
+    within = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    times = path.knots[segment] + gaps[segment] * (within / pieces[segment])
+    in_message = np.flatnonzero(within % finer[segment] == 0)
+    return np.append(times, path.end), np.append(in_message, len(times))
