@@ -102,12 +102,14 @@ class Mechanism(Evaluator):
 
     @classmethod
     def load(
-        cls, name_or_path: str | pathlib.Path, actuators: Sequence[str] | None = None
-    ) -> Mechanism:
+        cls, name_or_path: str | pathlib.Path, actuators: Sequence[str] | None = None,
+        *, ignore: Sequence[str] = (),
+    ) -> Mechanism:  # fmt: skip
         """Load a shipped mechanism by name, or any mechanism by the path of its YAML file.
 
         Files that ``masticator import`` reads (URDF, MJCF, SDF, ...) can be loaded too, with the
-        choices that it makes by default.
+        choices that it makes by default; ``ignore`` names elements to leave out of them that would
+        be refused, as ``--ignore`` does there.
         """
         path = pathlib.Path(name_or_path)
         if path.suffix:
@@ -115,7 +117,7 @@ class Mechanism(Evaluator):
             from masticator_dynamics import importing
 
             if importing.is_foreign(path):
-                return cls(importing.import_description(path), actuators)
+                return cls(importing.import_description(path, ignore), actuators)
         return cls(load_description(path), actuators)
 
     @functools.cached_property
