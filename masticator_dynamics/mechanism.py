@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.errors import InputError, LimitError
 from masticator_dynamics.evaluation.dynamics import Dynamics
 from masticator_dynamics.evaluation.goals import Goal, goal_weights
@@ -87,6 +88,7 @@ class Mechanism(Dynamics, Kinematics):
 
     def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
         super().__init__(description, actuators)
+        self._told_of_ranges = False
         self._quick_kinds: dict[object, tuple[kernels.Code, type[QuickEffort]]] = {}
         self._freedoms = len(self.independent)
         self.kernels = kernels.Kernels(description, self.structure, self.driving)
@@ -94,12 +96,14 @@ class Mechanism(Dynamics, Kinematics):
 
     @classmethod
     def load(
-        cls, name_or_path: str | pathlib.Path, actuators: Sequence[str] | None = None
-    ) -> Mechanism:
+        cls, name_or_path: str | pathlib.Path, actuators: Sequence[str] | None = None,
+        *, ignore: Sequence[str] = (),
+    ) -> Mechanism:  # fmt: skip
         """Load a shipped mechanism by name, or any mechanism by the path of its YAML file.
 
         Files that ``masticator import`` reads (URDF, MJCF, SDF, ...) can be loaded too, with the
-        choices that it makes by default.
+        choices that it makes by default; ``ignore`` names elements to leave out of them that would
+        be refused, as ``--ignore`` does there.
         """
         path = pathlib.Path(name_or_path)
         if path.suffix:
@@ -107,7 +111,7 @@ class Mechanism(Dynamics, Kinematics):
             from masticator_dynamics import importing
 
             if importing.is_foreign(path):
-                return cls(importing.import_description(path), actuators)
+                return cls(importing.import_description(path, ignore), actuators)
         return cls(load_description(path), actuators)
 
     @functools.cached_property
@@ -145,7 +149,9 @@ class Mechanism(Dynamics, Kinematics):
             When the loops do not determine the velocities at ``y``.
         """
         given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
-        return SolvedMotion(self, given, self.solver.motions(given), self.slices)
+        motion = SolvedMotion(self, given, self.solver.motions(given), self.slices)
+        self._tell_of_ranges(motion.q)
+        return motion
 
     def solve_batch(
         self,
@@ -163,7 +169,9 @@ class Mechanism(Dynamics, Kinematics):
             As for a single call, naming the first row that fails.
         """
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, None)
-        return Motion(self, given, self.solver.motions(given), self.slices)
+        motion = Motion(self, given, self.solver.motions(given), self.slices)
+        self._tell_of_ranges(motion.q)
+        return motion
 
     def attempt(self, Y: npt.ArrayLike) -> Attempts:
         """:meth:`solve` for many poses at rest, without an error for those that fail.
@@ -296,11 +304,14 @@ class Mechanism(Dynamics, Kinematics):
             code, result = self._quick_kind(options)
             if code.covers(given):
                 found = code(given)
-                if found[kernels.VALID] != 1.0 and not options.friction:
+                if found[kernels.VALID] == 0.0 and not options.friction:
                     found = self.solver.from_home(code, given)
-                if found[kernels.VALID] == 1.0:
-                    return result(self, given, found)
-                return self._effort(given, options, self.solver.fallback)
+                if found[kernels.VALID] == 0.0:
+                    return self._effort(given, options, self.solver.fallback)
+                effort = result(self, given, found)
+                if found[kernels.VALID] == OUTSIDE_RANGES:
+                    self._tell_of_ranges(effort.q)
+                return effort
         return self._effort(given, options, self.solver.rows)
 
     def _quick_kind(self, options: EffortOptions) -> tuple[kernels.Code, type[QuickEffort]]:
@@ -361,8 +372,13 @@ class Mechanism(Dynamics, Kinematics):
         if options.unlimited and self.kernels.available:
             code, result = self._quick_kind(options)
             if code.covers(given):
-                found = self.solver.quick_rows(code, self._kind(options), given)
-                return result(self, given, *found)
+                found, handed_over = self.solver.quick_rows(code, self._kind(options), given)
+                effort = result(self, given, found, handed_over)
+                if (found[:, kernels.VALID] == OUTSIDE_RANGES).any():
+                    self._tell_of_ranges(effort.q)
+                elif handed_over:
+                    self._tell_of_ranges(handed_over[1][:, self.slices['q']])
+                return effort
         return self._effort(given, options, self.solver.rows)
 
     def feedforward_derivatives(
@@ -564,4 +580,18 @@ class Mechanism(Dynamics, Kinematics):
                 keep_limits(self, chosen, given_rows, table, limits, options.nearest)
             except LimitError as error:
                 raise in_row(error, error.row, given.ndim > 1) from None
+        self._tell_of_ranges(rows[..., self.slices['q']])
         return Effort(self, given, rows, kind.slices)
+
+    def _tell_of_ranges(self, q: FloatArray) -> None:
+        """Warn, once, if coordinates or motors are outside their ranges."""
+        if not self._told_of_ranges:
+            from masticator_dynamics.limits.ranges import warn_outside
+
+            self._told_of_ranges = warn_outside(self, q)
+
+    def in_ranges(self, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+        """Whether joints, sockets and efforts are within their ranges; see `Effort.in_ranges`."""
+        from masticator_dynamics.limits.ranges import within
+
+        return within(self, found)

@@ -32,3 +32,13 @@ def test_the_motors_of_the_own_mechanism_do_the_work_that_its_weights_gain() -> 
     lines = output_of('own_mechanism.py').splitlines()
     work, gain = (float(line.split()[-2]) for line in lines[-2:])
     assert abs(work - gain) < 1e-3 * abs(gain) and abs(gain) > 10.0
+
+
+def test_computed_torque_makes_errors_die_out_as_designed_and_the_mass_of_home_does_not() -> None:
+    lines = output_of('computed_torque.py').splitlines()[1:]
+    table = [[float(cell) for cell in line.split()] for line in lines]
+    assert table[0][1:] == [20.0, 20.0, 20.0]
+    for _, expected, computed, _ in table:
+        assert abs(computed - expected) < 0.3  # mrad; torques are held for 1 ms
+    for _, _, computed, simple in table[-2:]:
+        assert abs(computed) < 0.05 < 0.5 < abs(simple)

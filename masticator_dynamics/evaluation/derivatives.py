@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -145,13 +144,12 @@ def _pose(mechanism: Evaluator, given: FloatArray, row: int) -> str:
 
 
 def _of_best(
-    mechanism: Any, given: FloatArray, goal: Goal, friction: bool
+    mechanism: Evaluator, given: FloatArray, goal: Goal, friction: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Values and derivatives of efforts, and of contacts' multipliers, for all rows."""
     _, weights = goal_weights(goal)
-    n, many = len(mechanism.independent), given.ndim > 1
-    evaluate = mechanism.feedforward_batch if many else mechanism.feedforward
-    effort = evaluate(*np.split(given, [n, 2 * n, 3 * n], axis=-1), goal=goal, friction=friction)
+    kind = mechanism.solver.distribution(goal, friction)
+    effort = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
     code = mechanism.kernels.best_derivatives(weights, friction, mechanism.contact_rows.tolist())
     known = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
     found = np.atleast_2d(_outputs(code, np.concatenate([given, effort.q, *known], axis=-1)))

@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint, Tree
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.importing.joint_coupling import JointCoupling
 
 NO_MASS = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
@@ -41,23 +42,15 @@ class Frame:
 class Loop:
     """Two frames that a joint of some type connects; axes are Z of the frames.
 
-    ``type`` is that of a closure in a mechanism file: point, weld, hinge, ...
+    ``type`` is that of a closure in a mechanism file: point, weld, hinge, ... Of the type distance,
+    ``length`` (m) is that between the origins.
     """
 
     name: str
     type: str
     first: Frame
     second: Frame
-
-
-@dataclasses.dataclass(frozen=True)
-class JointCoupling:
-    """A joint's position as a polynomial of another's: coefficients from the constant up."""
-
-    name: str
-    joint: str
-    other: str
-    coefficients: tuple[float, ...]
+    length: float = dataclasses.field(default=0.0, kw_only=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +78,8 @@ class RobotModel:
 
     By joint: ``damping``, N m s/rad or N s/m; ``dry`` friction, N m or N; ``armature``, kg m^2
     or kg; ``guess``, rad or m, where the search for a closed pose starts. ``shapes`` are the
-    elements of each link that only RViz reads.
+    elements of each link that only RViz reads. ``untied`` are elements that tie links or joints and
+    are not in the model, ``held`` the positions of joints that were made fixed.
     """
 
     file: pathlib.Path
@@ -106,6 +100,8 @@ class RobotModel:
     shapes: dict[str, list[ElementTree.Element]] = dataclasses.field(default_factory=dict)
     reserved: frozenset[str] = frozenset()
     added: set[str] = dataclasses.field(default_factory=set)
+    untied: list[str] = dataclasses.field(default_factory=list)
+    held: dict[str, float] = dataclasses.field(default_factory=dict)
 
     def tree(self) -> Tree:
         """The open tree, parents before children."""
@@ -162,7 +158,13 @@ class RobotModel:
         self.joints[self.joints.index(old)] = dataclasses.replace(old, **fields)
 
     def lock(self, name: str, position: float) -> None:
-        """Make a moving joint fixed, at a position, rad or m."""
+        """Make a moving joint fixed, at a position, rad or m; couplings hold what follows it.
+
+        Raises
+        ------
+        DescriptionError
+            Where a coupling does not say what that means for others.
+        """
         old = self.joint(name)
         along = position * old.axis
         if old.type == 'prismatic':
@@ -172,13 +174,46 @@ class RobotModel:
             self.change(name, type='fixed', rotation=old.rotation @ turned)
         for joints in (*self._at_joints(), self.guess):
             joints.pop(name, None)
+        self.held[name] = position
+        for coupling in [c for c in self.couplings if name in (c.joint, *c.of)]:
+            self.couplings.remove(coupling)
+            self.couple(coupling, f'coupling {coupling.name}')
+
+    def couple(self, coupling: JointCoupling, place: str) -> None:
+        """Add a coupling, if it is not there; one that is left with a single joint holds it.
+
+        Raises
+        ------
+        DescriptionError
+            For another coupling of the same joints to each other, or where one joint is held and
+            nothing says where that leaves the other.
+        """
+        for name in self.held.keys() & {coupling.joint, *coupling.of}:
+            if not coupling.of:
+                return
+            left = coupling.holding(name, self.held[name])
+            if left is None:
+                reason = f'with {name} held, it does not say where its other joint is'
+                raise DescriptionError(self.file, place, reason)
+            coupling = left
+        for other in self.couplings:
+            if (other.joint, {*other.of}) == (coupling.joint, {*coupling.of}):
+                if (other.of, other.offset) != (coupling.of, coupling.offset):
+                    reason = f'{other.name} ties the same joints in another way'
+                    raise DescriptionError(self.file, place, reason)
+                return
+        if coupling.of:
+            self.couplings.append(coupling)
+        elif self.has_moving(coupling.joint):
+            self.notes.append(f'joint {coupling.joint} is held by {place}')
+            self.lock(coupling.joint, coupling.offset)
 
     def _at_joints(self) -> tuple[dict[str, Any], ...]:
         return self.motors, self.springs, self.damping, self.dry, self.armature
 
     def acts(self, name: str) -> bool:
         """Whether a joint has a motor, spring, losses, armature or a coupling of its own."""
-        coupled = any(name in (c.joint, c.other) for c in self.couplings)
+        coupled = any(name in (c.joint, *c.of) for c in self.couplings)
         return coupled or any(name in joints for joints in self._at_joints())
 
 
