@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimal control: a chewing stroke of least peak torque, with exact derivatives and without.
 
-The stroke keeps its duration, its ends at rest and its widest pose; in between, smooth bumps in
-each degree of freedom are free within bounds. The peak is the 20-norm of all torques, whose
+The stroke keeps its duration, its ends at rest and its widest pose; smooth bumps in each degree
+of freedom are free within bounds. The peak is the 20-norm of all torques, whose
 gradient follows from those of the torques by positions, velocities and accelerations.
 """
 
@@ -17,21 +17,21 @@ from scipy.optimize import minimize
 from masticator_dynamics import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 
-PERIOD, ROWS, BUMPS = 0.25, 81, 8  # s; of each half as many bumps
+PERIOD, ROWS, BUMPS = 0.25, 81, 8  # s
 BOUND = np.array([1e-3, 1e-3, 0.01, 0.02])  # m, m, rad, rad: how far a bump may go
 NORM = 20.0
 
 
-def bumps(times: np.ndarray, start: float, end: float) -> np.ndarray:
-    """Bumps and their derivatives (3, N, BUMPS / 2), at rest at both ends."""
-    count = BUMPS // 2
-    knots = np.linspace(start, end, count + 6)  # degree 5: four derivatives are continuous
-    found = np.zeros((3, len(times), count))
-    for k in range(count):
-        spline = BSpline.basis_element(knots[k : k + 7], extrapolate=False)
-        for order in range(3):
-            found[order, :, k] = np.nan_to_num(spline.derivative(order)(times))
-    return found
+def bumps(times: np.ndarray, widest: float) -> np.ndarray:
+    """Bumps and their derivatives (3, N, BUMPS), at rest at both ends and zero at one time."""
+    knots = np.linspace(0.0, PERIOD, BUMPS + 7)  # degree 5: four derivatives are continuous
+    splines = [BSpline.basis_element(knots[k : k + 7], extrapolate=False) for k in range(BUMPS + 1)]
+    at_widest = np.nan_to_num([spline(widest) for spline in splines])
+    table = np.nan_to_num([[s.derivative(n)(times) for s in splines] for n in range(3)])
+    highest = at_widest.argmax()  # takes from every other bump what it is at that time
+    share = np.delete(at_widest, highest) / at_widest[highest]
+    rest, one = np.delete(table, highest, axis=1), table[:, highest]
+    return (rest - share[:, None] * one[:, None]).swapaxes(1, 2)
 
 
 class Stroke:
@@ -43,8 +43,7 @@ class Stroke:
         times = np.linspace(0.0, PERIOD, ROWS)
         self._motion = np.array(self._path.sample(times))
         widest = times[self._motion[0, :, 3].argmax()]
-        halves = bumps(times, 0.0, widest), bumps(times, widest, PERIOD)
-        self._bumps = np.concatenate(halves, axis=-1)
+        self._bumps = bumps(times, widest)
 
     def motion(self, sizes: np.ndarray) -> np.ndarray:
         """Positions, velocities and accelerations (3, N, 4)."""
@@ -88,10 +87,11 @@ def main() -> None:
             options={'maxiter': 200, 'maxfun': 100_000},
         )  # fmt: skip
         spent = process_time() - begin
-        peak = np.abs(jaw.feedforward_batch(*stroke.motion(found.x)).actuated).max()
+        effort = jaw.feedforward_batch(*stroke.motion(found.x))
+        peak, inside = np.abs(effort.actuated).max(), np.all(effort.in_ranges)
         print(
             f'{name:20} peak {peak:.4f} N m, {found.nit} iterations, {found.nfev} evaluations, '
-            f'{1e3 * spent:.0f} ms of CPU'
+            f'{1e3 * spent:.0f} ms of CPU, within all ranges: {inside}'
         )
 
 
