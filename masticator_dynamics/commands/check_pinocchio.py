@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from masticator_dynamics.bridges.second_opinion import Disagreement, SecondOpinion
-from masticator_dynamics.commands.sections import section
+from masticator_dynamics.commands.sections import Row, section
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.evaluation.failures import pose_text
 from masticator_dynamics.evaluation.results import Effort
@@ -25,7 +25,7 @@ def second_opinion(mechanism: Mechanism) -> None:
     opinion = SecondOpinion(mechanism.description, mechanism.tree_joints)
     efforts = [mechanism.feedforward(*state) for state in random_states(mechanism)]
     found = [opinion.of(effort, mechanism.driving) for effort in efforts]
-    rows = [('', 'gap m, rad', 'opens by', 'accelerates by', 'efforts by', 'verdict')]
+    rows: list[Row] = [('', 'gap m, rad', 'opens by', 'accelerates by', 'efforts by', 'verdict')]
     rows += [
         (str(k), *(f'{x:.1e}' for x in one), ', '.join(_exceeded(one)) or 'agrees')
         for k, one in enumerate(found, 1)
