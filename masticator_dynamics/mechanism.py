@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
+from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.errors import DescriptionError, InputError, LimitError
 from masticator_dynamics.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.evaluation.packing import pack_row, pack_rows
@@ -95,6 +96,7 @@ class Mechanism(Evaluator):
 
     def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
         super().__init__(description, actuators)
+        self._told_of_ranges = False
         self._quick_kinds: dict[object, tuple[kernels.Code, type[QuickEffort]]] = {}
         self._freedoms = len(self.independent)
         self.kernels = kernels.Kernels(description, self.structure, self.driving)
@@ -157,7 +159,9 @@ class Mechanism(Evaluator):
             When the loops do not determine the velocities at ``y``.
         """
         given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
-        return SolvedMotion(self, given, self.solver.motions(given), self.slices)
+        motion = SolvedMotion(self, given, self.solver.motions(given), self.slices)
+        self._tell_of_ranges(motion.q)
+        return motion
 
     def solve_batch(
         self,
@@ -308,11 +312,14 @@ class Mechanism(Evaluator):
             code, result = self._quick_kind(options)
             if code.covers(given):
                 found = code(given)
-                if found[kernels.VALID] != 1.0 and not options.friction:
+                if found[kernels.VALID] == 0.0 and not options.friction:
                     found = self.solver.from_home(code, given)
-                if found[kernels.VALID] == 1.0:
-                    return result(self, given, found)
-                return self._effort(given, options, self.solver.fallback)
+                if found[kernels.VALID] == 0.0:
+                    return self._effort(given, options, self.solver.fallback)
+                effort = result(self, given, found)
+                if found[kernels.VALID] == OUTSIDE_RANGES:
+                    self._tell_of_ranges(effort.q)
+                return effort
         return self._effort(given, options, self.solver.rows)
 
     def _quick_kind(self, options: EffortOptions) -> tuple[kernels.Code, type[QuickEffort]]:
@@ -373,8 +380,13 @@ class Mechanism(Evaluator):
         if options.unlimited and self.kernels.available:
             code, result = self._quick_kind(options)
             if code.covers(given):
-                found = self.solver.quick_rows(code, self._kind(options), given)
-                return result(self, given, *found)
+                found, handed_over = self.solver.quick_rows(code, self._kind(options), given)
+                effort = result(self, given, found, handed_over)
+                if (found[:, kernels.VALID] == OUTSIDE_RANGES).any():
+                    self._tell_of_ranges(effort.q)
+                elif handed_over:
+                    self._tell_of_ranges(handed_over[1][:, self.slices['q']])
+                return effort
         return self._effort(given, options, self.solver.rows)
 
     def feedforward_derivatives(
@@ -808,4 +820,18 @@ class Mechanism(Evaluator):
                 keep_limits(self, chosen, given_rows, table, limits, options.nearest)
             except LimitError as error:
                 raise in_row(error, error.row, given.ndim > 1) from None
+        self._tell_of_ranges(rows[..., self.slices['q']])
         return Effort(self, given, rows, kind.slices)
+
+    def _tell_of_ranges(self, q: FloatArray) -> None:
+        """Warn, once, if coordinates or motors are outside their ranges."""
+        if not self._told_of_ranges:
+            from masticator_dynamics.limits.ranges import warn_outside
+
+            self._told_of_ranges = warn_outside(self, q)
+
+    def in_ranges(self, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+        """Whether joints, sockets and efforts are within their ranges; see `Effort.in_ranges`."""
+        from masticator_dynamics.limits.ranges import within
+
+        return within(self, found)
