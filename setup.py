@@ -88,6 +88,11 @@ EXTRAS = {
     'casadi': [
         'casadi>=3.6.7,<4',
     ],
+    'statistics': [
+        'pandas>=2.1,<4',
+        'patsy>=0.5.6,<2',
+        'statsmodels>=0.14.2,<0.15',
+    ],
     'parquet': [
         'pyarrow>=15',
     ],

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
-from masticator_dynamics.errors import InputError, LimitError
+from masticator_dynamics.errors import DescriptionError, InputError, LimitError
 from masticator_dynamics.evaluation.dynamics import Dynamics
 from masticator_dynamics.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.evaluation.kinematics import Kinematics
@@ -112,6 +112,8 @@ class Mechanism(Dynamics, Kinematics):
 
             if importing.is_foreign(path):
                 return cls(importing.import_description(path, ignore), actuators)
+        if ignore:
+            raise DescriptionError(path, 'ignore', 'only files of other tools are read in part')
         return cls(load_description(path), actuators)
 
     @functools.cached_property

@@ -78,15 +78,15 @@ class LoopKinematics:
         frame = self.tree.frames[link]
         return self.tree.poses(q).point(frame.body, frame.position)
 
-    def _place(self, poses: TreePoses, frame: Frame) -> tuple[int, Array, Array]:
+    def place(self, poses: TreePoses, frame: Frame) -> tuple[int, Array, Array]:
         """Body, point (3,) and axes (3, 3) of a frame in the base."""
         link = self.tree.frames[frame.link]
         point = poses.point(link.body, link.position + link.rotation @ frame.position)
         return link.body, point, poses.rotations[link.body] @ link.rotation @ frame.rotation
 
     def _loop(self, poses: TreePoses, loop: Loop) -> Gaps:
-        body_a, point_a, axes_a = self._place(poses, loop.first)
-        body_b, point_b, axes_b = self._place(poses, loop.second)
+        body_a, point_a, axes_a = self.place(poses, loop.first)
+        body_b, point_b, axes_b = self.place(poses, loop.second)
         linear = poses.point_jacobian(body_b, point_b) - poses.point_jacobian(body_a, point_a)
         if loop.type == 'point':
             return Gaps(point_b - point_a, linear)

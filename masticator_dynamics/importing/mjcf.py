@@ -109,8 +109,9 @@ class _MjcfReader:
         offset = np.zeros(3)
         for joint in range(first, first + count):
             if int(m.jnt_type[joint]) == int(self.mujoco.mjtJoint.mjJNT_FREE):
-                self.model.notes.append(f'{name} floats: it is fixed where the file puts it')
-                continue
+                self._floating(self.joints[joint], name, position, rotation)
+                self._note_left_out(f'free joint of {name}', **self._acts(joint))
+                return
             anchor = m.jnt_pos[joint].copy()
             last = joint == first + count - 1 and not anchor.any()
             link = name if last else self.model.add_link(f'{self.joints[joint]}_link')
@@ -128,16 +129,10 @@ class _MjcfReader:
 
     def _joint(self, joint: int, parent: str, child: str, position: Array, rotation: Array) -> None:
         m, name, kinds = self.compiled, self.joints[joint], self.mujoco.mjtJoint
-        damping = float(np.max(m.dof_damping[m.jnt_dofadr[joint]]))
-        stiffness = float(np.max(m.jnt_stiffness[joint]))
-        loss = float(m.dof_frictionloss[m.jnt_dofadr[joint]])
-        armature = float(m.dof_armature[m.jnt_dofadr[joint]])
+        acts = self._acts(joint)
         if int(m.jnt_type[joint]) == int(kinds.mjJNT_BALL):
             turning_joints(self.model, name, parent, child, position, rotation, np.eye(3))
-            self._note_left_out(
-                f'ball {name}', damping=damping, stiffness=stiffness, friction=loss,
-                armature=armature,
-            )  # fmt: skip
+            self._note_left_out(f'ball {name}', **acts)
             return
         slides = int(m.jnt_type[joint]) == int(kinds.mjJNT_SLIDE)
         zero = float(m.qpos0[m.jnt_qposadr[joint]])
@@ -150,15 +145,29 @@ class _MjcfReader:
                 m.jnt_axis[joint].copy(), lower, upper, np.inf, np.inf,
             )
         )  # fmt: skip
-        if damping:
-            self.model.damping[name] = damping
-        if stiffness:
+        if acts['stiffness']:
             rest = float(m.qpos_spring[m.jnt_qposadr[joint]]) - zero
-            self.model.springs[name] = Spring(stiffness, rest)
-        if loss:
-            self.model.dry[name] = loss
-        if armature:
-            self.model.armature[name] = armature
+            self.model.springs[name] = Spring(acts['stiffness'], rest)
+        of_model = self.model.damping, self.model.dry, self.model.armature
+        for values, key in zip(of_model, ('damping', 'friction', 'armature'), strict=True):
+            if acts[key]:
+                values[name] = acts[key]
+
+    def _acts(self, joint: int) -> dict[str, float]:
+        """What a joint does by itself."""
+        m, dof = self.compiled, int(self.compiled.jnt_dofadr[joint])
+        return {
+            'damping': float(np.max(m.dof_damping[dof])),
+            'stiffness': float(np.max(m.jnt_stiffness[joint])),
+            'friction': float(m.dof_frictionloss[dof]),
+            'armature': float(m.dof_armature[dof]),
+        }
+
+    def _floating(self, joint: str, body: str, position: Array, rotation: Array) -> None:
+        self.model.joints.append(
+            Joint(joint, 'floating', 'world', body, position, rotation, np.zeros(3))
+        )
+        self.model.floating[joint] = body
 
     def _left_out(self, unread: Unread) -> None:
         """Refuse or note what acts on joints or bodies in MuJoCo and has no counterpart here."""
@@ -210,6 +219,9 @@ class _MjcfReader:
         if not m.nkey:
             return
         for joint, name in enumerate(self.joints):
+            address = m.jnt_qposadr[joint]
             if self.model.has_moving(name):
-                address = m.jnt_qposadr[joint]
                 self.model.guess[name] = float(m.key_qpos[0, address] - m.qpos0[address])
+            elif name in self.model.floating:
+                pose = m.key_qpos[0, address : address + 7]
+                self.model.change(name, position=pose[:3].copy(), rotation=matrix(pose[3:]))

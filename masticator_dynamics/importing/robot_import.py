@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import pathlib
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
@@ -15,22 +16,23 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, description_from_text
 from masticator_dynamics.description.urdf import Array
-from masticator_dynamics.errors import DescriptionError, MasticatorError
+from masticator_dynamics.errors import DescriptionError, DescriptionWarning, MasticatorError
 from masticator_dynamics.files.xml_file import NOT_XML
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.importing.choices import (
     choose_motors,
-    farthest_link,
     hold_pressed_joints,
     hold_stiff_springs,
     lock,
     require_moving,
 )
+from masticator_dynamics.importing.free_bodies import hang_free_bodies, put_home_at_zero
 from masticator_dynamics.importing.freedoms import coordinates, freedoms, idle_joints
 from masticator_dynamics.importing.gepetto import read_gepetto
 from masticator_dynamics.importing.joint_coupling import JointCoupling
 from masticator_dynamics.importing.kinematics import ROUNDING, LoopKinematics, closed_pose
 from masticator_dynamics.importing.mjcf import read_mjcf
+from masticator_dynamics.importing.platform import likeliest_platform
 from masticator_dynamics.importing.robot_model import RobotModel
 from masticator_dynamics.importing.sdf import read_sdf
 from masticator_dynamics.importing.unread import Unread
@@ -49,11 +51,15 @@ _XML = {'.urdf': 'robot', '.xacro': 'robot', '.mjcf': 'mujoco', '.sdf': 'sdf'}
 
 @dataclasses.dataclass(frozen=True)
 class Imported:
-    """Texts of a description, and the decisions made on the way, one sentence each."""
+    """Texts of a description, and the decisions made on the way, one sentence each.
+
+    ``warnings`` are those notes that say what may be wrong.
+    """
 
     urdf: str
     yaml: str
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def is_foreign(path: pathlib.Path) -> bool:
@@ -87,7 +93,7 @@ def import_robot(
     locked : sequence of str
         Joints to hold at the closed pose.
     platform : str
-        Link; default: the one farthest from the base.
+        Link; default: one named like a tool, or the one that most freedoms lead to.
     arguments : mapping, optional
         Values of a xacro file's arguments.
     ignore : collection of str
@@ -102,16 +108,18 @@ def import_robot(
     with _absurd_numbers_refused(path):
         model = read(path, {*actuated, *independent, *locked}, arguments, ignore)
         model.name = name
+        hang_free_bodies(model)
         choose_motors(model, actuated)
         require_moving(model, 'independent', independent)
         require_moving(model, 'lock', locked)
         hold_stiff_springs(model)
         join_rods(model)
         positions = _closed(model)
+        put_home_at_zero(model, positions)
         for joint in locked:
             lock(model, joint, positions, 'as asked')
         hold_pressed_joints(model, positions)
-        chosen = platform or farthest_link(model, positions)
+        chosen = platform or likeliest_platform(model, positions)
         if chosen not in model.links:
             raise DescriptionError(path, 'platform', f'link {chosen!r} does not exist')
         positions = _without_idle_spins(model, positions, chosen)
@@ -146,6 +154,8 @@ def import_description(path: pathlib.Path, ignore: Collection[str] = ()) -> Mech
     # Gepetto calls every one of its files robot.
     name = path.absolute().parent.name if path.stem == 'robot' else path.stem
     made = import_robot(path, name, ignore=ignore)
+    for warning in made.warnings:
+        warnings.warn(f'{path}: {warning}', DescriptionWarning, stacklevel=3)
     return description_from_text(path.with_name(f'{name}.yaml'), made.yaml, made.urdf)
 
 
@@ -314,7 +324,9 @@ def _described(
         content['actuators'] = {name: value for name, value in actuators.items() if value}
     if joints := _joints(model):
         content['joints'] = joints
-    return Imported(urdf_text(model), yaml_text(model, content), tuple(model.notes))
+    return Imported(
+        urdf_text(model), yaml_text(model, content), tuple(model.notes), tuple(model.warnings)
+    )
 
 
 def _coupling(coupling: JointCoupling) -> dict[str, Any]:

@@ -73,6 +73,9 @@ class Spring:
 class RobotModel:
     """A robot as read; ``notes`` say what was left out or decided, one sentence each.
 
+    ``warnings`` are notes of what may be wrong. ``floating`` are joints of that type, by what the
+    file calls them in a message; ``balls`` are joints in series that stand for a ball.
+
     ``reserved`` are names of joints that the file has, whether they were added yet or not;
     ``added`` are links that it does not have.
 
@@ -98,7 +101,10 @@ class RobotModel:
     guess: dict[str, float] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
     shapes: dict[str, list[ElementTree.Element]] = dataclasses.field(default_factory=dict)
+    warnings: list[str] = dataclasses.field(default_factory=list)
     reserved: frozenset[str] = frozenset()
+    floating: dict[str, str] = dataclasses.field(default_factory=dict)
+    balls: list[tuple[str, ...]] = dataclasses.field(default_factory=list)
     added: set[str] = dataclasses.field(default_factory=set)
     untied: list[str] = dataclasses.field(default_factory=list)
     held: dict[str, float] = dataclasses.field(default_factory=dict)
@@ -151,6 +157,17 @@ class RobotModel:
         """All links of the rigid body that a link belongs to, across fixed joints."""
         carriers = self.tree().carriers()
         return {name for name, carrier in carriers.items() if carrier == carriers[link]}
+
+    def in_carrier(self, frame: Frame, carrier: str) -> tuple[Array, Array]:
+        """Placement of a frame in the first link of its rigid body."""
+        position, rotation, link = frame.position, frame.rotation, frame.link
+        while link != carrier:
+            joint = self.above(link)
+            assert joint is not None, f'{link} is part of the body of {carrier}'
+            position = joint.position + joint.rotation @ position
+            rotation = joint.rotation @ rotation
+            link = joint.parent
+        return position, rotation
 
     def change(self, name: str, **fields: Any) -> None:
         """Give a joint other data, such as the largest effort of its motor, at the joint."""
@@ -275,10 +292,11 @@ def turning_joints(
     position: Array,
     rotation: Array,
     axes: Array,
-) -> None:
-    """Add revolute joints in series through one point, one per row of ``axes`` (n, 3).
+    kind: str = 'continuous',
+) -> tuple[str, ...]:
+    """Add turning or sliding joints in series, one per row of ``axes`` (n, 3); return their names.
 
-    They represent a universal or ball joint; massless links connect them.
+    Massless links connect them. Turning through one point they are a universal or ball joint.
 
     Parameters
     ----------
@@ -292,12 +310,15 @@ def turning_joints(
         The first joint's frame in the parent's, m.
     axes : (n, 3) array
         In that frame, at zero positions.
+    kind : str
+        Type of the joints.
     """
-    before = parent
+    before, names = parent, []
     for index, axis in enumerate(axes):
         last = index == len(axes) - 1
         link = child if last else model.add_link(f'{name}_{"xyz"[index]}_link')
         turning = model.free_joint_name(f'{name}_{"xyz"[index]}')
-        joint = Joint(turning, 'continuous', before, link, position, rotation, axis)
-        model.joints.append(joint)
+        model.joints.append(Joint(turning, kind, before, link, position, rotation, axis))
+        names.append(turning)
         position, rotation, before = np.zeros(3), np.eye(3), link
+    return tuple(names)

@@ -90,10 +90,9 @@ def read_urdf(
         loops,
     )  # fmt: skip
     model.notes += tree.warnings
-    model.notes += [
-        f'joint {joint.get("name")} floats: it is fixed where the file puts it'
-        for joint in floating
-    ]
+    for name in (str(joint.get('name')) for joint in floating):
+        model.change(name, type='floating')
+        model.floating[name] = f'joint {name}'
     model.couplings = [
         JointCoupling(f'{m.joint}_mimic', m.joint, {m.other: (m.multiplier,)}, m.offset)
         for m in tree.mimics
