@@ -18,8 +18,6 @@ import numpy as np
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing.added_ties import (
-    DRAKE,
-    PLUGINS,
     ball_constraint,
     closing_pairs,
     read_plugins,
@@ -41,13 +39,8 @@ from masticator_dynamics.importing.sdf_frames import (
     read_root,
 )
 from masticator_dynamics.importing.sdf_joints import TYPES, Edge, SdfJoints
+from masticator_dynamics.importing.sdf_unread import READ, refuse_unread
 from masticator_dynamics.importing.unread import Unread, tag_of
-
-_READ = {
-    'link', 'joint', 'pose', 'static', 'self_collide', 'frame', 'gripper', 'enable_wind', 'model',
-    'include', 'drake:ball_constraint',
-}  # fmt: skip
-_WORLD = 'Read are joints within a model: put the models into one'
 
 
 def read_sdf(file: pathlib.Path, unread: Unread, wanted: Iterable[str] = ()) -> RobotModel:
@@ -108,7 +101,7 @@ class _SdfReader:
             raise DescriptionError(file, '', 'SDF: its model has no <link>')
         self.model.reserved = frozenset(self.frames.parts)
         joints = SdfJoints(self.frames, unread)
-        self._refuse_unread(joints.names, unread, () if world is None else world)
+        refuse_unread(self.frames, joints.names, unread, () if world is None else world)
         edges = joints.edges()
         followers = {joint for e in edges if e.mimics() for joint in (e.name, *e.leaders())}
         edges += self._held()
@@ -162,7 +155,7 @@ class _SdfReader:
 
     def _other_elements(self) -> None:
         found = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)
-        if tags := dict.fromkeys(tag for tag in found if tag not in _READ):
+        if tags := dict.fromkeys(tag for tag in found if tag not in READ):
             self.model.notes.append(f'left out: {", ".join(f"<{tag}>" for tag in tags)}')
         links = [link.element for _, link in self.frames.of('link')]
         if any(link.find(tag) is not None for link in links for tag in ('visual', 'sensor')):
@@ -313,29 +306,6 @@ class _SdfReader:
         if stiffness:
             reference = self._number(axis, 'dynamics/spring_reference', 0.0, place)
             self.model.springs[edge.name] = Spring(stiffness, reference)
-
-    def _refuse_unread(
-        self, names: set[str], unread: Unread, around: Iterable[ElementTree.Element]
-    ) -> None:
-        """Refuse what ties parts and is not read, in the model and in the world around it."""
-        for _, part in self.frames.of('model'):
-            for element in part.element:
-                tag = tag_of(element)
-                if tag == 'drake:joint':
-                    reason = f'its type {element.get("type")!r} is of Drake alone'
-                    unread.refuse(tag, element.get('name') or '', reason, DRAKE)
-                elif tag not in (*_READ, 'plugin'):
-                    unread.refuse_ties(element, names, DRAKE)
-        for link, part in self.frames.of('link'):
-            for element in part.element:
-                if element.tag not in ('pose', 'inertial'):
-                    unread.refuse_ties(element, names, DRAKE, link.rpartition('::')[2])
-        for element in around:
-            if element.tag == 'joint':
-                reason = 'it ties models to each other or to the world'
-                unread.refuse('world joint', element.get('name') or '', reason, _WORLD)
-            elif element.tag not in ('model', 'include', 'frame'):
-                unread.refuse_ties(element, names, PLUGINS)
 
     def _ties(self, names: set[str], unread: Unread) -> None:
         """Loops and couplings that plugins, frames and elements of Drake add."""
