@@ -43,15 +43,17 @@ from masticator_dynamics.importing.sdf_unread import READ, refuse_unread
 from masticator_dynamics.importing.unread import Unread, tag_of
 
 
-def read_sdf(file: pathlib.Path, unread: Unread, wanted: Iterable[str] = ()) -> RobotModel:
+def read_sdf(
+    file: pathlib.Path, unread: Unread | None = None, wanted: Iterable[str] = ()
+) -> RobotModel:
     """Model of an SDF file, or the first one of its world that is not static.
 
     Parameters
     ----------
     file : pathlib.Path
         The file.
-    unread : Unread
-        Refuses what ties parts of the robot and is not read.
+    unread : Unread, optional
+        Refuses what ties parts of the robot and is not read; leaves some out on purpose.
     wanted : iterable of str
         Joints at which loops are not to be cut if they can be cut elsewhere.
 
@@ -60,7 +62,7 @@ def read_sdf(file: pathlib.Path, unread: Unread, wanted: Iterable[str] = ()) -> 
     DescriptionError
         For another version or format, or inconsistent elements.
     """
-    root = read_root(file)
+    unread, root = unread or Unread(file), read_root(file)
     world = root.find('world')
     missing = DescriptionError(file, '', 'SDF: it has no <model>')
     # Robots in the file come before included ones, among which are lights and grounds.
