@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from importing.mujoco_oracle import assert_as_in_mujoco
+from importing.mujoco_oracle import MujocoOracle, assert_as_in_mujoco
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing import import_robot
@@ -150,6 +150,34 @@ def test_tendons_by_virtual_work(tmp_path: pathlib.Path) -> None:
     assert mechanism.actuated == mechanism.independent == ('a',)
     effort = mechanism.feedforward([0.0], [0.0], [0.0]).actuated
     assert effort == pytest.approx([9.81 * (1.0 - 2.0 / 3.0)], abs=1e-12)
+
+
+def hexapod(rest: str) -> tuple[str, str]:
+    """A plate that floats above six points of the ground, with a tendon to each."""
+    low, high, ropes = '', '', ''
+    for n in range(6):
+        lower = 2 * np.pi * (n // 2) / 3 + (0.2 if n % 2 else -0.2)
+        upper = 2 * np.pi * ((n + 1) // 2 % 3) / 3 - np.pi / 3 + (-0.15 if n % 2 else 0.15)
+        low += f'<site name="b{n}" pos="{0.5 * np.cos(lower)} {0.5 * np.sin(lower)} 0"/>'
+        high += f'<site name="p{n}" pos="{0.25 * np.cos(upper)} {0.25 * np.sin(upper)} -0.02"/>'
+        ropes += f'<spatial name="t{n}"><site site="b{n}"/><site site="p{n}"/></spatial>'
+    inertial = '<inertial pos="0.02 0.01 0.03" mass="3" diaginertia="0.02 0.03 0.04"/>'
+    plate = f'<body name="plate" pos="0.01 0.02 0.5"><freejoint/>{inertial}{high}</body>'
+    return f'{low}{plate}', f'<tendon>{ropes}</tendon>{rest}'
+
+
+def test_a_hexapod_of_tendons(tmp_path: pathlib.Path) -> None:
+    """Six cylinders, or five rods and a cylinder, carry the plate as in MuJoCo."""
+    cylinders = driven(*(f'tendon="t{n}"' for n in range(6)))
+    rods = equal(''.join(f'<tendon tendon1="t{n}"/>' for n in range(5)))
+    for rest, freedoms in ((cylinders, 6), (rods + driven('tendon="t5"'), 1)):
+        path = robot(tmp_path, *hexapod(rest))
+        oracle, ours = MujocoOracle(path), Mechanism.load(path)
+        oracle.place({})
+        assert oracle.motions().shape[1] == len(ours.independent) == freedoms
+        still = np.zeros(freedoms)
+        effort = ours.feedforward(ours.home.y, still, still).actuated
+        assert effort == pytest.approx(oracle.efforts(np.zeros(6)), rel=1e-9)
 
 
 def test_joints_that_others_follow_may_be_held(tmp_path: pathlib.Path) -> None:
