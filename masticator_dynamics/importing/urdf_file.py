@@ -32,6 +32,7 @@ from masticator_dynamics.importing.robot_model import (
     Frame,
     Loop,
     RobotModel,
+    Spring,
     axis_in,
     numbers_in,
 )
@@ -165,6 +166,8 @@ def _read_gazebo(
     root: ElementTree.Element, tree: urdf.Tree, model: RobotModel, unread: Unread
 ) -> None:
     """Add loops and couplings that are told to Gazebo: its joints are those of SDF."""
+    for gazebo in root.findall('gazebo'):
+        _read_spring(gazebo, model)
     elements = [(part, g.get('reference') or '') for g in root.findall('gazebo') for part in g]
     if not any(part.tag in ('joint', 'plugin') for part, _ in elements):
         return
@@ -190,6 +193,16 @@ def _read_gazebo(
 
     plugins = [(part, link) for part, link in elements if part.tag == 'plugin']
     read_plugins(plugins, model, unread, _names(root), weld)
+
+
+def _read_spring(gazebo: ElementTree.Element, model: RobotModel) -> None:
+    """Add the spring of a joint that ``<gazebo reference>`` names."""
+    name, stiffness = gazebo.get('reference') or '', gazebo.findtext('springStiffness')
+    if stiffness and model.has_moving(name):
+        texts = (stiffness, gazebo.findtext('springReference') or '0')
+        values = [numbers_in(t, 1, model.file, f'gazebo {name} spring')[0] for t in texts]
+        if values[0]:
+            model.springs[name] = Spring(*values)
 
 
 def _as_sdf(tree: urdf.Tree, added: list[ElementTree.Element]) -> ElementTree.Element:

@@ -120,6 +120,18 @@ READ = {
     'a motor of a hinge and a slide': (
         THREE, fixed(one='a:0.3 c:2') + driven('tendon="one"', 'joint="b"', 'joint="c"'), 3,
     ),
+    'two cylinders in space': (
+        '<site name="l" pos="0.3 0.6 0.6"/><site name="r" pos="0.3 -0.6 0.6"/>'
+        + body('a', 'axis="0 0 1"', 3, '0 0 0',
+               body('b', HINGE, 2, '0.1 0 0.1', '<site name="tip" pos="0.5 0.05 0.1"/>')),
+        straight('l', 'tip') + straight('tip', 'r').replace('rope', 'line')
+        + driven('tendon="rope" gear="-1"', 'tendon="line"'), 2,
+    ),
+    'a slider-crank in space, on a moving body': (
+        body('a', HINGE, 5, '0 0 0', '<site name="slider" pos="0.1 0 0.1" euler="0.1 0.4 0"/>'
+             + body('b', HINGE, 2, '0.4 0.05 0.1', '<site name="crank" pos="0.1 0 0.2"/>')),
+        driven('cranksite="crank" slidersite="slider" cranklength="0.5" gear="-2"', 'joint="a"'), 2,
+    ),
     'a telescopic cylinder': (
         REACHER, straight('wall', 'near') + driven('tendon="rope" gear="-1.5"', 'joint="b"'), 2,
     ),
@@ -216,6 +228,14 @@ REFUSED = {
     'a thruster': (
         PAIR + '<site name="s"/>', driven('name="jet" site="s" gear="0 0 1 0 0 0"'),
         'actuator jet', 'actuator',
+    ),
+    'a motor of what stands still': (
+        PAIR, fixed(one='a:1 b:1') + equal('<joint joint1="a" joint2="b" polycoef="0 -1 0 0 0"/>')
+        + driven('name="idle" tendon="one"'), 'actuator idle', 'idle',
+    ),
+    'a motor of a held joint': (
+        PAIR, equal('<joint joint1="a" polycoef="0.1 0 0 0 0"/>') + driven('name="m" joint="a"'),
+        'actuator m', 'm',
     ),
     'a motor of a ball': (
         PAIR + body('e', 'type="ball"', 1), driven('name="gimbal" joint="e" gear="1 0 0"'),

@@ -153,6 +153,16 @@ def test_joints_that_follow_others(write: Write, how: str) -> None:
     assert turned.q[mechanism.tree_joints.index('second')] == pytest.approx(-0.3, abs=1e-12)
 
 
+def test_springs_that_gazebo_has(write: Write) -> None:
+    """2 N m/rad, slack at 0.5 rad: at zero it pulls by 1 N m."""
+    spring = named(springStiffness='2', springReference='0.5')
+    rest = DRIVE + f'<gazebo reference="first">{spring}</gazebo>'
+    mimic, _ = FOLLOWING['mimic']
+    text = FINGER.replace('MIMIC', mimic).replace('REST', rest)
+    effort = Mechanism.load(write('a.urdf', text)).feedforward([0.0], [0.0], [0.0]).actuated
+    assert effort == pytest.approx([-0.1 * 9.80665 * 0.02 - 2.0 * 0.5], abs=1e-12)
+
+
 def test_closures_without_names(write: Write) -> None:
     """Drake's have none: here one twice, which says nothing new."""
     ball = five_bars.DIALECTS['drake']
