@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from masticator_dynamics.evaluation.derivatives import EffortDerivatives
     from masticator_dynamics.evaluation.forward_kinematics import ForwardKinematics
     from masticator_dynamics.evaluation.frames import FrameChain
+    from masticator_dynamics.evaluation.parameters import VariableMechanism
+    from masticator_dynamics.evaluation.regressor import Regressor
     from masticator_dynamics.evaluation.row_kind import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
@@ -91,11 +93,18 @@ class Mechanism(Evaluator):
         For an unknown actuator.
     """
 
-    def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
-        super().__init__(description, actuators)
+    def __init__(
+        self,
+        description: MechanismDescription,
+        actuators: Sequence[str] | None = None,
+        variable: VariableMechanism | None = None,
+    ):
+        super().__init__(description, actuators, variable and variable.structure)
+        self.variable = variable
         self._quick_kinds: dict[object, tuple[kernels.Code, type[QuickEffort]]] = {}
         self._freedoms = len(self.independent)
-        self.kernels = kernels.Kernels(description, self.structure, self.driving)
+        code_of = variable and variable.code_of
+        self.kernels = kernels.Kernels(description, self.structure, self.driving, code_of)
         self.solver = RowSolver(self, self.kernels)
 
     @classmethod
@@ -437,6 +446,81 @@ class Mechanism(Evaluator):
             self.solver.fallback(kind, given)
             if self.kernels.available and not friction:
                 self.solver.from_home(self._quick_kind(options)[0], given)
+
+    # Parameters
+
+    def parameters(self, *, friction: bool = False, geometry: bool = False) -> dict[str, float]:
+        """Numbers of the mechanism by name, see :meth:`with_parameters`.
+
+        Parameters
+        ----------
+        friction : bool
+            Those of friction, too.
+        geometry : bool
+            Those of geometry, too, in which efforts are not linear.
+
+        Returns
+        -------
+        dict of str to float
+            First, in the order of :meth:`regressor`'s columns, what efforts are linear in. Of each
+            body with mass, by the link that its joint carries, links fixed to it included, in that
+            link's axes and about its origin: ``LINK.mass`` (kg), first moments ``mx my mz`` (kg m)
+            and inertia ``ixx iyy izz ixy ixz iyz`` (kg m^2); ``JOINT.rotor_inertia`` (motor side,
+            kg m^2 or kg), ``armature``, ``stiffness``. Of friction, as in the description: a motor's
+            ``JOINT.viscous`` and ``coulomb``, a joint's ``damping`` and ``friction``, a contact's
+            ``CONTACT.viscous`` and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
+            yaw`` (rad), the joint's place in its parent link as in a URDF; ``JOINT.zero`` (rad or
+            m), where the joint stands when its encoder shows 0; ``CLOSURE.length`` and ``offset``;
+            ``CONTACT.nx ny nz`` and ``offset``; ``JOINT.reference`` of a spring.
+        """
+        from masticator_dynamics.evaluation.parameters import values_of
+
+        return values_of(self, friction, geometry)
+
+    def with_parameters(self, values: Mapping[str, float]) -> Mechanism:
+        """The same mechanism with other numbers, without compiling.
+
+        Code with these parameters as inputs is compiled once per set of names, and kept on disk.
+        What was changed before stays changed. Loops are closed at home anew: independent joints
+        stay, dependent ones follow, on the branch continuous with the present home.
+
+        Parameters
+        ----------
+        values : mapping of str to float
+            By the names of :meth:`parameters`; others stay as they are. Moments of mass of a body
+            must go together: a body's mass does not carry its first moments along.
+
+        Raises
+        ------
+        InputError
+            For an unknown name, a mass below zero, moments that no body has, or a parameter on
+            which the structure depends.
+        ReachError
+            When a loop cannot close with these numbers.
+        """
+        from masticator_dynamics.evaluation.parameters import with_parameters
+
+        return with_parameters(self, values)
+
+    def regressor(self, motion: Motion | Effort, *, friction: bool = False) -> Regressor:
+        """Efforts as a matrix times :meth:`parameters`, for a motion or a batch of them.
+
+        Parameters
+        ----------
+        motion : Motion or Effort
+            From :meth:`solve`, or a batch from :meth:`feedforward_batch`.
+        friction : bool
+            Columns of friction, too. Friction that depends on loads is linear only at the loads
+            that the present numbers cause (efforts of least norm, friction included).
+
+        Raises
+        ------
+        SingularityError
+            Too near a singularity.
+        """
+        from masticator_dynamics.evaluation.regressor import regressor
+
+        return regressor(self, motion, friction)
 
     # Frames and Jacobians
 

@@ -40,14 +40,19 @@ class JointLimits:
 class Model:
     """A description, analysed; `Mechanism` is one that can be evaluated, and documents both."""
 
-    def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
+    def __init__(
+        self,
+        description: MechanismDescription,
+        actuators: Sequence[str] | None = None,
+        structure: Structure | None = None,
+    ):
         self.description = description
         self.driving = tuple(actuators) if actuators is not None else description.actuated
         for name in self.driving:
             if name not in description.actuated:
                 known = ', '.join(description.actuated)
                 raise ActuationError(f'no actuator {name!r}; there are: {known}')
-        self.structure: Structure = structure_of(description)
+        self.structure: Structure = structure or structure_of(description)
         self.name = description.name
         self.independent = description.independent
         self.actuated = description.actuated

@@ -101,6 +101,18 @@ class Contact:
         parts = lane_pick(parts, self.lane) * REST
         return slip, vec.dot(slip, slip) - parts * parts
 
+    def powers(self, force: Vector) -> list[Any]:
+        """Power of a force on the body, and its reaction, per unit independent velocity."""
+        found = []
+        for k in range(len(self._b.twists)):
+            one, other = (
+                vec.add(linear, vec.cross(turn, vec.subtract(self._point, body.position)))
+                for body in (self._b, self._a)
+                for linear, turn in (body.twists[k],)
+            )
+            found.append(vec.dot(force, vec.subtract(one, other)))
+        return found
+
     def resist(self, force: Vector) -> None:
         """Add a force that the body has to overcome."""
         force = vec.scale(force, in_lane(self.lane, self.stage.lanes))

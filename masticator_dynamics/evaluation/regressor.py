@@ -1,0 +1,117 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Efforts as a matrix times parameters: for identification, and for what data can tell apart."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, SingularityError
+from masticator_dynamics.evaluation.failures import in_row
+from masticator_dynamics.evaluation.results import Effort, Motion
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+
+@dataclasses.dataclass(frozen=True)
+class Regressor:
+    """Efforts and generalised forces per unit of each parameter, for one motion or for many.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the parameters, as :meth:`Mechanism.parameters` has them.
+    generalized : array, shape (..., n_y, n_p)
+        Times the parameters: generalised forces that the motors must supply in independent
+        coordinates, N or N m, without a wrench on the platform.
+    matrix : array, shape (..., n_u, n_p)
+        Times the parameters: efforts of least norm that supply them. Without friction these are
+        :attr:`Effort.actuated`.
+    """
+
+    names: tuple[str, ...]
+    generalized: FloatArray
+    matrix: FloatArray
+
+    def base_parameters(self, tolerance: float = 1e-8) -> BaseParameters:
+        """Which combinations of parameters count in these motions, which should be many.
+
+        Parameters
+        ----------
+        tolerance : float
+            Columns whose remainder is below this, relative to the longest column, follow from
+            others. Units are SI, so that a column is as long as the forces that a unit makes.
+        """
+        from scipy.linalg import qr, solve_triangular
+
+        rows = self.generalized.reshape(-1, len(self.names))
+        _, triangle, order = qr(rows, mode='economic', pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        rank = int((sizes > tolerance * sizes.max(initial=0.0)).sum())
+        combinations = np.zeros((rank, len(self.names)))
+        combinations[:, order] = solve_triangular(triangle[:rank, :rank], triangle[:rank])
+        combinations[np.abs(combinations) < tolerance] = 0.0
+        return BaseParameters(tuple(self.names[i] for i in order[:rank]), combinations)
+
+
+@dataclasses.dataclass(frozen=True)
+class BaseParameters:
+    """Combinations of parameters that motions can tell apart.
+
+    Attributes
+    ----------
+    names : tuple of str, length n_b
+        The parameter that stands for each.
+    combinations : array, shape (n_b, n_p)
+        Times all parameters: the base parameters. Columns of the regressor by these names, times
+        this, are the whole regressor.
+    """
+
+    names: tuple[str, ...]
+    combinations: FloatArray
+
+
+def regressor(mechanism: Mechanism, motion: Motion | Effort, friction: bool) -> Regressor:
+    """See :meth:`Mechanism.regressor`.
+
+    Raises
+    ------
+    InputError
+        For a motion of another mechanism.
+    SingularityError
+        Too near a singularity.
+    """
+    if motion.mechanism.tree_joints != mechanism.tree_joints:
+        raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
+    names = tuple(mechanism.parameters(friction=friction))
+    code = mechanism.kernels.regressor(names, friction)
+    shape, many = motion.y.shape[:-1], motion.y.ndim > 1
+    parts = [motion.y, motion.y_dot, motion.y_ddot, np.zeros((*shape, 6)), motion.q]
+    if friction:
+        parts += _loads(mechanism, parts)
+    found = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
+    wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
+    if len(wrong):
+        error = SingularityError('too near a singularity for a regressor')
+        raise in_row(error, int(wrong[0]), many)
+    n = len(mechanism.independent)
+    generalized = np.swapaxes(found[:, 1:].reshape(*shape, len(names), n), -1, -2)
+    powered = [name in mechanism.driving for name in mechanism.actuated]
+    ratios = mechanism.transmission_ratios * powered
+    rates = motion.tangent[..., mechanism.actuated_rows, :] * ratios[:, None]
+    matrix = np.linalg.pinv(np.swapaxes(rates, -1, -2)) @ generalized
+    return Regressor(names, generalized, matrix)
+
+
+def _loads(mechanism: Mechanism, parts: list[FloatArray]) -> list[FloatArray]:
+    """Forces across the axes of actuated joints, and multipliers of the contacts."""
+    evaluate = mechanism.feedforward_batch if parts[0].ndim > 1 else mechanism.feedforward
+    effort = evaluate(*parts[:3], friction=True)
+    bearing = effort.bearing_force
+    assert bearing is not None
+    return [bearing[..., :2].reshape(*parts[0].shape[:-1], -1), effort.contact]
