@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from masticator_dynamics.evaluation.derivatives import EffortDerivatives
     from masticator_dynamics.evaluation.forward_kinematics import ForwardKinematics
     from masticator_dynamics.evaluation.frames import FrameChain
+    from masticator_dynamics.evaluation.parameter_batch import ParameterBatch
     from masticator_dynamics.evaluation.parameters import VariableMechanism
     from masticator_dynamics.evaluation.regressor import Regressor
     from masticator_dynamics.evaluation.row_kind import RowKind
@@ -466,8 +467,8 @@ class Mechanism(Evaluator):
             body with mass, by the link that its joint carries, links fixed to it included, in that
             link's axes and about its origin: ``LINK.mass`` (kg), first moments ``mx my mz`` (kg m)
             and inertia ``ixx iyy izz ixy ixz iyz`` (kg m^2); ``JOINT.rotor_inertia`` (motor side,
-            kg m^2 or kg), ``armature``, ``stiffness``. Of friction, as in the description: a motor's
-            ``JOINT.viscous`` and ``coulomb``, a joint's ``damping`` and ``friction``, a contact's
+            kg m^2 or kg), ``armature``, ``stiffness``. Of friction, as described: of motors
+            ``JOINT.viscous`` and ``coulomb``, of joints ``damping`` and ``friction``, of contacts
             ``CONTACT.viscous`` and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
             yaw`` (rad), the joint's place in its parent link as in a URDF; ``JOINT.zero`` (rad or
             m), where the joint stands when its encoder shows 0; ``CLOSURE.length`` and ``offset``;
@@ -501,6 +502,23 @@ class Mechanism(Evaluator):
         from masticator_dynamics.evaluation.parameters import with_parameters
 
         return with_parameters(self, values)
+
+    def parameter_batch(self, names: Sequence[str]) -> ParameterBatch:
+        """The mechanism with some parameters as arrays: many geometries in many states at once.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of :meth:`parameters`, those of friction and geometry included.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`with_parameters`.
+        """
+        from masticator_dynamics.evaluation.parameter_batch import ParameterBatch
+
+        return ParameterBatch(self, names)
 
     def regressor(self, motion: Motion | Effort, *, friction: bool = False) -> Regressor:
         """Efforts as a matrix times :meth:`parameters`, for a motion or a batch of them.

@@ -23,6 +23,7 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.data import Actuator, Closure, Contact, JointPhysics
 from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
+from masticator_dynamics.description.urdf_text import angles
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import InputError
@@ -156,16 +157,6 @@ def check_names(names: Iterable[str], known: Mapping[str, Any], mechanism: str) 
         if name not in known:
             close = difflib.get_close_matches(str(name), known, 1, 0.0)
             raise InputError(f'{mechanism} has no parameter {name!r}; did you mean {close[0]!r}?')
-
-
-def angles(rotation: FloatArray) -> tuple[float, float, float]:
-    """Roll, pitch and yaw of a rotation, rad, as in a URDF."""
-    pitch = float(np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0])))
-    if np.hypot(rotation[0, 0], rotation[1, 0]) < 1e-9:  # roll and yaw turn about the same axis
-        yaw = float(np.arctan2(-rotation[0, 1], rotation[1, 1]))
-        return 0.0, pitch, yaw
-    roll = float(np.arctan2(rotation[2, 1], rotation[2, 2]))
-    return roll, pitch, float(np.arctan2(rotation[1, 0], rotation[0, 0]))
 
 
 def changed(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from masticator_dynamics.description.urdf_text import with_tree
 from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import jacobian, residual
@@ -69,14 +70,15 @@ def with_parameters(mechanism: Mechanism, values: Mapping[str, float]) -> Mechan
     known = naming.all_of(root.description, root.structure)
     naming.check_names(values, known, mechanism.name)
     given = dict(variable.code_of.values) if variable else {}
-    given |= {name: _checked(name, x, known[name]) for name, x in values.items()}
+    given |= {name: check_value(name, x) for name, x in values.items()}
     given = {name: given[name] for name in known if name in given}  # in one order
-    numeric = root.made(_Samples).of(tuple(given))
+    numeric = sample_of(root, tuple(given))
     description = naming.changed(root.description, given, _turn)
     description = naming.with_inertia(description, root.structure, given)
     structure = closed_structure(root, given)
     home = dict(zip(root.tree_joints, structure.home.tolist(), strict=True))
-    description = dataclasses.replace(description, home=home)
+    text = with_tree(root.description.urdf_xml, root.description.tree, description.tree)
+    description = dataclasses.replace(description, home=home, urdf_xml=text)
     code_of = Variable(root.description, root.structure, numeric, given, structure.home)
     return type(root)(description, root.driving, VariableMechanism(root, structure, code_of))
 
@@ -85,7 +87,13 @@ def _turn(angle: float) -> tuple[float, float]:
     return math.sin(angle), math.cos(angle)
 
 
-def _checked(name: str, value: object, old: float) -> float:
+def sample_of(root: Mechanism, names: tuple[str, ...]) -> Structure:
+    """The structure with some parameters slightly changed, see :class:`Variable`."""
+    return root.made(_Samples).of(names)
+
+
+def check_value(name: str, value: object) -> float:
+    """A parameter as a number, refused where no mechanism can have it."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

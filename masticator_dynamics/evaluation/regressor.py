@@ -44,18 +44,20 @@ class Regressor:
         Parameters
         ----------
         tolerance : float
-            Columns whose remainder is below this, relative to the longest column, follow from
-            others. Units are SI, so that a column is as long as the forces that a unit makes.
+            A column follows from others if what is left of it is below this part of it.
         """
         from scipy.linalg import qr, solve_triangular
 
         rows = self.generalized.reshape(-1, len(self.names))
-        _, triangle, order = qr(rows, mode='economic', pivoting=True)
-        sizes = np.abs(np.diag(triangle))
-        rank = int((sizes > tolerance * sizes.max(initial=0.0)).sum())
+        sizes = np.linalg.norm(rows, axis=0)
+        sizes[sizes < 1e-14 * sizes.max(initial=0.0)] = np.inf  # nothing but rounding
+        _, triangle, order = qr(rows / sizes, mode='economic', pivoting=True)
+        rank = int((np.abs(np.diag(triangle)) > tolerance).sum())
+        parts = solve_triangular(triangle[:rank, :rank], triangle[:rank])
+        parts[np.abs(parts) < tolerance] = 0.0
         combinations = np.zeros((rank, len(self.names)))
-        combinations[:, order] = solve_triangular(triangle[:rank, :rank], triangle[:rank])
-        combinations[np.abs(combinations) < tolerance] = 0.0
+        combinations[:, order] = parts * np.where(np.isinf(sizes), 0.0, sizes)[order]
+        combinations /= sizes[order[:rank], None]
         return BaseParameters(tuple(self.names[i] for i in order[:rank]), combinations)
 
 

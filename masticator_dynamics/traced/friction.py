@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Joint, Stage, chain, is_base
@@ -84,7 +82,7 @@ class Contact:
     def _length(self, data: ContactData) -> Any:
         """Newtons of normal force per unit of multiplier."""
         if data.height is None:
-            return float(np.linalg.norm(data.normal))
+            return square_root(vec.dot(data.normal, data.normal))
         force = self.stage.equations[self.row].wrenches[1].force
         return square_root(vec.dot(force, force))
 

@@ -214,6 +214,44 @@ class Kernels:
             lambda: self.identity, largest=MOST_OPERATIONS, constants=self.constants,
         )  # fmt: skip
 
+    @functools.cached_property
+    def positions(self) -> Code:
+        """Whether it is valid, and positions of all joints."""
+        return Code(self, 'positions', lambda run: [run.valid(), *run.positions()], 1 + self.tree)
+
+    @functools.cache  # noqa: B019 - lives as long as the mechanism
+    def parameter_derivatives(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
+        """Whether it is valid, efforts, and their derivatives by some of the constants."""
+        return self._by_parameters('derivatives', places, at_positions, 0)
+
+    @functools.cache  # noqa: B019
+    def parameter_gradient(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
+        """Whether it is valid, and derivatives of a weighted sum of efforts by some constants.
+
+        Inputs are followed by the weights.
+        """
+        return self._by_parameters('gradient', places, at_positions, self.actuators)
+
+    def _by_parameters(
+        self, kind: str, places: tuple[int, ...], at_positions: bool, weights: int
+    ) -> RowCode:
+        first = self.inputs + self.tree * at_positions
+        last = first + weights
+        inputs = [last + place for place in places]
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(given[:first], False, at_positions, given[last:])
+            if weights:
+                return list(_derivatives().gradient(run, given[first:last], inputs))
+            return list(_derivatives().by_parameters(run, inputs))
+
+        count = len(places) if weights else self.actuators * (1 + len(places))
+        return RowCode(
+            f'{kind} by parameters', last, 1 + count, function,
+            lambda: [*self.identity, places, at_positions],
+            largest=3 * MOST_OPERATIONS, constants=self.constants,
+        )  # fmt: skip
+
     def regressor(self, names: Sequence[str], friction: bool) -> RowCode:
         """Whether it is valid, and columns of the regressor, see `traced/regressor.py`.
 
