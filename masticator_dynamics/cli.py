@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import io
 import keyword
@@ -15,7 +16,7 @@ from typing import TextIO
 
 import click
 
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import MasticatorError, RangeWarning
 from masticator_dynamics.interrupt import ending_at_once
 from masticator_dynamics.optional import remedy
 
@@ -68,6 +69,15 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, function)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; a command that does not exist is answered with the nearest that does."""
+        near = difflib.get_close_matches(args[0], SUMMARIES, n=1)
+        if args[0] not in SUMMARIES and near:
+            ctx.fail(f'No such command {args[0]!r}. Did you mean {near[0]!r}?')
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section('Commands'):
@@ -104,6 +114,7 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = comman
         With status 1, from click, when the reader of standard output goes away.
     """
     warnings.showwarning = _warn
+    warnings.simplefilter('ignore', RangeWarning)  # commands count such rows themselves
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')  # in encodings that lack a character
     try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +16,10 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, SingularityError
 from masticator_dynamics.evaluation.failures import in_row
 from masticator_dynamics.evaluation.goals import Goal, goal_weights
-from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.evaluation.results import Effort, Evaluator
 from masticator_dynamics.traced import kernels
 from masticator_dynamics.traced.numbers import TooLargeError
 from masticator_dynamics.traced.row_code import RowCode
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
 
 ON_A_FACE = 1e-9  # of the largest multiplier; a sliding contact below it counts as held at zero
 
@@ -89,7 +85,7 @@ class EffortDerivatives:
 
 
 def effort_derivatives(
-    mechanism: Mechanism, given: FloatArray, goal: Goal, friction: bool
+    mechanism: Evaluator, given: FloatArray, goal: Goal, friction: bool
 ) -> EffortDerivatives:
     """Efforts with their derivatives for input rows (..., 3 n_y + 6).
 
@@ -107,7 +103,7 @@ def effort_derivatives(
     return EffortDerivatives(freedoms, efforts, lambda: _derived(mechanism, code, given))
 
 
-def _derived(mechanism: Mechanism, code: kernels.Code, given: FloatArray) -> FloatArray:
+def _derived(mechanism: Evaluator, code: kernels.Code, given: FloatArray) -> FloatArray:
     """Outputs without the first, for all rows: by machine code, or at loops closed from home."""
     found = np.atleast_2d(_outputs(code, given))
     left = np.flatnonzero(found[:, 0] != 1.0)
@@ -131,7 +127,7 @@ def _outputs(code: RowCode, given: FloatArray) -> FloatArray:
         raise InputError(f'too large to be differentiated: {error}') from None
 
 
-def _check_valid(mechanism: Mechanism, given: FloatArray, found: FloatArray) -> None:
+def _check_valid(mechanism: Evaluator, given: FloatArray, found: FloatArray) -> None:
     wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
     if len(wrong):
         pose = _pose(mechanism, given, wrong[0])
@@ -139,7 +135,7 @@ def _check_valid(mechanism: Mechanism, given: FloatArray, found: FloatArray) -> 
         raise in_row(error, int(wrong[0]), given.ndim > 1)
 
 
-def _pose(mechanism: Mechanism, given: FloatArray, row: int) -> str:
+def _pose(mechanism: Evaluator, given: FloatArray, row: int) -> str:
     values = zip(mechanism.independent, np.atleast_2d(given)[row], strict=False)
     return ', '.join(f'{name} = {x:.6g}' for name, x in values)
 
@@ -148,13 +144,12 @@ def _pose(mechanism: Mechanism, given: FloatArray, row: int) -> str:
 
 
 def _of_best(
-    mechanism: Mechanism, given: FloatArray, goal: Goal, friction: bool
+    mechanism: Evaluator, given: FloatArray, goal: Goal, friction: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Values and derivatives of efforts, and of contacts' multipliers, for all rows."""
     _, weights = goal_weights(goal)
-    n, many = len(mechanism.independent), given.ndim > 1
-    evaluate = mechanism.feedforward_batch if many else mechanism.feedforward
-    effort = evaluate(*np.split(given, [n, 2 * n, 3 * n], axis=-1), goal=goal, friction=friction)
+    kind = mechanism.solver.distribution(goal, friction)
+    effort = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
     code = mechanism.kernels.best_derivatives(weights, friction, mechanism.contact_rows.tolist())
     known = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
     found = np.atleast_2d(_outputs(code, np.concatenate([given, effort.q, *known], axis=-1)))
@@ -169,7 +164,7 @@ def _of_best(
 
 
 def _check_smooth(
-    mechanism: Mechanism, given: FloatArray, margins: FloatArray, names: Sequence[str]
+    mechanism: Evaluator, given: FloatArray, margins: FloatArray, names: Sequence[str]
 ) -> None:
     """Refuse rows with friction that has no derivative."""
     wrong = np.argwhere(~(margins > 0.0))
@@ -182,7 +177,7 @@ def _check_smooth(
         raise in_row(error, int(row), given.ndim > 1)
 
 
-def _signs(mechanism: Mechanism, effort: Effort, friction: bool) -> FloatArray:
+def _signs(mechanism: Evaluator, effort: Effort, friction: bool) -> FloatArray:
     """Of the contacts' multipliers (N, n_contacts), 0 where friction holds one at zero."""
     laws = [contact.friction for contact in mechanism.description.contacts]
     rubs = np.array([friction and law.coulomb > 0.0 for law in laws], dtype=bool)

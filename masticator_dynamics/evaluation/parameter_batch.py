@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +14,12 @@ from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.status import CLOSED
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.evaluation.model import Model
 from masticator_dynamics.evaluation.packing import pack_rows
 from masticator_dynamics.evaluation.parameters import check_value, sample_of
 from masticator_dynamics.traced import kernels
 from masticator_dynamics.traced.row_code import RowCode
 from masticator_dynamics.traced.variable import Variable
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
 
 _TOGETHER = 4096  # rows whose inputs are built at once: they stay in the caches
 Bools = npt.NDArray[np.bool_]
@@ -66,7 +63,7 @@ class ParameterBatch:
         What the mechanism itself has.
     """
 
-    def __init__(self, mechanism: Mechanism, names: Sequence[str]):
+    def __init__(self, mechanism: Model, names: Sequence[str]):
         root = mechanism.variable.of if mechanism.variable else mechanism
         given = dict(mechanism.variable.code_of.values) if mechanism.variable else {}
         known = naming.all_of(root.description, root.structure)

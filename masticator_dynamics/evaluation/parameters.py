@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from masticator_dynamics.engine.constraint import jacobian, residual
 from masticator_dynamics.engine.rebuilt import rebuilt
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import InputError, ReachError, SingularityError
+from masticator_dynamics.evaluation.model import Model, VariableModel
 from masticator_dynamics.traced.variable import Variable
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
 
 _CLOSED = 1e-12  # m or rad, per size
 _FOLLOWS = 1e-8  # of a mechanism's size, or rad: gap of an equation that follows from others
@@ -30,26 +28,7 @@ _STEPS = (1, 8, 64)  # from the old numbers to the new ones
 _LARGEST_JUMP = 0.5  # rad, or sizes, of a joint in one such step
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class VariableMechanism:
-    """A mechanism of which some numbers are inputs.
-
-    Attributes
-    ----------
-    of : Mechanism
-        With the numbers that its files say.
-    structure : Structure
-        With the present numbers.
-    code_of : Variable
-        What its machine code is made of.
-    """
-
-    of: Mechanism
-    structure: Structure
-    code_of: Variable
-
-
-def values_of(mechanism: Mechanism, friction: bool, geometry: bool) -> dict[str, float]:
+def values_of(mechanism: Model, friction: bool, geometry: bool) -> dict[str, float]:
     """See :meth:`Mechanism.parameters`."""
     description, structure = mechanism.description, mechanism.structure
     found = naming.inertial(structure) | naming.of_joints(description)
@@ -63,10 +42,13 @@ def values_of(mechanism: Mechanism, friction: bool, geometry: bool) -> dict[str,
     return found | {name: x for name, x in zeros.items() if name in found}
 
 
-def with_parameters(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
+_Kind = TypeVar('_Kind', bound=Model)
+
+
+def with_parameters(mechanism: _Kind, values: Mapping[str, float]) -> _Kind:
     """See :meth:`Mechanism.with_parameters`."""
     variable = mechanism.variable
-    root = variable.of if variable else mechanism
+    root: Model = variable.of if variable else mechanism
     known = naming.all_of(root.description, root.structure)
     naming.check_names(values, known, mechanism.name)
     given = dict(variable.code_of.values) if variable else {}
@@ -80,14 +62,14 @@ def with_parameters(mechanism: Mechanism, values: Mapping[str, float]) -> Mechan
     text = with_tree(root.description.urdf_xml, root.description.tree, description.tree)
     description = dataclasses.replace(description, home=home, urdf_xml=text)
     code_of = Variable(root.description, root.structure, numeric, given, structure.home)
-    return type(root)(description, root.driving, VariableMechanism(root, structure, code_of))
+    return type(mechanism)(description, root.driving, VariableModel(root, structure, code_of))
 
 
 def _turn(angle: float) -> tuple[float, float]:
     return math.sin(angle), math.cos(angle)
 
 
-def sample_of(root: Mechanism, names: tuple[str, ...]) -> Structure:
+def sample_of(root: Model, names: tuple[str, ...]) -> Structure:
     """The structure with some parameters slightly changed, see :class:`Variable`."""
     return root.made(_Samples).of(names)
 
@@ -116,7 +98,7 @@ _NOT_NEGATIVE = (
 class _Samples:
     """Structures with parameters slightly changed, by the names of the parameters."""
 
-    def __init__(self, root: Mechanism):
+    def __init__(self, root: Model):
         self._root = root
         self._found: dict[tuple[str, ...], Structure] = {}
 
@@ -160,7 +142,7 @@ class _Samples:
 _ANGLES = ('roll', 'pitch', 'yaw', 'nx', 'ny', 'nz', 'zero')
 
 
-def closed_structure(root: Mechanism, values: Mapping[str, float]) -> Structure:
+def closed_structure(root: Model, values: Mapping[str, float]) -> Structure:
     """A mechanism's structure with other numbers, closed at home and checked.
 
     Raises
@@ -182,7 +164,7 @@ def closed_structure(root: Mechanism, values: Mapping[str, float]) -> Structure:
 
 
 def _followed(
-    root: Mechanism, old: Mapping[str, float], values: Mapping[str, float], steps: int
+    root: Model, old: Mapping[str, float], values: Mapping[str, float], steps: int
 ) -> tuple[Structure | None, Exception]:
     """The structure after steps from the old numbers, or why one of them failed."""
     home, structure = root.structure.home, root.structure
@@ -212,7 +194,7 @@ def _followed(
     return structure, failed
 
 
-def _units(root: Mechanism) -> FloatArray:
+def _units(root: Model) -> FloatArray:
     size = root.structure.extent()
     slides = [joint.type == 'prismatic' for joint in root.structure.tree.joints]
     return np.where(slides, size, 1.0)
@@ -227,7 +209,7 @@ def _block_signs(structure: Structure) -> list[float]:
     return found
 
 
-def _closed(root: Mechanism, structure: Structure, q: FloatArray) -> FloatArray | Exception:
+def _closed(root: Model, structure: Structure, q: FloatArray) -> FloatArray | Exception:
     """Tree positions at which all loops are closed, independent joints held; or why not."""
     dependent = [j for block in structure.blocks for j in block.joints]
     q, size = q.copy(), root.structure.extent()
@@ -263,7 +245,7 @@ def _closed(root: Mechanism, structure: Structure, q: FloatArray) -> FloatArray 
     )
 
 
-def _check_others(root: Mechanism, structure: Structure) -> None:
+def _check_others(root: Model, structure: Structure) -> None:
     """Refuse numbers with which an equation that was left out no longer follows from others."""
     if not structure.redundant:
         return

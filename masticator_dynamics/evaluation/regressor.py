@@ -5,17 +5,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, SingularityError
 from masticator_dynamics.evaluation.failures import in_row
-from masticator_dynamics.evaluation.results import Effort, Motion
-
-if TYPE_CHECKING:
-    from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.evaluation.parameters import values_of
+from masticator_dynamics.evaluation.results import Effort, Evaluator, Motion
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +75,7 @@ class BaseParameters:
     combinations: FloatArray
 
 
-def regressor(mechanism: Mechanism, motion: Motion | Effort, friction: bool) -> Regressor:
+def regressor(mechanism: Evaluator, motion: Motion | Effort, friction: bool) -> Regressor:
     """See :meth:`Mechanism.regressor`.
 
     Raises
@@ -90,7 +87,7 @@ def regressor(mechanism: Mechanism, motion: Motion | Effort, friction: bool) -> 
     """
     if motion.mechanism.tree_joints != mechanism.tree_joints:
         raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
-    names = tuple(mechanism.parameters(friction=friction))
+    names = tuple(values_of(mechanism, friction, False))
     code = mechanism.kernels.regressor(names, friction)
     shape, many = motion.y.shape[:-1], motion.y.ndim > 1
     parts = [motion.y, motion.y_dot, motion.y_ddot, np.zeros((*shape, 6)), motion.q]
@@ -110,10 +107,10 @@ def regressor(mechanism: Mechanism, motion: Motion | Effort, friction: bool) -> 
     return Regressor(names, generalized, matrix)
 
 
-def _loads(mechanism: Mechanism, parts: list[FloatArray]) -> list[FloatArray]:
+def _loads(mechanism: Evaluator, parts: list[FloatArray]) -> list[FloatArray]:
     """Forces across the axes of actuated joints, and multipliers of the contacts."""
-    evaluate = mechanism.feedforward_batch if parts[0].ndim > 1 else mechanism.feedforward
-    effort = evaluate(*parts[:3], friction=True)
+    given, kind = np.concatenate(parts[:4], axis=-1), mechanism.solver.distribution('torque', True)
+    effort = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
     bearing = effort.bearing_force
     assert bearing is not None
     return [bearing[..., :2].reshape(*parts[0].shape[:-1], -1), effort.contact]

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, consecutive
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.evaluation import shown
 from masticator_dynamics.evaluation.model import Model
 from masticator_dynamics.traced import kernels
 
@@ -55,6 +56,10 @@ class Evaluator(Model):
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
 
     @abc.abstractmethod
+    def in_ranges(self, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+        """Whether everything is within its range; see :attr:`Effort.in_ranges`."""
+
+    @abc.abstractmethod
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
 
@@ -89,6 +94,16 @@ class _Answer:
         self._given = given
         self._rows = rows
         self._slices = slices
+
+    def __repr__(self) -> str:
+        """Coordinates and motors with their units."""
+        return self._shown().text()
+
+    def _repr_html_(self) -> str:
+        return self._shown().html()
+
+    def _shown(self) -> shown.Shown:
+        return shown.of_result(self, 'Effort' if isinstance(self, Effort) else 'Motion')
 
     def given(self) -> FloatArray:
         """A copy of the engine's input: y, y_dot, y_ddot, wrench (..., 3 n_y + 6).
@@ -170,6 +185,15 @@ class _Answer:
         """Largest gap of a loop or contact (...), m."""
         return self._field('report')[..., 3]
 
+    @property
+    def in_ranges(self) -> bool | npt.NDArray[np.bool_]:
+        """Whether positions and velocities of joints, sockets and, of efforts, these are in range.
+
+        Of a batch an array (N,). Nothing is refused outside: ``Mechanism.range_violations`` tells
+        which range is left, and by how much.
+        """
+        return self.mechanism.in_ranges(self)  # type: ignore[arg-type]
+
 
 class Motion(_Answer):
     """Positions, velocities and accelerations that satisfy every loop and contact."""
@@ -219,6 +243,10 @@ class Attempts:
         self.block: IntArray = report[:, 1].astype(np.int64)
         self.amount = _read_only(report[:, 2].copy())
         self._given, self._rows = given, rows
+
+    def __repr__(self) -> str:
+        """How many close."""
+        return shown.of_attempts(self).text()
 
     @property
     def closed(self) -> npt.NDArray[np.bool_]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+import numpy as np
+
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced import vectors as vec
@@ -26,11 +28,13 @@ from masticator_dynamics.traced.numbers import (
     lane_pick,
     lane_sum,
     largest,
+    lesser,
     select,
     total,
 )
 from masticator_dynamics.traced.vectors import Vector
 
+SLACK = 1e-9  # rad or m: a limit written in decimal does not exclude its own value
 LARGEST_SQUARE = 1e250  # of inputs and results together; beyond it, and for NaN, floats decide
 
 
@@ -140,6 +144,19 @@ class Evaluation:
         for condition in self._conditions():
             passed = select(lane_least(condition), passed, 0.0)
         return passed
+
+    def within_ranges(self) -> Any:
+        """Positive where coordinates and motors are within the ranges of their joints."""
+        tree, home = self.plan.tree, self.plan.structure.home
+        lower = np.array([joint.lower for joint in tree.joints]) - SLACK
+        upper = np.array([joint.upper for joint in tree.joints]) + SLACK
+        told = {*self.plan.independent, *self.plan.actuated}
+        limited = {i for i in told if np.isfinite(lower[i]) or np.isfinite(upper[i])}
+        least: Any = 1.0
+        for joint in self.plan.joints:
+            if limited.intersection(joint.joints):
+                least = lesser(lane_least(joint.room(lower, upper, home)), least)
+        return least
 
     def _conditions(self) -> list[Any]:
         found = [self._size_condition()]

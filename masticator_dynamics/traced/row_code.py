@@ -148,6 +148,15 @@ class RowCode:
         """Whether there is machine code for such rows."""
         return self._for(given).available
 
+    def where_covered(self, given: FloatArray) -> FloatArray:
+        """Outputs (N, outputs) of many rows, or of one (inputs,), if there is machine code.
+
+        Zeros where there is none; for functions whose first output is whether the row counts.
+        """
+        if given.size and self.covers(given):
+            return np.atleast_2d(self(given))
+        return np.zeros((len(given) if given.ndim > 1 else 1, self.outputs))
+
     def on_floats(self, given: FloatArray) -> FloatArray:
         """Outputs of one row, computed on floats, limb by limb.
 

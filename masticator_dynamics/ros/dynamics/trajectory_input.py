@@ -31,6 +31,7 @@ from masticator_dynamics.ros.dynamics.trajectory_points import (
 )
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     PreparedTrajectory,
+    check_start,
     expected_duration,
     prepare,
 )
@@ -178,6 +179,7 @@ class TrajectoryInput:
         settings, give_way = self._settings(), self._worker.give_way
         points, ahead = request.points, _STOP
         if points is not None:
+            check_start(request.stamp, self.now(), settings.start_horizon)
             tolerance = settings.closure_tolerance
             points = to_independent(points, self._mechanism, tolerance, give_way)
             ahead = expected_duration(points)
