@@ -155,12 +155,15 @@ def closed_structure(root: Model, values: Mapping[str, float]) -> Structure:
         When an equation that followed from others no longer does.
     """
     old = naming.all_of(root.description, root.structure)
+    first: Exception | None = None
     for steps in _STEPS:
         found, why = _followed(root, old, values, steps)
+        first = first or why
         if found is not None:
             _check_others(root, found)
             return found
-    raise why
+    assert first is not None
+    raise first
 
 
 def _followed(

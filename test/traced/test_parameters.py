@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mechanisms with other numbers against the same numbers in files, and the regressor.
 
-``GEOMETRIES`` sets how many random geometries of each mechanism are tried.
+``GEOMETRIES`` sets how many random geometries of each mechanism are tried, ``PARAMETERS`` how many
+numbers of each are changed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from masticator_dynamics.errors import (
 )
 
 GEOMETRIES = int(os.environ.get('GEOMETRIES', '2'))
+PARAMETERS = int(os.environ.get('PARAMETERS', '12'))
 NAMES = (*samples.NAMES, *(f'archetype {name}' for name in archetypes()))
 ANGLES = ('roll', 'pitch', 'yaw', 'nx', 'ny', 'nz')
 
@@ -43,12 +45,15 @@ def mechanism(name: str) -> Mechanism:
 
 @functools.cache
 def free_to_change(name: str) -> dict[str, float]:
-    """A third of the parameters of geometry, those on which the structure does not depend."""
+    """Some parameters of geometry, those on which the structure does not depend."""
     found, rng = mechanism(name), np.random.default_rng(3211)
-    chosen = {}
-    for key, value in found.parameters(geometry=True).items():
-        if key in found.parameters() or key.endswith('.zero') or rng.uniform() > 0.3:
-            continue
+    linear, known = found.parameters(), found.parameters(geometry=True)
+    keys = [key for key in known if key not in linear and not key.endswith('.zero')]
+    chosen: dict[str, float] = {}
+    for key in rng.permutation(keys).tolist():
+        value = known[key]
+        if len(chosen) == PARAMETERS:
+            break
         try:
             found.with_parameters({key: value})
         except InputError as error:
@@ -262,3 +267,62 @@ def test_refused() -> None:
     for of, values, error, message in cases:
         with pytest.raises(error, match=message):
             of.with_parameters(values)
+
+
+# Batches
+
+
+def test_a_batch_of_geometries_against_mechanisms_with_these_numbers() -> None:
+    found = mechanism('masticator')
+    names = [*free_to_change('masticator')]
+    batch = found.parameter_batch(names)
+    numbers = np.array([[*random_geometry('masticator', seed).values()] for seed in range(5)])
+    numbers[3, :] = batch.values
+    Y, V, A, W = (np.array(part) for part in zip(*states('masticator', 6, 3214), strict=True))
+    Y[4] = found.home.y + 1.0  # nothing reaches there
+    efforts = batch.feedforward(numbers, Y, V, A, W)
+    assert efforts.closed.all()
+    assert not efforts.valid[:, 4].any() and not efforts.actuated[:, 4].any()
+    served = [0, 1, 2, 3, 5]
+    assert efforts.valid[:, served].all()
+    for g, row in enumerate(numbers):
+        one = found.with_parameters(dict(zip(names, row, strict=True)))
+        right = one.feedforward_batch(*(part[served] for part in (Y, V, A, W)))
+        assert samples.relative_error(efforts.actuated[g, served], right.actuated) < 1e-11
+        assert samples.relative_error(efforts.contact[g, served], right.contact) < 1e-11
+    right = found.feedforward_batch(*(part[served] for part in (Y, V, A, W)))
+    assert samples.relative_error(efforts.actuated[3, served], right.actuated) < 1e-11
+    slopes = batch.feedforward(numbers, Y, V, A, W, derivatives=True)
+    for k, step in enumerate(np.eye(len(names)) * 1e-5):
+        expected = samples.five_point(
+            lambda t, step=step: batch.feedforward(numbers + t * step, Y, V, A, W).actuated, 1.0
+        )
+        error = np.abs(slopes.by_parameters[..., k] - expected / 1e-5).max()
+        assert error < 1e-6 * max(np.abs(slopes.by_parameters).max(), 1e-3), names[k]
+    weights = np.random.default_rng(3).normal(size=efforts.actuated.shape)
+    gradient, valid = batch.gradient(weights, numbers, Y, V, A, W)
+    assert (valid == efforts.valid).all()
+    expected = np.einsum('gnu,gnup->gnp', weights, slopes.by_parameters)
+    assert samples.relative_error(gradient, expected) < 1e-10
+
+
+def test_geometries_that_do_not_close_are_told_apart() -> None:
+    found = mechanism('five_bar')
+    batch = found.parameter_batch(['rod_1_end.x', 'rod_1_end.y'])
+    assert batch.names == ('rod_1_end.x', 'rod_1_end.y')
+    far = batch.values * 4.0 + 1.0
+    efforts = batch.feedforward([batch.values, far], found.home.y[None])
+    assert efforts.closed.tolist() == [True, False]
+    assert efforts.valid.tolist() == [[True], [False]] and not efforts.actuated[1].any()
+    with pytest.raises(ReachError, match='mm are missing'):
+        found.with_parameters(dict(zip(batch.names, far, strict=True)))
+    masses = found.parameter_batch(['rod_1.mass'])
+    for numbers, message in (
+        ([[1.0, 2.0]], r'shape \(1, 2\), needed is \(G, 1\)'),
+        ([[1.0], [-1.0]], 'parameters, row 2: rod_1.mass is -1; 0 or more is needed'),
+        ([[1.0], [np.inf]], 'parameters, row 2: rod_1.mass is inf'),
+    ):
+        with pytest.raises(InputError, match=message):
+            masses.feedforward(numbers, found.home.y[None])
+    with pytest.raises(InputError, match='named twice'):
+        found.parameter_batch(['rod_1.mass', 'rod_1.mass'])
