@@ -43,15 +43,17 @@ from masticator_dynamics.importing.sdf_unread import READ, refuse_unread
 from masticator_dynamics.importing.unread import Unread, tag_of
 
 
-def read_sdf(file: pathlib.Path, unread: Unread, wanted: Iterable[str] = ()) -> RobotModel:
+def read_sdf(
+    file: pathlib.Path, unread: Unread | None = None, wanted: Iterable[str] = ()
+) -> RobotModel:
     """Model of an SDF file, or the first one of its world that is not static.
 
     Parameters
     ----------
     file : pathlib.Path
         The file.
-    unread : Unread
-        Refuses what ties parts of the robot and is not read.
+    unread : Unread, optional
+        Refuses what ties parts of the robot and is not read; leaves some out on purpose.
     wanted : iterable of str
         Joints at which loops are not to be cut if they can be cut elsewhere.
 
@@ -60,7 +62,7 @@ def read_sdf(file: pathlib.Path, unread: Unread, wanted: Iterable[str] = ()) -> 
     DescriptionError
         For another version or format, or inconsistent elements.
     """
-    root = read_root(file)
+    unread, root = unread or Unread(file), read_root(file)
     world = root.find('world')
     missing = DescriptionError(file, '', 'SDF: it has no <model>')
     # Robots in the file come before included ones, among which are lights and grounds.
@@ -117,6 +119,7 @@ class _SdfReader:
         for coupling in joints.couplings(edges, moving):
             self.model.couple(coupling, f'joint {coupling.joint}')
         self._ties(joints.names, unread)
+        self._refuse_untied()
         self.model.motors = {
             name: ImportedMotor() for name in driven if self.model.has_moving(name)
         }
@@ -191,8 +194,8 @@ class _SdfReader:
         else:
             children = {edge.child for edge in edges}
             heads = [name for name in self.poses if name not in children]
-            self.model.root = next(iter(heads or self.poses))
-            self.model.notes.append(f'{self.model.root} floats: it is fixed and becomes the base')
+            self.model.root = max(heads or self.poses, key=lambda k: len(_reached(k, edges)))
+            self.model.warn(f'{self.model.root} floats: it is fixed and becomes the base')
         # Whose axes those of the description are.
         x, y, z = (self.poses[self.model.root][1].T @ self.model.gravity).tolist()
         self.model.gravity = (x, y, z)
@@ -203,18 +206,20 @@ class _SdfReader:
 
         kept = _spanning(sorted(edges, key=cut_last))
         placed, waiting = {self.model.root}, list(kept)
-        while ready := [e for e in waiting if e.parent in placed or e.child in placed]:
-            edge = ready[0]
-            waiting.remove(edge)
-            parent, child = edge.parent, edge.child
-            if child in placed:
-                parent, child = child, parent
-            self._tree_joint(edge, parent, child)
-            placed.add(child)
-        for lost in sorted(set(self.poses) - placed):
-            raise DescriptionError(
-                self.file, f'link {lost}', f'no joint connects it to {self.model.root!r}'
-            )
+        while len(placed) < len(self.poses):
+            while ready := [e for e in waiting if e.parent in placed or e.child in placed]:
+                edge = ready[0]
+                waiting.remove(edge)
+                parent, child = edge.parent, edge.child
+                if child in placed:
+                    parent, child = child, parent
+                self._tree_joint(edge, parent, child)
+                placed.add(child)
+            lost = [name for name in self.poses if name not in placed]
+            below = {edge.child for edge in waiting}
+            for head in sorted(lost, key=below.__contains__)[:1]:
+                self._floating(head)
+                placed.add(head)
         for edge in edges:
             if edge not in kept:
                 self.model.loops.append(edge.loop(self.poses))
@@ -222,6 +227,27 @@ class _SdfReader:
                     self.model.notes.append(
                         f'joint {edge.name} closes a loop: its losses and spring are left out'
                     )
+
+    def _floating(self, link: str) -> None:
+        """Hang a link in the tree that no joints connect to the base: loops may tie it."""
+        at = self._in_root(link)
+        name = self.model.free_joint_name(f'{link}_free')
+        self.model.joints.append(Joint(name, 'floating', self.model.root, link, *at, np.zeros(3)))
+        self.model.floating[name] = link
+
+    def _in_root(self, link: str) -> tuple[Array, Array]:
+        (p_a, r_a), (p_b, r_b) = self.poses[self.model.root], self.poses[link]
+        return r_a.T @ (p_b - p_a), r_a.T @ r_b
+
+    def _refuse_untied(self) -> None:
+        """Refuse links that neither joints nor loops connect to the rest."""
+        owner = self.model.owners()
+        tied = {owner[end.link] for loop in self.model.loops for end in (loop.first, loop.second)
+                if owner[loop.first.link] != owner[loop.second.link]}  # fmt: skip
+        for name, link in self.model.floating.items():
+            if name not in tied:
+                reason = f'no joint connects it to {self.model.root!r}'
+                raise DescriptionError(self.file, f'link {link}', reason)
 
     def _tree_joint(self, edge: Edge, parent: str, child: str) -> None:
         """Put a joint into the tree; the child link keeps its frame from the file."""
@@ -295,7 +321,7 @@ class _SdfReader:
                     loop = ball_constraint(element, unread, absolute)
                     ends = (self._in_link(frame, loop.name) for frame in (loop.first, loop.second))
                     self.model.loops.append(Loop(loop.name, loop.type, *ends))
-            plugins = part.element.findall('plugin')
+            plugins = [(plugin, '') for plugin in part.element.findall('plugin')]
             read_plugins(plugins, self.model, unread, names, self._welded, absolute)
 
     def _in_link(self, frame: Frame, name: str) -> Frame:
@@ -311,6 +337,16 @@ class _SdfReader:
 
     def _welded(self, first: str, second: str) -> tuple[Frame, Frame]:
         return self._frame(first, self.poses[second]), Frame.of(second)
+
+
+def _reached(link: str, edges: list[Edge]) -> set[str]:
+    """Links that joints connect to a link."""
+    found, new = {link}, {link}
+    while new:
+        ends = {end for e in edges if {e.parent, e.child} & new for end in (e.parent, e.child)}
+        new = ends - found
+        found |= new
+    return found
 
 
 def _spanning(edges: list[Edge]) -> list[Edge]:
