@@ -261,9 +261,9 @@ def test_the_keyframe_says_where_free_bodies_are(write) -> None:
     """There, and not in the first pose, orientations count from."""
     text = mjcf(plate(FREE), tips(), SLIDES)
     model = Mechanism.load(write(text))
-    y = [0.02, -0.02, 0.01, 0.0, 0.015, 0.0]
-    pose = model.frame_pose(model.solve(y), 'plate')
-    q = dict(zip(model.tree_joints, model.solve(y).q, strict=True))
+    at = [0.02, -0.02, 0.01, 0.0, 0.015, 0.0]
+    pose = model.frame_pose(model.solve(at), 'plate')
+    q = dict(zip(model.tree_joints, model.solve(at).q, strict=True))
     legs = [q[name] for name in model.tree_joints if 'plate' not in name]
     x, y, z, w = Rotation.from_matrix(pose.rotation).as_quat()
     values = ' '.join(map(repr, [*legs, *pose.position.tolist(), w, x, y, z]))
@@ -272,9 +272,9 @@ def test_the_keyframe_says_where_free_bodies_are(write) -> None:
     )
     text = text.replace('</mujoco>', f'{more}</mujoco>')
     moved = assert_mujoco_agrees(write(text))
-    assert moved.home.y == pytest.approx(y, abs=1e-6)
-    at = dict(zip(moved.tree_joints, moved.home.q, strict=True))
-    turns = [value for name, value in at.items() if '_turn_' in name]
+    assert moved.home.y == pytest.approx(at, abs=1e-6)
+    home = dict(zip(moved.tree_joints, moved.home.q, strict=True))
+    turns = [value for name, value in home.items() if '_turn_' in name]
     assert len(turns) == 3 and turns == pytest.approx([0.0] * 3, abs=1e-6)
 
 
