@@ -210,7 +210,19 @@ def test_what_has_no_answer_is_refused() -> None:
         jaw.forward_dynamics_batch([zero, [0.2, 0.0, 0.0, 0.0]], None, None)
     with pytest.raises(InputError, match='too large'):
         jaw.forward_dynamics(zero, np.full(4, 1e200), np.zeros(6))
+    with pytest.raises(InputError, match='Y is not given'):
+        jaw.forward_dynamics_batch(None, None, None)
+
+
+def test_no_rows_are_no_rows() -> None:
+    jaw = samples.mechanism('masticator')
     assert jaw.forward_dynamics_batch(np.zeros((0, 4)), None, None).shape == (0, 4)
+    nothing = jaw.solve_batch(np.zeros((0, 4)))
+    assert jaw.mass_matrix(nothing).shape == (0, 4, 4)
+    assert jaw.bias(nothing).shape == jaw.gravity(nothing).shape == (0, 4)
+    assert jaw.energy(nothing).kinetic.shape == (0,)
+    assert jaw.frame_jacobian_rate(nothing, 'incisor').shape == (0, 6, 4)
+    assert jaw.inverse_kinematics_batch('incisor', np.zeros((0, 3))).shape == (0, 4)
 
 
 def arm(folder: pathlib.Path, inertial: str = '', physics: str = '') -> Mechanism:
