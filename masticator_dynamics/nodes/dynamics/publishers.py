@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from geometry_msgs.msg import WrenchStamped
 from rclpy.lifecycle import LifecycleNode
 from std_msgs.msg import Float64MultiArray
@@ -11,7 +13,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.nodes.common.outgoing import Outgoing, joint_topic, publisher
-from masticator_dynamics.nodes.common.trajectory_cdr import encode
 from masticator_dynamics.nodes.dynamics.cycle import Answer, FeedforwardCycle
 from masticator_dynamics.nodes.dynamics.trajectory_preparation import PreparedTrajectory
 from masticator_dynamics.results import Effort
@@ -40,12 +41,10 @@ class Publishers:
         def wrench(topic: str, frame: str, *parts: str) -> Outgoing:
             message = WrenchStamped()
             message.header.frame_id = frame_prefix + frame
-            return Outgoing(node, topic, message, {f'wrench.{part}': 3 for part in parts})
+            return Outgoing(node, topic, message, *(f'wrench.{part}' for part in parts))
 
         self._mechanism, self._cycle, names = mechanism, cycle, mechanism.actuated
-        self._effort = Outgoing(
-            node, 'feedforward_effort', Float64MultiArray(), {'data': len(names)}
-        )
+        self._effort = Outgoing(node, 'feedforward_effort', Float64MultiArray(), 'data')
         self._state = joint_topic(
             node, 'feedforward_state', names, 'position', 'velocity', 'effort'
         )
@@ -65,7 +64,7 @@ class Publishers:
         ]
         self._of_cycles = self._effort, self._state, self._multipliers, self._external
         self._wanted = dict.fromkeys(self._of_cycles, True)
-        self._ready: tuple[Answer | None, dict[Outgoing, bytes]] = None, {}
+        self._ready: tuple[Answer | None, dict[Outgoing, Any]] = None, {}
 
     def destroy(self, node: LifecycleNode) -> None:
         """Destroy the topics."""
@@ -93,7 +92,7 @@ class Publishers:
         if self._wanted[self._external]:
             self._external.publish(time, self._cycle.external_effort(answer))
 
-    def _messages(self, time: int, answer: Answer) -> dict[Outgoing, bytes]:
+    def _messages(self, time: int, answer: Answer) -> dict[Outgoing, Any]:
         """Messages by topic, where there are subscribers."""
         rows = {
             self._effort: (answer.actuated,),
@@ -120,7 +119,4 @@ class Publishers:
 
     def trajectory(self, prepared: PreparedTrajectory) -> None:
         """The motion of the actuated joints with its efforts, as for a trajectory controller."""
-        samples = prepared.samples
-        rows = (samples.position, samples.velocity, samples.acceleration, samples.effort)
-        names, times = self._mechanism.actuated, samples.times - samples.times[0]
-        self._trajectory.publish(encode(prepared.piece.start, names, times, rows))
+        self._trajectory.publish(prepared.message)

@@ -16,7 +16,6 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.nodes.common.node_clock import NodeClock
-from masticator_dynamics.nodes.common.trajectory_cdr import encode
 from masticator_dynamics.nodes.dynamics.bite_force import BiteForce, MeasuredWrenches
 from masticator_dynamics.nodes.dynamics.cycle import Answer, EffortClamp, FeedforwardCycle
 from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
 class DynamicsRuntime:
     """Mechanism, motion, topics and the control cycle.
 
-    The scheduler's thread computes and publishes; each topic that comes in has a thread that reads
-    it; a worker prepares trajectories with a mechanism of its own; the executor's does the rest.
+    The scheduler's thread computes and publishes; wrenches are read by threads of their own; a
+    process of its own prepares trajectories; the executor's thread does the rest.
 
     Parameters
     ----------
@@ -81,7 +80,7 @@ class DynamicsRuntime:
         self.external_input = WrenchInput(node, 'external_wrench', self.external, self.now, prefix)
         self.trajectory_input = TrajectoryInput(
             node,
-            Mechanism(mechanism.description),
+            mechanism,
             self.motion,
             lambda: self._settings,
             self.now,
@@ -116,8 +115,7 @@ class DynamicsRuntime:
 
     def activate(self) -> str:
         """Start the control cycle."""
-        # This thread may hold Python's lock when the cycle needs it; the worker, which exists
-        # already, computes for seconds and keeps its lower priority.
+        # This thread may hold Python's lock when the cycle needs it.
         real_time.request(real_time.SERVICE)
         self.scheduler.simulated = self._node.get_parameter('use_sim_time').value
         self.scheduler.start()
@@ -205,7 +203,6 @@ class DynamicsRuntime:
     def _warm_up(self) -> None:
         """Run everything once, so that code is compiled or loaded and caches are filled."""
         self.mechanism.load_code(self._settings.goal, self._settings.friction)
-        home = self.mechanism.home
         bite, external = BiteForce(self.mechanism), MeasuredWrenches(self.mechanism)
         for measured in (bite, external):
             measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
@@ -216,12 +213,6 @@ class DynamicsRuntime:
         cycle.external_effort(answer)
         cycle.contact_forces(answer.effort)
         cycle.joint_forces(answer.effort)
-        rows = np.zeros((4, 2, len(self.mechanism.actuated)))
-        rows[0] = home.position
-        message = encode(0, self.mechanism.actuated, (0.1, 0.2), list(rows))
-        # A home beyond a limit is no reason not to start: trajectories will be refused.
-        with contextlib.suppress(LimitError):
-            self.trajectory_input.warm_up(message)
 
     def _warm_watch(self) -> LoadWatch | None:
         """Limits so tight that the motion must give way, to run the search for the reason, too."""

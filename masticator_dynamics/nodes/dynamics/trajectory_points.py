@@ -5,15 +5,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from rclpy.serialization import deserialize_message
+from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ClosureError, InputError, MasticatorError
-from masticator_dynamics.nodes.common.trajectory_cdr import Rows, Trajectory
 
+MOST_POINTS = 60_000  # 600 s at 100 Hz
+_SECOND = 1_000_000_000  # ns
 # Fraction of the largest actuated rate by which given rates may miss what the loops allow, and the
 # least that counts as large (rad/s or m/s, and per s more). Planners differentiate numerically.
 _RATE_TOLERANCE = 0.01
@@ -36,7 +39,24 @@ class TrajectoryPoints:
     rows: tuple[FloatArray, ...]
 
 
-def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
+def read_message(data: bytes, mechanism: Mechanism) -> tuple[int, TrajectoryPoints]:
+    """Stamp (ns) and points of a serialised message.
+
+    Raises
+    ------
+    InputError
+        As `read_points`.
+    Exception
+        What rclpy raises for data that are no message.
+    """
+    message = deserialize_message(data, JointTrajectory)
+    stamp = message.header.stamp
+    if stamp.nanosec >= _SECOND:  # with the last of the seconds it would fit into no message
+        raise InputError(f'the stamp has {stamp.nanosec} ns beyond its seconds')
+    return stamp.sec * _SECOND + stamp.nanosec, read_points(message, mechanism)
+
+
+def read_points(message: JointTrajectory, mechanism: Mechanism) -> TrajectoryPoints:
     """Points of a trajectory message, in the mechanism's order of joints.
 
     Efforts in the message are ignored: the node computes them.
@@ -44,13 +64,17 @@ def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
     Raises
     ------
     InputError
-        For joints that are neither all independent coordinates nor all actuated joints, for no
-        points, wrong lengths, and unusable numbers or times, naming joint and time.
+        For joints that are neither all independent coordinates nor all actuated joints, for no or
+        too many points, wrong lengths, and unusable numbers or times, naming joint and time.
     """
     joints = _joints(message.joint_names, mechanism)
-    given, times = message.joint_names, message.times
-    if not len(times):
+    given, points = message.joint_names, message.points
+    if not points:
         raise InputError('the trajectory has no points')
+    if len(points) > MOST_POINTS:
+        raise InputError(f'there are {len(points)} points; at most {MOST_POINTS} are read')
+    after = [point.time_from_start for point in points]
+    times = np.array([time.sec + time.nanosec * 1e-9 for time in after])
     if times[0] < 0.0:
         raise InputError(f'point 1 is {-times[0]:.9g} s before the start')
     for k in np.flatnonzero(np.diff(times) <= 0.0):
@@ -59,7 +83,7 @@ def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
             f'at {times[k]:.9g} s'
         )
     positions, velocities, accelerations, _ = (
-        _rows(what, getattr(message, what), given, joints, times)
+        _rows(what, [getattr(point, what) for point in points], given, joints, times)
         for what in ('positions', 'velocities', 'accelerations', 'effort')
     )
     if positions is None:
@@ -71,10 +95,7 @@ def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
 
 
 def to_independent(
-    points: TrajectoryPoints,
-    mechanism: Mechanism,
-    tolerance: float,
-    between: Callable[[], None] = lambda: None,
+    points: TrajectoryPoints, mechanism: Mechanism, tolerance: float
 ) -> TrajectoryPoints:
     """Points in independent coordinates, by forward kinematics from actuated ones.
 
@@ -82,8 +103,6 @@ def to_independent(
     ----------
     tolerance : float
         Largest gap of a loop, m.
-    between : callable
-        Called for every point; may raise to abandon the conversion.
 
     Raises
     ------
@@ -94,7 +113,6 @@ def to_independent(
         return points
     rows = np.empty((len(points.rows), len(points.times), len(mechanism.independent)))
     for k, time in enumerate(points.times):
-        between()
         try:
             rows[0, k] = mechanism.forward_kinematics(points.rows[0][k], tolerance)
             for order in range(1, len(rows)):
@@ -131,21 +149,22 @@ def _joints(names: Sequence[str], mechanism: Mechanism) -> tuple[str, ...]:
 
 def _rows(
     what: str,
-    rows: Rows,
-    names: tuple[str, ...],
+    rows: Sequence[Sequence[float]],
+    names: Sequence[str],
     joints: tuple[str, ...],
     times: FloatArray,
 ) -> FloatArray | None:
     """Rows (N, n) of one quantity, reordered from names to joints; None if no point has it."""
-    if not len(rows.numbers):
+    counts = np.array([len(row) for row in rows])
+    if not counts.any():
         return None
-    for k in np.flatnonzero(rows.counts != len(names)):
-        count = rows.counts[k]
+    for k in np.flatnonzero(counts != len(names)):
+        count = counts[k]
         raise InputError(
             f'point {k + 1} at {times[k]:.9g} s has {count} {what}, needed are {len(names)}'
             + ('' if count else ' (in all points or in none)')
         )
-    values = rows.numbers.reshape(-1, len(names))
+    values = np.array(rows)
     for k, i in np.argwhere(~np.isfinite(values)):
         raise InputError(
             f'{what} of {names[i]} at {times[k]:.9g} s is {values[k, i]}, not a finite number'
