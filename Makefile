@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench docs lint format clean distclean fuzz
+.PHONY: help setup demo test bench papers docs lint format clean distclean fuzz
 
 # The interpreter that .venv is made with: PYTHON=... or the first of these that runs and fits.
 CANDIDATES = $(or $(PYTHON),python3.12 python3.11 python3)
@@ -99,6 +99,9 @@ fuzz: setup ## random messages, requests, bytes, frames and files: MINUTES=15, S
 
 bench: setup ## timings, side by side
 	@$(BIN)/python -m benchmark.run
+
+papers: setup ## printed figures of the papers next to ours; SECTIONS='goals s1' for a part
+	@$(BIN)/python -m papers $(SECTIONS)
 
 lint: setup ## ruff (rules and layout) and mypy
 	@status=0

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmark.states import Array
 from benchmark.timing import Method
-from masticator_dynamics.papers.formulations.geometry import Geometry
+from papers.formulations.geometry import Geometry
 
 _FLAGS = ('-std=c++17', '-O3', '-march=native', '-ffast-math', '-shared', '-fPIC')
 

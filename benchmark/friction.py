@@ -16,7 +16,7 @@ from benchmark.table import Row
 from benchmark.timing import Method, percentiles, time_calls
 from benchmark.torque_solvers import qp_multipliers, slsqp_multipliers, slsqp_papers_form
 from masticator_dynamics import Mechanism
-from masticator_dynamics.papers.formulations.geometry import read_geometry
+from papers.formulations.geometry import read_geometry
 
 ENGINE, QP = 'engine', 'QPs, daqp'
 SOLVERS: dict[str, Callable[[FrictionTerms], Array]] = {

@@ -30,7 +30,7 @@ from benchmark.timing import in_turns, percentiles
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.papers.formulations.geometry import read_geometry
+from papers.formulations.geometry import read_geometry
 
 ROWS = 5000
 RADIAN, METRE = 0.05, 0.005  # largest distance of states from home

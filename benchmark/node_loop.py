@@ -24,6 +24,7 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
+from masticator_dynamics.ros.common.trajectory_cdr import encode
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -36,16 +37,15 @@ from benchmark.states import Array
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
-from masticator_dynamics.nodes.common.trajectory_cdr import encode
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 
 RATE, SECONDS = 1000, 10.0
 SCHEDULING = ('FIFO', 'FIFO, biting', 'ordinary')
 _NODE = """
 import os, sys
 {scheduling}
-from masticator_dynamics.nodes import dynamics_node
-from masticator_dynamics.nodes.common import process
+from masticator_dynamics.ros import dynamics_node
+from masticator_dynamics.ros.common import process
 sys.exit(process.run(dynamics_node.make_node))
 """
 _DENIED = 'os.sched_setscheduler = None; del os.sched_setscheduler'

@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 
 from benchmark.states import Array
-from masticator_dynamics.papers.formulations.geometry import Geometry
+from papers.formulations.geometry import Geometry
 
 _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 

@@ -37,8 +37,8 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import Gains
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.papers.formulations.geometry import read_geometry
-from masticator_dynamics.twin.study import StudySetting, study_feedforward
+from masticator_dynamics.robot.twin.study import StudySetting, study_feedforward
+from papers.formulations.geometry import read_geometry
 
 OURS, PINOCCHIO, NUMPY, FLOOR = 'engine', 'Pinocchio', 'numpy', 'C++ floor'
 TOLERANCES = {PINOCCHIO: 1e-8, NUMPY: 1e-8, FLOOR: 1e-9}  # of the largest torque

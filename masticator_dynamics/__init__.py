@@ -17,9 +17,9 @@ if TYPE_CHECKING:
         ReachError,
         SingularityError,
     )
+    from masticator_dynamics.evaluation.results import Effort, Motion
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.mechanism import FramePose, Mechanism
-    from masticator_dynamics.results import Effort, Motion
 
 __all__ = [
     'ActuationError',
@@ -40,12 +40,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    'Effort': 'results',
+    'Effort': 'evaluation.results',
     'FramePose': 'mechanism',
     'LoadLimits': 'limits.load_limits',
     'Mechanism': 'mechanism',
     'MechanismDescription': 'description',
-    'Motion': 'results',
+    'Motion': 'evaluation.results',
     'load_description': 'description',
 }
 

@@ -15,9 +15,9 @@ from typing import TextIO
 
 import click
 
-from masticator_dynamics.drives.optional import remedy
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.interrupt import ending_at_once
+from masticator_dynamics.optional import remedy
 
 PROGRAM = 'masticator'
 _LONGEST = 2000  # characters of a message
@@ -28,7 +28,6 @@ SUMMARIES = {
     'forward-kinematics': 'Independent coordinates from positions of the actuated joints.',
     'track-incisor': 'Motion whose incisor follows a recording.',
     'flexible': 'Motion of flexible links under the efforts of the rigid mechanism.',
-    'compare': 'Printed figures of the papers next to ours, and why they differ.',
     'workspace': 'Where a mechanism may go: reach, ranges, singularities, conditioning.',
     'load-inertia': 'What each motor feels, along a motion or over the workspace.',
     'track-tool': 'Five-axis motion whose tool follows tips and axes.',
@@ -89,13 +88,15 @@ def commands() -> None:
     """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, command: click.Command = commands) -> int:
     """Run the command line and return the exit status.
 
     Parameters
     ----------
     arguments : sequence of str, optional
         Command-line arguments; default: those the program was started with.
+    command : click.Command
+        What they are for, if not for ``masticator``.
 
     Raises
     ------
@@ -106,7 +107,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')  # in encodings that lack a character
     try:
-        status = commands.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        status = command.main(
+            arguments,
+            prog_name=PROGRAM if command is commands else command.name,
+            standalone_mode=False,
+        )
     except click.ClickException as error:
         context = getattr(error, 'ctx', None)
         where = f' (see {context.command_path} --help)' if context else ''

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.actuation.goals import Goal, goal_weights
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
 from masticator_dynamics.errors import InputError, LimitError
-from masticator_dynamics.packing import pack_row, pack_rows
-from masticator_dynamics.results import (
+from masticator_dynamics.evaluation.goals import Goal, goal_weights
+from masticator_dynamics.evaluation.packing import pack_row, pack_rows
+from masticator_dynamics.evaluation.results import (
     Attempts,
     Effort,
     Evaluator,
@@ -26,14 +26,14 @@ from masticator_dynamics.results import (
     QuickEffort,
     SolvedMotion,
 )
-from masticator_dynamics.row_solver import RowSolver
+from masticator_dynamics.evaluation.row_solver import RowSolver
 from masticator_dynamics.traced import kernels
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
-    from masticator_dynamics.actuation.row_kind import RowKind
-    from masticator_dynamics.forward_kinematics import ForwardKinematics
-    from masticator_dynamics.frames import FrameChain
+    from masticator_dynamics.evaluation.forward_kinematics import ForwardKinematics
+    from masticator_dynamics.evaluation.frames import FrameChain
+    from masticator_dynamics.evaluation.row_kind import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
     from masticator_dynamics.traced.python_entry import Entry
@@ -364,7 +364,7 @@ class Mechanism(Evaluator):
         ReachError
             When no closed configuration is found.
         """
-        from masticator_dynamics.forward_kinematics import closest_motion
+        from masticator_dynamics.evaluation.forward_kinematics import closest_motion
 
         motion, _ = closest_motion(self, u, tolerance)
         return motion.y.copy()
@@ -373,7 +373,7 @@ class Mechanism(Evaluator):
         self, U: npt.ArrayLike, tolerance: float = 1e-4
     ) -> ForwardKinematics:
         """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
-        from masticator_dynamics.forward_kinematics import forward_kinematics_batch
+        from masticator_dynamics.evaluation.forward_kinematics import forward_kinematics_batch
 
         return forward_kinematics_batch(self, U, tolerance)
 
@@ -396,7 +396,7 @@ class Mechanism(Evaluator):
 
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
         """Pose of a URDF link's frame in the base."""
-        from masticator_dynamics.frames import check_frame
+        from masticator_dynamics.evaluation.frames import check_frame
 
         placement = check_frame(self, frame)
         poses = self.structure.tree.poses(motion.q)
@@ -405,7 +405,7 @@ class Mechanism(Evaluator):
 
     def frame_chain(self, frame: str) -> FrameChain:
         """Kinematic chain that computes poses of a URDF link's frame; created once."""
-        from masticator_dynamics.frames import frame_chain
+        from masticator_dynamics.evaluation.frames import frame_chain
 
         return frame_chain(self, frame)
 
@@ -414,7 +414,7 @@ class Mechanism(Evaluator):
 
         Linear velocity of the frame's origin and angular velocity, both in base axes.
         """
-        from masticator_dynamics.frames import check_frame
+        from masticator_dynamics.evaluation.frames import check_frame
 
         placement = check_frame(self, frame)
         poses = self.structure.tree.poses(motion.q)
@@ -444,7 +444,7 @@ class Mechanism(Evaluator):
         InputError
             For an unknown frame or a wrong shape.
         """
-        from masticator_dynamics.frames import wrenches_on_platform
+        from masticator_dynamics.evaluation.frames import wrenches_on_platform
 
         given = np.concatenate([as_vector(force, 'force', 3), as_vector(torque, 'torque', 3)])
         return wrenches_on_platform(self, motion.q, given, axes, point)
@@ -454,13 +454,13 @@ class Mechanism(Evaluator):
 
         For a batch from :meth:`feedforward_batch`, one matrix per row.
         """
-        from masticator_dynamics.analysis.inertia_coupling import actuated_inertia
+        from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia
 
         return actuated_inertia(self, motion)
 
     def inertia_coupling(self, motion: Motion | Effort) -> FloatArray:
         """Inertia-coupling index MCI (..., n_u) of each actuator (S0 Eq. 60)."""
-        from masticator_dynamics.analysis.inertia_coupling import inertia_coupling
+        from masticator_dynamics.evaluation.inertia_coupling import inertia_coupling
 
         return inertia_coupling(self.actuated_inertia(motion))
 
@@ -520,7 +520,7 @@ class Mechanism(Evaluator):
         self, given: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
     ) -> FloatArray:
         """Rows (..., 3 n_y + 6) with wrenches on all bodies appended, at tree positions."""
-        from masticator_dynamics.frames import wrenches_on_bodies
+        from masticator_dynamics.evaluation.frames import wrenches_on_bodies
 
         if q is None:
             q = self.solver.motions(given)[..., self.slices['q']]
@@ -546,7 +546,7 @@ class Mechanism(Evaluator):
         kind = self._kind(options)
         rows = solve(kind, given, q=q)
         if options.limits is not False:
-            from masticator_dynamics.failures import in_row
+            from masticator_dynamics.evaluation.failures import in_row
             from masticator_dynamics.limits.load_limits import limits_for
             from masticator_dynamics.limits.within_limits import keep_limits
 

@@ -14,7 +14,7 @@ import samples
 import yaml
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.twin import ForwardDynamics, Regularisation
+from masticator_dynamics.robot.twin import ForwardDynamics, Regularisation
 
 Vector = Sequence[float]
 

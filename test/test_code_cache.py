@@ -17,10 +17,9 @@ import time
 import platformdirs
 import pytest
 
-from masticator_dynamics import code_cache
-from masticator_dynamics.code_cache import alone, code_folder
 from masticator_dynamics.engine import jit
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import code_cache, kept
+from masticator_dynamics.files.code_cache import alone, code_folder
 
 
 @pytest.fixture(name='cache')
@@ -155,7 +154,7 @@ class Planted:
 
 _PROGRAM = """
 import pathlib
-from masticator_dynamics.code_cache import code_folder
+from masticator_dynamics.files.code_cache import code_folder
 from masticator_dynamics.engine.jit import kept_in
 folder = code_folder('kernels')
 def add(x): return x + 1
@@ -211,7 +210,7 @@ WAITS = 'another process compiles what this one needs, too: waiting for it'
 _TOGETHER = """
 import logging, pathlib, sys, time
 import numba  # to import it takes longer than to compile
-from masticator_dynamics.code_cache import code_folder
+from masticator_dynamics.files.code_cache import code_folder
 from masticator_dynamics.engine.jit import kept_in
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='%(message)s')
 def add(x):

@@ -17,7 +17,7 @@ from masticator_dynamics.errors import (
     MasticatorError,
     ReachError,
 )
-from masticator_dynamics.results import Effort
+from masticator_dynamics.evaluation.results import Effort
 
 QUANTITIES = (
     'q', 'v', 'a', 'y', 'y_dot', 'y_ddot', 'position', 'velocity', 'acceleration', 'tangent',

@@ -11,7 +11,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.limits.ranges import survey_ranges
 from masticator_dynamics.motion import MotionPath
-from masticator_dynamics.nodes.dynamics.range_check import check_ranges, sample_motion
+from masticator_dynamics.ros.dynamics.range_check import check_ranges, sample_motion
 
 
 @pytest.fixture(scope='module')

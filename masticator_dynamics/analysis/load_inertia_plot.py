@@ -9,9 +9,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from masticator_dynamics.analysis.load_inertia import PoseNet, inertia_units
 from masticator_dynamics.analysis.pictures import MAP_STYLE, ShownCoordinates, png_figure
+from masticator_dynamics.analysis.pose_net import PoseNet
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.evaluation.inertia_coupling import inertia_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -29,11 +29,11 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.loops.loop_block import LoopBlock
+from masticator_dynamics.evaluation.loop_block import LoopBlock
 
 if TYPE_CHECKING:
+    from masticator_dynamics.evaluation.results import Motion
     from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.results import Motion
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,9 +13,9 @@ from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.sections import Row, section
 from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.description.urdf import Joint
+from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.engine.equations import gap
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.view.shapes import shapes
 
 
 @click.command()

@@ -18,7 +18,7 @@ import click
 
 from masticator_dynamics.commands.sections import section
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.optional import remedy
+from masticator_dynamics.optional import remedy
 
 _LISTEN = 2.0  # s, for nodes to be discovered
 _PRIORITY = 40  # of the thread that exchanges data with the drives

@@ -7,11 +7,11 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from masticator_dynamics.commands.motion_file import errors_located, read_motion
 from masticator_dynamics.commands.options import mechanism_argument, motion_option, output_option
 from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.files.tables import check_writable, write_table
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_file import errors_located, read_motion
 
 CHUNK = 100  # rows; some ten milliseconds of work
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from masticator_dynamics.laboratory.units import SI, UNITS, size
+from masticator_dynamics.robot.laboratory.units import SI, UNITS, size
 
 _ONE = re.compile(rf'\s*,?\s*({"|".join(SI)})\s*=')
 

@@ -14,7 +14,7 @@ import click
 from masticator_dynamics.commands.grid_options import check_matplotlib
 
 if TYPE_CHECKING:
-    from masticator_dynamics.laboratory.experiment import Experiment
+    from masticator_dynamics.robot.laboratory.experiment import Experiment
 
 
 @click.command()
@@ -53,8 +53,8 @@ def experiment(
     """
     check_matplotlib('the report', '')
     # Only here: these take longer to import than help to show.
-    from masticator_dynamics.laboratory.experiment import Experiment
-    from masticator_dynamics.laboratory.report import REPORT, check_parquet, write_report
+    from masticator_dynamics.robot.laboratory.experiment import Experiment
+    from masticator_dynamics.robot.laboratory.report import REPORT, check_parquet, write_report
 
     if parquet:
         check_parquet()
@@ -77,13 +77,13 @@ def experiment(
 
 
 def _on_the_robot(asked: Experiment) -> None:
-    from masticator_dynamics.demo.output import check_packages
-    from masticator_dynamics.demo.processes import stopped_at_the_end
-    from masticator_dynamics.demo.run import PACKAGES
+    from masticator_dynamics.robot.demo.output import check_packages
+    from masticator_dynamics.robot.demo.processes import stopped_at_the_end
+    from masticator_dynamics.robot.demo.run import PACKAGES
 
     check_packages({'ros': PACKAGES['ros']})
-    from masticator_dynamics.laboratory.robot import Robot
     from masticator_dynamics.mechanism import Mechanism
+    from masticator_dynamics.robot.laboratory.robot import Robot
 
     model = Mechanism.load('masticator')
     with (

@@ -8,9 +8,9 @@ import pathlib
 
 import click
 
-from masticator_dynamics.actuation.goals import check_goals
 from masticator_dynamics.commands.options import friction_option, goal_option, mechanism_argument
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.evaluation.goals import check_goals
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism

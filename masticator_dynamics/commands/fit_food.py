@@ -42,9 +42,9 @@ def fit_food(
 
     from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import check_writable, write_text
-    from masticator_dynamics.laboratory.curves import read_curve
-    from masticator_dynamics.laboratory.food_fit import fit_food as fit
-    from masticator_dynamics.laboratory.units import check_possible
+    from masticator_dynamics.robot.laboratory.curves import read_curve
+    from masticator_dynamics.robot.laboratory.food_fit import fit_food as fit
+    from masticator_dynamics.robot.laboratory.units import check_possible
 
     check_writable(output, curve)
     check_possible('--thickness', 'thickness', thickness, 'write a unit, such as 8mm')

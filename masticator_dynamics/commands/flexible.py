@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib, plot_option, write_plot
-from masticator_dynamics.commands.motion_file import read_motion
 from masticator_dynamics.commands.options import mechanism_argument, output_option, split_names
 from masticator_dynamics.commands.progress import share_done
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import check_writable, write_table
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_file import read_motion
 from masticator_dynamics.motion.path import MotionPath
 
 DRIVE_MODES = ('a', 'b', 'c')

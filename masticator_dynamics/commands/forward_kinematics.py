@@ -7,13 +7,11 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from masticator_dynamics.commands.motion_file import errors_located
 from masticator_dynamics.commands.options import mechanism_argument, output_option
 from masticator_dynamics.commands.progress import chunks
-from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.tables import Table, check_writable, read_table, write_table
+from masticator_dynamics.files.tables import check_writable, read_table, write_table
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_file import actuated_positions, errors_located
 
 CHUNK = 50  # rows; about a fifth of a second of work
 
@@ -47,21 +45,10 @@ def forward_kinematics(
     check_writable(output_file, joints_file, mechanism)
     loaded = Mechanism.load(mechanism)
     table = read_table(joints_file)
-    time, positions = table.times(), _positions(table, loaded)
+    time, positions = table.times(), actuated_positions(table, loaded)
     rows = []
     for part in chunks(len(time), CHUNK, 'forward kinematics'):
         with errors_located(table, part.start):
             answer = loaded.forward_kinematics_batch(positions[part], tolerance)
         rows.append(np.column_stack([time[part], answer.y, answer.closure_residual]))
     write_table(output_file, ['time', *loaded.independent, 'closure_residual'], np.vstack(rows))
-
-
-def _positions(table: Table, mechanism: Mechanism) -> FloatArray:
-    """Actuated positions (N, n_u), each column under either of its names."""
-    names = []
-    for joint in mechanism.actuated:
-        other = f'position_{joint}'
-        if joint in table.columns and other in table.columns:
-            raise InputError(f'{table.source}: columns {joint} and {other} are the same thing')
-        names.append(other if other in table.columns else joint)
-    return table.numbers(names)

@@ -10,7 +10,6 @@ from typing import Any
 import click
 import numpy as np
 
-from masticator_dynamics.commands.motion_file import MotionFile, errors_located, read_motion
 from masticator_dynamics.commands.options import (
     friction_option,
     goal_option,
@@ -23,10 +22,11 @@ from masticator_dynamics.commands.options import (
 from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.commands.tallies import LimitTally, RangeTally
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.evaluation.frames import check_frame, wrenches_on_platform
+from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.files.tables import check_writable, write_table
-from masticator_dynamics.frames import check_frame, wrenches_on_platform
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.results import Effort
+from masticator_dynamics.motion.motion_file import MotionFile, errors_located, read_motion
 
 WORDS = ('position', 'velocity', 'acceleration', 'effort')
 CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes effect

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import click
 
-from masticator_dynamics.actuation.goals import GOALS
+from masticator_dynamics.evaluation.goals import GOALS
 
 Value = TypeVar('Value')
 

@@ -84,8 +84,8 @@ def study_feedforward(
     check_matplotlib('the report', '')
     # Only here: these take longer to import than help to show.
     from masticator_dynamics.drives.configuration import Gains
-    from masticator_dynamics.twin import study, tuning
-    from masticator_dynamics.twin.study_plot import plot_study
+    from masticator_dynamics.robot.twin import study, tuning
+    from masticator_dynamics.robot.twin.study_plot import plot_study
 
     setting = study.StudySetting.shipped(_path(incisor, strokes), food, rate, known_friction)
     chosen = None if gains is None else Gains(position=gains[0], velocity=gains[1])
@@ -120,7 +120,7 @@ def _path(incisor: pathlib.Path | None, strokes: int) -> MotionPath:
         from masticator_dynamics.motion import chewing_stroke
 
         return chewing_stroke(strokes=strokes)
-    from masticator_dynamics.demo.script import recorded_script
     from masticator_dynamics.mechanism import Mechanism
+    from masticator_dynamics.robot.demo.script import recorded_script
 
     return recorded_script(Mechanism.load('masticator'), incisor).path

@@ -9,8 +9,8 @@ import collections
 import click
 import numpy as np
 
-from masticator_dynamics.commands.motion_file import MotionFile
 from masticator_dynamics.errors import LimitError
+from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.limits.load_limits import (
     BINDING,
     Shortfall,
@@ -19,7 +19,7 @@ from masticator_dynamics.limits.load_limits import (
 )
 from masticator_dynamics.limits.ranges import RangeSurvey, survey_ranges
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.results import Effort
+from masticator_dynamics.motion.motion_file import MotionFile
 
 
 class RangeTally:

@@ -7,15 +7,15 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from masticator_dynamics.commands.motion_file import motion_columns
 from masticator_dynamics.commands.options import mechanism_argument, output_option
 from masticator_dynamics.errors import LimitError, MasticatorError
+from masticator_dynamics.evaluation.frames import check_frame
 from masticator_dynamics.files.tables import check_writable, read_table, write_table
-from masticator_dynamics.frames import check_frame
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.incisor import RECORDING_STEP
 from masticator_dynamics.motion.incisor import track_incisor as track
 from masticator_dynamics.motion.least_contact_motion import CRITERIA
+from masticator_dynamics.motion.motion_file import motion_columns
 
 
 @click.command('track-incisor')

@@ -43,7 +43,7 @@ def view(
         check_writable(html, *what, mechanism)
         _write(files, mechanism, html)
         return
-    from masticator_dynamics.view.server import serving
+    from masticator_dynamics.robot.view.server import serving
 
     with serving(host, port) as server:  # first: browsers load its page while the rest is loaded
         if files:
@@ -54,8 +54,8 @@ def view(
 
 def _write(files: list[pathlib.Path], mechanism: str | None, html: str) -> None:
     from masticator_dynamics.files.tables import write_text
-    from masticator_dynamics.view.played_run import load_run
-    from masticator_dynamics.view.scene_player import page_of
+    from masticator_dynamics.robot.view.played_run import load_run
+    from masticator_dynamics.robot.view.scene_player import page_of
 
     page, missing = page_of([load_run(file, mechanism) for file in files])
     for sentence in missing:
@@ -64,8 +64,8 @@ def _write(files: list[pathlib.Path], mechanism: str | None, html: str) -> None:
 
 
 def _play(server: viser.ViserServer, files: list[pathlib.Path], mechanism: str | None) -> None:
-    from masticator_dynamics.view.played_run import load_run
-    from masticator_dynamics.view.scene_player import ScenePlayer
+    from masticator_dynamics.robot.view.played_run import load_run
+    from masticator_dynamics.robot.view.scene_player import ScenePlayer
 
     player = ScenePlayer(server, [load_run(file, mechanism) for file in files])
     player.controls()
@@ -78,14 +78,14 @@ def _show(server: viser.ViserServer, name: str, ros: bool) -> None:
 
     shown = Mechanism.load(name)
     if ros:
-        from masticator_dynamics.view.live import show_topics
-        from masticator_dynamics.view.scene import Scene
+        from masticator_dynamics.robot.view.live import show_topics
+        from masticator_dynamics.robot.view.scene import Scene
 
         scene = Scene(server.scene, shown)
         _tell(server, scene.missing)
         show_topics(scene)
     else:
-        from masticator_dynamics.view.scene_player import sliders
+        from masticator_dynamics.robot.view.scene_player import sliders
 
         _tell(server, sliders(server, shown).missing)
         while True:

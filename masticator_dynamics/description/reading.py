@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from masticator_dynamics.description import data, urdf
+from masticator_dynamics.description.column_names import check_column_names
 from masticator_dynamics.description.constraints import (
     check_closures,
     check_contacts,
@@ -164,6 +165,7 @@ def _check_names(
         refuse('platform', f'{content.platform!r} does not move against the base')
     check_closures(closures, tree, moving, refuse)
     check_contacts(content.contacts, tree, refuse)
+    check_column_names(content.independent, content.actuated, content.contacts, refuse)
 
 
 def _check_transmission(

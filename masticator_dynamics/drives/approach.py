@@ -11,7 +11,6 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.motion.trajectory import path_from_state
 
 _SHORTEST = 0.5  # s
 _LOOK = 100  # samples searched for the fastest joint
@@ -59,16 +58,26 @@ def plan_approach(
     """
     start = mechanism.forward_kinematics(measured, math.inf)
     end = mechanism.forward_kinematics(target, math.inf)
-    rest = (start, np.zeros_like(start), np.zeros_like(start))
     # First over one second: the peak speed of the fastest joint then gives the duration needed.
-    look = path_from_state(rest, [1.0], [end]).sample(np.linspace(0.0, 1.0, _LOOK))
+    look = _rest_to_rest(start, end, 1.0, _LOOK)
     fastest = np.abs(mechanism.feedforward_batch(*look).velocity).max()
     count = math.ceil(max(1.05 * fastest / velocity, _SHORTEST) / period)
-    duration = count * period
-    times = np.linspace(0.0, duration, count + 1)
-    motion = mechanism.feedforward_batch(*path_from_state(rest, [duration], [end]).sample(times))
+    motion = mechanism.feedforward_batch(*_rest_to_rest(start, end, count * period, count + 1))
     # The encoder error at the two ends is spread over the path.
-    share = (times / duration)[:, None]
+    share = np.linspace(0.0, 1.0, count + 1)[:, None]
     open_by = (1.0 - share) * (measured - motion.position[0])
     open_by = open_by + share * (target - motion.position[-1])
     return Approach(motion.position + open_by, motion.velocity, motion.actuated)
+
+
+def _rest_to_rest(
+    start: FloatArray, end: FloatArray, duration: float, count: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Positions, velocities, accelerations (count, n_y) of a straight quintic between rests."""
+    s = np.linspace(0.0, 1.0, count)[:, None]
+    way = end - start
+    return (
+        start + way * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
+        way * 30.0 * (s * (1.0 - s)) ** 2 / duration,
+        way * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / duration**2,
+    )

@@ -19,17 +19,25 @@ _DAMPING = 0.1  # of the gap: little where a loop is nearly closed, more far fro
 
 @dataclasses.dataclass(frozen=True)
 class Loops:
-    """Constraints of a tree, dimensionless: gaps and steps of sliding joints per ``extent`` m."""
+    """Constraints of a tree, dimensionless: gaps and steps of sliding joints per ``extent`` m.
+
+    Joints ``held``, by name, stay where they are.
+    """
 
     tree: SpanningTree
     constraints: tuple[Constraint, ...]
     extent: float
+    held: frozenset[str] = frozenset()
 
     @property
     def joint_units(self) -> FloatArray:
-        """Units of the joints (n,): 1 rad for turning ones, the extent (m) for sliding ones."""
-        slides = [joint.type == 'prismatic' for joint in self.tree.joints]
-        return np.where(slides, self.extent, 1.0)
+        """Units of the joints (n,): 1 rad for turning ones, the extent (m) for sliding ones.
+
+        0 for those held: they change no gap and take no step.
+        """
+        units = {'prismatic': self.extent}
+        joints = self.tree.joints
+        return np.array([0.0 if j.name in self.held else units.get(j.type, 1.0) for j in joints])
 
     def gaps(self, q: FloatArray) -> FloatArray:
         """Gaps of all equations, as described: m or rad."""

@@ -20,7 +20,7 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from masticator_dynamics.code_cache import CompiledOnce, code_folder, tell_of_compiling
+from masticator_dynamics.files.code_cache import CompiledOnce, code_folder, tell_of_compiling
 from masticator_dynamics.interrupt import held_back
 
 Function = TypeVar('Function', bound=Callable[..., Any])
@@ -111,7 +111,7 @@ def kept_in(directory: pathlib.Path | None, function: Function, **options: Any) 
 
 
 def cache_directory() -> pathlib.Path | None:
-    """Where the engine's compiled code is kept; see `masticator_dynamics.code_cache`."""
+    """Where the engine's compiled code is kept; see `masticator_dynamics.files.code_cache`."""
     return code_folder(sources_hash())
 
 
@@ -119,6 +119,6 @@ def sources_hash() -> str:
     """Name of the folder: all sources whose code is compiled into each other."""
     digest = hashlib.sha256()
     package = pathlib.Path(__file__).parents[1]
-    for source in sorted([*package.glob('engine/*.py'), *package.glob('actuation/*.py')]):
+    for source in sorted([*package.glob('engine/*.py'), *package.glob('limits/*.py')]):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

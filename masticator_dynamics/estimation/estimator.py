@@ -16,8 +16,8 @@ from masticator_dynamics.errors import InputError, LimitError, MasticatorError, 
 from masticator_dynamics.estimation.maps import CircleMap, EllipseMap, GridMap, Map
 from masticator_dynamics.estimation.region import Region
 from masticator_dynamics.estimation.sampling import element_indices, inertia_at
+from masticator_dynamics.evaluation.results import Motion
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.results import Motion
 
 MODEL = 'model'
 FITTED = {'ellipse': EllipseMap, 'circle': CircleMap, 'grid': GridMap}

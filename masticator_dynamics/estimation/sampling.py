@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.analysis.load_inertia import inertia_where_possible
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.estimation.load_inertia import inertia_where_possible
 from masticator_dynamics.limits.ranges import range_room
 
 if TYPE_CHECKING:

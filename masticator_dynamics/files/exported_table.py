@@ -17,9 +17,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.tables import read_input
+from masticator_dynamics.files.tables import FloatArray, read_input
 
 _LATEST = 200  # lines before the header
 _NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?')

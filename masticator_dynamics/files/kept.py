@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.code_cache import alone, code_folder, ordinary_priority
+from masticator_dynamics.files.code_cache import alone, code_folder, ordinary_priority
 
 _MAGIC = b'masticator kept 2\n'
 _DIGEST = hashlib.sha256

@@ -18,9 +18,10 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.text_file import read_bytes
+
+FloatArray = npt.NDArray[np.float64]
 
 STANDARD_STREAM = '-'
 _LARGEST = 1_000_000_000  # bytes; some million rows
@@ -354,6 +355,9 @@ def replacing(path: pathlib.Path, binary: bool = False) -> Iterator[IO[Any]]:
 
 
 def _write(stream: IO[Any], columns: Sequence[str], values: npt.NDArray[Any]) -> None:
+    twice = {name for name in columns if list(columns).count(name) > 1}
+    if twice:
+        raise InputError(f'several columns would be called {_some(sorted(twice))}')
     writer = csv.writer(stream, lineterminator='\n')
     writer.writerow(columns)
     writer.writerows(values.tolist())  # csv writes floats by repr

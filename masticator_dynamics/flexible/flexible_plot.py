@@ -11,8 +11,8 @@ import numpy as np
 
 from masticator_dynamics.analysis.pictures import BLACK, BLUE, GREEN, ORANGE, STYLE, png_figure
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.flexible.flexible_run import FlexibleRun
-from masticator_dynamics.frames import frame_poses
 
 _COLUMNS = 4
 _RESOLUTION = 100  # dots per inch

@@ -14,12 +14,12 @@ from scipy.spatial.transform import Rotation
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
 from masticator_dynamics.flexible.flexible_model import FlexibleModel, FlexibleState
 from masticator_dynamics.flexible.flexible_simulation import RTOL, FlexibleTrajectory, simulate
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.results import Effort
 
 SAMPLES = 2001
 

@@ -39,8 +39,8 @@ def export_mjcf(description: MechanismDescription) -> Exported:
     """Write a mechanism as MJCF.
 
     Joint names, positions and signs are those of the description. Efforts of ``<motor>`` are the
-    motors', as in :class:`masticator_dynamics.results.Effort`. A contact is a ball between two
-    plates: two-sided, as in the engine.
+    motors', as in :class:`masticator_dynamics.Effort`. A contact is a ball between two plates:
+    two-sided, as in the engine.
     """
     return _MjcfWriter(description).exported()
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.evaluation.model import Model
+from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.limits.ranges import Ranged, RangeViolation
-from masticator_dynamics.model import Model
-from masticator_dynamics.results import Effort
 
 BINDING = 1e-6  # relative; a load closer to its limit than that is binding
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.frames import frame_poses
-from masticator_dynamics.model import Model
-from masticator_dynamics.results import Effort, Motion
+from masticator_dynamics.evaluation.frames import frame_poses
+from masticator_dynamics.evaluation.model import Model
+from masticator_dynamics.evaluation.results import Effort, Motion
 
 # A limit written in decimal must not exclude its own value, nor a path through it because of
 # rounding. In the quantity's own unit: m, rad, N m.

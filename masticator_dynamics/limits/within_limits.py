@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.actuation.limited_patterns import (
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import LimitError
+from masticator_dynamics.evaluation.results import Effort, Evaluator
+from masticator_dynamics.evaluation.row_kind import GoalKind
+from masticator_dynamics.limits.limited_patterns import (
     Problem,
     least_excess,
     limit_efforts,
     scratch,
 )
-from masticator_dynamics.actuation.row_kind import GoalKind
-from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import LimitError
 from masticator_dynamics.limits.load_limits import LoadLimits, load_ranges
 from masticator_dynamics.limits.ranges import half_width
-from masticator_dynamics.results import Effort, Evaluator
 
 TOLERANCE = 1e-9  # of a limit
 # Of a limit. Only the nearest motion keeps the limits, and rounding must not exclude it. An excess

@@ -24,9 +24,9 @@ from masticator_dynamics.errors import (
     ReachError,
     SingularityError,
 )
-from masticator_dynamics.frames import FrameChain, check_frame
+from masticator_dynamics.evaluation.frames import FrameChain, check_frame
+from masticator_dynamics.evaluation.results import Motion
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.results import Motion
 
 _ITERATIONS = 60
 _CONVERGED = 1e-11  # m, rad

@@ -10,13 +10,13 @@ import samples
 from oracles import trimule_oracle
 
 from masticator_dynamics.analysis.grid import Axis, make_grid
-from masticator_dynamics.analysis.load_inertia import (
-    PoseNet,
-    inertia_units,
+from masticator_dynamics.analysis.pose_net import PoseNet
+from masticator_dynamics.errors import InputError, ReachError
+from masticator_dynamics.estimation.load_inertia import (
     load_inertia,
     load_inertia_where_possible,
 )
-from masticator_dynamics.errors import InputError, ReachError
+from masticator_dynamics.evaluation.inertia_coupling import inertia_units
 
 STILL = np.zeros(3)
 

@@ -7,11 +7,12 @@ import functools
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
 
+import click
 import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.cli import main
+from masticator_dynamics.cli import commands, main
 from masticator_dynamics.files.tables import read_table, write_table
 
 
@@ -48,9 +49,9 @@ def quick_loading() -> Iterator[None]:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
-    def run(*words: object) -> Answer:
+    def run(*words: object, command: click.Command = commands) -> Answer:
         capsys.readouterr()
-        status = main([str(word) for word in words])
+        status = main([str(word) for word in words], command)
         return Answer(status, *capsys.readouterr())
 
     return run

@@ -75,7 +75,7 @@ def test_nodes_that_run_twice_are_told():
     'program',
     [
         "from masticator_dynamics.cli import main; sys.exit(main(['check-drives']))",
-        'from masticator_dynamics.nodes.servo_drives_node import create; create(None, None)',
+        'from masticator_dynamics.ros.servo_drives_node import create; create(None, None)',
     ],
 )
 def test_without_canopen_there_is_a_sentence(program):

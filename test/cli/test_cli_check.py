@@ -165,4 +165,5 @@ def test_meshes_that_are_not_there_are_told(run, tmp_path) -> None:
     urdf.write_text(text)
     answer = run('check', file)
     assert answer.status == 0
-    assert "link two: the mesh 'lost.stl' is not there and is not shown, and 1 more" in answer.err
+    told = "link two, visual 1: the mesh 'lost.stl' is not there; it is not shown, and 1 more"
+    assert told in answer.err

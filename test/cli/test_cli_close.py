@@ -15,7 +15,7 @@ from linkages import Part, frame
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description
 from masticator_dynamics.engine.analysis import analyse
-from masticator_dynamics.loops.closed_pose import closed_pose
+from masticator_dynamics.evaluation.closed_pose import closed_pose
 
 ROBOTS = samples.ROOT.parent / 'shared' / 'robots' / 'converted'
 
@@ -142,3 +142,50 @@ def test_joints_of_no_loop_stay_where_they_are(run, tmp_path: pathlib.Path) -> N
     found = yaml.safe_load(run('close', file, '--from', 'hand_joint=0.3').out)['home']
     assert sorted(found) == ['crank_joint', 'hand_joint', 'rocker_joint', 'rod_joint']
     assert found['hand_joint'] == 0.3
+
+
+def test_a_joint_that_is_held_stays_and_the_others_close(run, tmp_path: pathlib.Path) -> None:
+    file = four_bar(tmp_path)
+    answer = run('close', file, '--hold', 'crank_joint=0.7', '--write')
+    assert answer.status == 0
+    home = yaml.safe_load(file.read_text(encoding='utf-8'))['home']
+    assert home['crank_joint'] == 0.7
+    assert distance(file) < 1e-9
+
+
+def test_from_is_only_where_the_search_begins(run, tmp_path: pathlib.Path) -> None:
+    file = four_bar(tmp_path)
+    assert run('close', file, '--from', 'crank_joint=0.7', '--write').status == 0
+    assert yaml.safe_load(file.read_text(encoding='utf-8'))['home']['crank_joint'] != 0.7
+
+
+def test_what_is_held_too_far_is_named(run, tmp_path: pathlib.Path) -> None:
+    """The rocker, held, points away: the rod of 0.4 m would need 0.6 to 0.8 m."""
+    file = four_bar(tmp_path)
+    before = file.read_bytes()
+    answer = run('close', file, '--hold', 'rocker_joint=0.0', '--write')
+    assert answer.status == 2 and 'rocker_joint' in answer.err and 'loop by' in answer.err
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ('words', 'named'),
+    [
+        (('--hold', 'crank_joint=0.1', '--from', 'crank_joint=0.2'), 'crank_joint'),
+        (('--hold', 'crank=0.1'), "'crank'"),
+        (('--hold', 'crank_joint=far'), 'crank_joint=far'),
+    ],
+)
+def test_what_cannot_be_held_is_refused(run, tmp_path: pathlib.Path, words, named) -> None:
+    answer = run('close', four_bar(tmp_path), *words)
+    assert answer.status == 2 and named in answer.err and answer.out == ''
+
+
+def test_a_home_close_to_singular_is_told_with_its_condition_number(run, tmp_path) -> None:
+    """With the crank on the ground's line, rod and rocker have to span what they can just span."""
+    answer = run('close', four_bar(tmp_path, rod=0.6 - 1e-8), '--hold', 'crank_joint=0.0')
+    assert answer.status == 0
+    assert 'singular' in answer.err and 'condition number' in answer.err
+    folder = tmp_path / 'well'
+    folder.mkdir()
+    assert run('close', four_bar(folder), '--hold', 'crank_joint=0.7').err == ''

@@ -1,9 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""compare: sections by name, formats by file extension, output whole or not at all."""
+"""python -m papers: sections by name, formats by file extension, output whole or not at all."""
 
 import contextlib
 import csv
+import functools
 import io
 import json
 import os
@@ -16,10 +17,17 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.errors import LimitError
-from masticator_dynamics.papers.comparison import coupling
-from masticator_dynamics.papers.comparison import run_sections as sections_run
-from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
-from masticator_dynamics.papers.comparison.sections import SECTIONS
+from papers.__main__ import compare as papers_command
+from papers.comparison import coupling
+from papers.comparison import run_sections as sections_run
+from papers.comparison.comparison_table import ComparisonTable
+from papers.comparison.sections import SECTIONS
+
+
+@pytest.fixture
+def compare(run):
+    """``python -m papers`` in this process."""
+    return functools.partial(run, command=papers_command)
 
 
 @pytest.fixture
@@ -31,22 +39,22 @@ def motion(write):
     return write(columns, rows)
 
 
-def test_help_lists_every_section(run) -> None:
-    answer = run('compare', '--help')
+def test_help_lists_every_section(compare) -> None:
+    answer = compare('--help')
     assert answer.status == 0
     for name, summary in SECTIONS.items():
         line = next(x for x in answer.out.splitlines() if x.split()[:1] == [name])
         assert line.split()[1] == summary.split()[0]
 
 
-def test_an_unknown_section_is_bad_usage(run) -> None:
-    answer = run('compare', 'coupling', 'nonsense')
+def test_an_unknown_section_is_bad_usage(compare) -> None:
+    answer = compare('coupling', 'nonsense')
     assert (answer.status, answer.out) == (2, '')
     assert "'nonsense'" in answer.err and answer.err.count('\n') == 1
 
 
-def test_text_on_standard_output_fits_a_terminal(run, motion) -> None:
-    answer = run('compare', 'coupling', '--motion', motion)
+def test_text_on_standard_output_fits_a_terminal(compare, motion) -> None:
+    answer = compare('coupling', '--motion', motion)
     assert (answer.status, answer.err) == (0, '')
     lines = answer.out.splitlines()
     assert lines[0] == f'coupling: {SECTIONS["coupling"]}'
@@ -54,21 +62,21 @@ def test_text_on_standard_output_fits_a_terminal(run, motion) -> None:
     assert max(len(line) for line in lines if str(motion) not in line) <= 120
 
 
-def test_the_motion_is_the_one_given(run, write, tmp_path) -> None:
+def test_the_motion_is_the_one_given(compare, write, tmp_path) -> None:
     """With a jaw that stays forward, the averages are those of the forward pose."""
     file = write(['time', 'x', 'y', 'alpha', 'beta'], [[t, *coupling.FORWARD] for t in range(8)])
     out = tmp_path / 'out.json'
-    assert run('compare', 'coupling', '--motion', file, '--output', out).status == 0
+    assert compare('coupling', '--motion', file, '--output', out).status == 0
     tables = json.loads(out.read_text())['coupling']
     average = next(t for t in tables if str(file) in t['title'])
     (ratio,) = (row[1:] for row in average['rows'] if row[0] == 'ratio ours, %')
     assert ratio == pytest.approx([54.92, 45.49, 37.11, 38.25, 24.78, 28.94], abs=5.1e-3)
 
 
-def test_formats_say_the_same(run, motion, tmp_path) -> None:
+def test_formats_say_the_same(compare, motion, tmp_path) -> None:
     files = {ending: tmp_path / f'out.{ending}' for ending in ('json', 'csv', 'md', 'txt')}
     for file in files.values():
-        answer = run('compare', 'coupling', '--motion', motion, '--output', file)
+        answer = compare('coupling', '--motion', motion, '--output', file)
         assert (answer.status, answer.out, answer.err) == (0, '', '')
     cells = list(csv.DictReader(io.StringIO(files['csv'].read_text())))
     numbers = [
@@ -82,18 +90,18 @@ def test_formats_say_the_same(run, motion, tmp_path) -> None:
     assert '## coupling' in files['md'].read_text()
 
 
-def test_what_cannot_be_written_or_read_is_refused_first(run, motion, tmp_path) -> None:
+def test_what_cannot_be_written_or_read_is_refused_first(compare, motion, tmp_path) -> None:
     for words in (
         ('--output', tmp_path / 'out.pdf'),
         ('--output', tmp_path / 'none' / 'out.md'),
         ('--motion', tmp_path / 'none.csv'),
     ):
-        answer = run('compare', 'coupling', *words)
+        answer = compare('coupling', *words)
         assert (answer.status, answer.out) == (2, '')
         assert answer.err.count('\n') == 1 and str(words[1]) in answer.err
 
 
-def test_nothing_is_written_when_a_section_fails(run, monkeypatch, tmp_path) -> None:
+def test_nothing_is_written_when_a_section_fails(compare, monkeypatch, tmp_path) -> None:
     table = ComparisonTable('t', 's', ('', 'a'), (('r', 1.0),))
 
     def section(name):
@@ -107,19 +115,21 @@ def test_nothing_is_written_when_a_section_fails(run, monkeypatch, tmp_path) -> 
     monkeypatch.setattr(sections_run, 'section', section)
     out = tmp_path / 'out.txt'
     out.write_text('as before')
-    answer = run('compare', 'coupling', 'goals', '--processes', '1', '--output', out)
+    answer = compare('coupling', 'goals', '--processes', '1', '--output', out)
     assert (answer.status, answer.err) == (2, 'masticator: error: too far\n')
     assert out.read_text() == 'as before'
-    assert run('compare', 'coupling', 'goals', '--processes', '1').out == ''
-    assert run('compare', 'coupling', 'coupling').out.count('[s]') == 1
+    assert compare('coupling', 'goals', '--processes', '1').out == ''
+    assert compare('coupling', 'coupling').out.count('[s]') == 1
 
 
-def test_sections_in_parallel_say_the_same_and_show_how_far_they_are(run, motion, tmp_path) -> None:
+def test_sections_in_parallel_say_the_same_and_show_how_far_they_are(
+    compare, motion, tmp_path
+) -> None:
     out = tmp_path / 'out.json'
-    words = ['compare', 'coupling', 'rrr4', '--motion', str(motion), '--output', str(out)]
+    words = ['coupling', 'rrr4', '--motion', str(motion), '--output', str(out)]
     master, slave = pty.openpty()  # progress is shown on a terminal
     begun = subprocess.Popen(
-        [sys.executable, '-m', 'masticator_dynamics', *words, '--processes', '2'], stderr=slave
+        [sys.executable, '-m', 'papers', *words, '--processes', '2'], stderr=slave
     )
     os.close(slave)
     shown = b''
@@ -131,25 +141,25 @@ def test_sections_in_parallel_say_the_same_and_show_how_far_they_are(run, motion
     assert re.search(rb'all sections .* 50%', shown)  # the time left is known after a second
     parallel = out.read_text()
     assert list(json.loads(parallel)) == ['coupling', 'rrr4']
-    assert run(*words, '--processes', '1').status == 0
+    assert compare(*words, '--processes', '1').status == 0
     assert out.read_text() == parallel
 
 
-def test_a_section_that_fails_in_parallel_ends_all(run, write, tmp_path) -> None:
+def test_a_section_that_fails_in_parallel_ends_all(compare, write, tmp_path) -> None:
     file = write(['time', 'x', 'y', 'alpha', 'beta'], [[t, 0.3, 0, 0, 0] for t in range(3)])
     out = tmp_path / 'out.txt'
-    words = ('compare', 'rrr4', 'coupling', '--motion', file, '--output', out)
-    answer = run(*words, '--processes', '2')
+    words = ('rrr4', 'coupling', '--motion', file, '--output', out)
+    answer = compare(*words, '--processes', '2')
     assert answer.status == 2
-    assert answer.err == run(*words, '--processes', '1').err
+    assert answer.err == compare(*words, '--processes', '1').err
     assert answer.err.count('\n') == 1 and 'row 1' in answer.err
     assert not out.exists()
 
 
 def test_sections_are_imported_when_they_run() -> None:
     code = (
-        'import sys, masticator_dynamics.commands.compare\n'
-        'comparison = "masticator_dynamics.papers.comparison."\n'
+        'import sys, papers.__main__\n'
+        'comparison = "papers.comparison."\n'
         'names = [m for m in sys.modules if m.startswith(comparison)]\n'
         'print(*(n.rpartition(".")[2] for n in names), "scipy.optimize" in sys.modules)'
     )

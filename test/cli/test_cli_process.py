@@ -10,24 +10,26 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 import click
 import numpy as np
 import pytest
 
 from masticator_dynamics import cli
-from masticator_dynamics.actuation.goals import GOALS
+from masticator_dynamics.evaluation.goals import GOALS
 from masticator_dynamics.files import tables
 
 PROGRAM = [sys.executable, '-m', 'masticator_dynamics']
+PAPERS = [sys.executable, '-m', 'papers']
 PATIENCE = 240  # s; a busy computer may have to compile first
 MOTION = 'time,x,y,alpha,beta\n0,0,0,0,0\n1,0,0,0,0.01\n'
 INVERSE = ['inverse-dynamics', 'masticator', '--motion']
 
 
-def start(*words: object, **options: object) -> subprocess.Popen:
+def start(*words: object, program: Sequence[str] = PROGRAM, **options: object) -> subprocess.Popen:
     options = {'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, 'text': True} | options
-    return subprocess.Popen([*PROGRAM, *map(str, words)], **options)
+    return subprocess.Popen([*program, *map(str, words)], **options)
 
 
 def test_help_lists_every_command_with_its_own_summary(run) -> None:
@@ -289,7 +291,7 @@ def test_ctrl_c_while_modules_load_says_nothing(library: str) -> None:
 def test_ctrl_c_while_workers_start_says_nothing(patience: float) -> None:
     """A terminal sends it to every process of the group."""
     process = start(
-        'compare', 'parameters', 'coupling', '--processes', '2', start_new_session=True,
+        'parameters', 'coupling', '--processes', '2', program=PAPERS, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
@@ -303,7 +305,7 @@ def test_ctrl_c_while_workers_start_says_nothing(patience: float) -> None:
 
 
 def test_what_a_terminal_cannot_show_is_written_another_way() -> None:
-    process = start('compare', 'parameters', env=os.environ | {'PYTHONIOENCODING': 'ascii'})
+    process = start('parameters', program=PAPERS, env=os.environ | {'PYTHONIOENCODING': 'ascii'})
     shown, told = process.communicate(timeout=PATIENCE)
     assert (process.returncode, told) == (0, '')
     assert shown.isascii() and r'\x' in shown

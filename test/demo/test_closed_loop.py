@@ -16,26 +16,26 @@ import yaml
 from by_the_clock import by_the_clock
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.demo.checks import TIMING, closed_loop_checks
-from masticator_dynamics.demo.closed_loop import ClosedLoop
-from masticator_dynamics.demo.health import Counts
-from masticator_dynamics.demo.processes import Child
-from masticator_dynamics.demo.record import ClosedLoopRecord, ForceSeries, JointSeries
-from masticator_dynamics.demo.run import (
-    CLOSED_LOOP_PACKAGES,
-    CLOSED_LOOP_RESULTS,
-    COMPARISONS,
-    run_closed_loop,
-)
-from masticator_dynamics.demo.script import built_in_script
-from masticator_dynamics.demo.stalls import read_stalls, stalls_file
-from masticator_dynamics.demo.tracking import LoopRun, Pass, Tracking
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.mcap_file import read_mcap
 from masticator_dynamics.files.tables import read_table
+from masticator_dynamics.robot.demo.checks import TIMING, closed_loop_checks
+from masticator_dynamics.robot.demo.closed_loop import ClosedLoop
+from masticator_dynamics.robot.demo.health import Counts
+from masticator_dynamics.robot.demo.processes import Child
+from masticator_dynamics.robot.demo.record import ClosedLoopRecord, ForceSeries, JointSeries
+from masticator_dynamics.robot.demo.run import (
+    CLOSED_LOOP_PACKAGES,
+    CLOSED_LOOP_RESULTS,
+    COMPARISONS,
+    run_closed_loop,
+)
+from masticator_dynamics.robot.demo.script import built_in_script
+from masticator_dynamics.robot.demo.stalls import read_stalls, stalls_file
+from masticator_dynamics.robot.demo.tracking import LoopRun, Pass, Tracking
 
 MISSING = [
     name
@@ -275,7 +275,9 @@ def test_a_process_sees_when_the_computer_stands_still(tmp_path):
     with real_time.requested(1) as permitted:
         pass
     file, found, stopped = stalls_file(tmp_path, 'pass'), np.empty((0, 2)), 0.0
-    watch = Child('watch', ['-m', 'masticator_dynamics.demo.stall_watch'], dict(os.environ), file)
+    watch = Child(
+        'watch', ['-m', 'masticator_dynamics.robot.demo.stall_watch'], dict(os.environ), file
+    )
     until = time.monotonic() + (60.0 if permitted else 3.0)
     try:
         while not len(found) and time.monotonic() < until:

@@ -13,12 +13,12 @@ from by_the_clock import by_the_clock
 
 from demo.perfect_run import perfect_record
 from masticator_dynamics import Mechanism
-from masticator_dynamics.demo import processes, run, run_demo, session
-from masticator_dynamics.demo.checks import TIMING
-from masticator_dynamics.demo.script import script_for
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.mcap_file import read_mcap
 from masticator_dynamics.files.tables import read_table
+from masticator_dynamics.robot.demo import processes, run, run_demo, session
+from masticator_dynamics.robot.demo.checks import TIMING
+from masticator_dynamics.robot.demo.script import script_for
 
 NEEDED = [name for names in run.PACKAGES.values() for name in names]
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]

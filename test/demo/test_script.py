@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.demo.script import Script, built_in_script, recorded_script
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.frames import frame_poses
+from masticator_dynamics.evaluation.frames import frame_poses
+from masticator_dynamics.robot.demo.script import Script, built_in_script, recorded_script
 
 
 @pytest.fixture(scope='module')

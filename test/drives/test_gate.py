@@ -20,7 +20,7 @@ from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.cycle import Goal, Setpoint
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.gate import Gate
-from masticator_dynamics.forward_kinematics import ActuatedFit
+from masticator_dynamics.evaluation.forward_kinematics import ActuatedFit
 
 COUNT = int(os.environ.get('GATE_COMMANDS', '10000'))
 VELOCITY, ACCELERATION = LIMITS.velocity, LIMITS.acceleration

@@ -138,7 +138,7 @@ def test_what_the_kernel_takes_from_a_real_time_thread_is_counted():
 
 COMPILING = """
 import os, pathlib, sys
-from masticator_dynamics import code_cache
+from masticator_dynamics.files import code_cache
 from masticator_dynamics.drives import real_time
 granted = real_time.request(1)
 def urgent():

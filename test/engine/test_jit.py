@@ -15,7 +15,7 @@ from masticator_dynamics.engine import jit
 
 PARTS = {
     'engine': jit.cache_directory,
-    'actuation': jit.cache_directory,
+    'limits': jit.cache_directory,
 }
 
 

@@ -27,10 +27,10 @@ from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.estimation.storage import from_text
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.tables import Table
-from masticator_dynamics.laboratory.mouthful import Series
-from masticator_dynamics.laboratory.protocol import load_protocol, plan
-from masticator_dynamics.laboratory.recording import read_recording, write_recording
-from masticator_dynamics.twin import load_food
+from masticator_dynamics.robot.laboratory.mouthful import Series
+from masticator_dynamics.robot.laboratory.protocol import load_protocol, plan
+from masticator_dynamics.robot.laboratory.recording import read_recording, write_recording
+from masticator_dynamics.robot.twin import load_food
 
 LONGEST = 60  # s for one file, on a busy computer
 MOST = 1500.0  # MB for one file

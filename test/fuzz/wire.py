@@ -12,8 +12,8 @@ from nodes.harness import wait_for
 from rclpy.serialization import serialize_message
 
 from masticator_dynamics.drives.can_bus import open_bus
-from masticator_dynamics.nodes.common.parameters import declarations
-from masticator_dynamics.nodes.parameter_tables import settings_of
+from masticator_dynamics.ros.common.parameters import declarations
+from tools.parameter_tables import settings_of
 
 # Requests that are allowed to whoever may ask, and end what is to be looked at.
 _NOT_ASKED = ('change_state',)

@@ -10,8 +10,8 @@ import pytest
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.laboratory.curves import curve_files, read_curve
-from masticator_dynamics.twin.food import load_food
+from masticator_dynamics.robot.laboratory.curves import curve_files, read_curve
+from masticator_dynamics.robot.twin.food import load_food
 
 TIME = np.linspace(0.0, 7.0, 141)  # s, at 1 mm/s
 DEPTH = 1e-3 * TIME  # m

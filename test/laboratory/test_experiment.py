@@ -17,14 +17,14 @@ import pytest
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.share import share_directory
-from masticator_dynamics.laboratory import recording
-from masticator_dynamics.laboratory.experiment import Experiment
-from masticator_dynamics.laboratory.mouthful import motion_path, opening_angle
-from masticator_dynamics.laboratory.protocol import MouthfulMotion, Rest, load_protocol, plan
-from masticator_dynamics.laboratory.report import FILES, write_report
-from masticator_dynamics.laboratory.result_tables import summary
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
+from masticator_dynamics.robot.laboratory import recording
+from masticator_dynamics.robot.laboratory.experiment import Experiment
+from masticator_dynamics.robot.laboratory.mouthful import motion_path, opening_angle
+from masticator_dynamics.robot.laboratory.protocol import MouthfulMotion, Rest, load_protocol, plan
+from masticator_dynamics.robot.laboratory.report import FILES, write_report
+from masticator_dynamics.robot.laboratory.result_tables import summary
 
 PROTOCOL = """
 schema: 1

@@ -7,8 +7,8 @@ import pytest
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.laboratory.food_fit import fit_food
-from masticator_dynamics.twin.food import load_food
+from masticator_dynamics.robot.laboratory.food_fit import fit_food
+from masticator_dynamics.robot.twin.food import load_food
 
 DISPLACEMENT = np.linspace(0.0, 0.007, 351)
 START = 0.0012  # m, until the plunger touches

@@ -12,7 +12,7 @@ import pytest
 from scipy.ndimage import gaussian_filter1d
 
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.laboratory import texture
+from masticator_dynamics.robot.laboratory import texture
 
 STEP = 0.001  # s
 # Mean and standard deviation (n in the divisor) of stiffness (kPa), hardness (N), cohesiveness,

@@ -12,10 +12,10 @@ import types
 import rclpy
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.nodes.common.guard import Guard
-from masticator_dynamics.nodes.servo_drives.drive_topics import DriveTopics
 from masticator_dynamics.ros import middleware
+from masticator_dynamics.ros.common.guard import Guard
 from masticator_dynamics.ros.pieces import refuse_pieces
+from masticator_dynamics.ros.servo_drives.drive_topics import DriveTopics
 
 CRANKS = tuple(f'crank_{k}' for k in range(1, 7))
 

@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 
 STEP = 0.002  # s
 QUIET = 0.5  # s without answers: no more will come

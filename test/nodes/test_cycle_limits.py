@@ -11,12 +11,12 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import LimitError
-from masticator_dynamics.nodes.dynamics import trajectory_preparation
-from masticator_dynamics.nodes.dynamics.bite_force import BiteForce
-from masticator_dynamics.nodes.dynamics.cycle import EffortClamp, FeedforwardCycle
-from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
-from masticator_dynamics.nodes.dynamics.load_watch import LoadWatch
-from masticator_dynamics.nodes.dynamics.trajectory_points import TrajectoryPoints
+from masticator_dynamics.ros.dynamics import trajectory_preparation
+from masticator_dynamics.ros.dynamics.bite_force import BiteForce
+from masticator_dynamics.ros.dynamics.cycle import EffortClamp, FeedforwardCycle
+from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion
+from masticator_dynamics.ros.dynamics.load_watch import LoadWatch
+from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
 
 S = 10**9
 MOVING = ([0.001, -0.0005, 0.01, 0.1], [0.02, 0.01, -0.1, 0.8], [0.3, 0.2, 1.0, -20.0])

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from masticator_dynamics.nodes.dynamics import cycle_scheduler
-from masticator_dynamics.nodes.dynamics.cycle_scheduler import CycleScheduler
+from masticator_dynamics.ros.dynamics import cycle_scheduler
+from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
 from nodes.harness import wait_for
 
 MS = 1_000_000

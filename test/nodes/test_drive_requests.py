@@ -22,11 +22,11 @@ from masticator_dynamics.drives.cycle import Goal  # noqa: E402
 from masticator_dynamics.drives.report import Phase  # noqa: E402
 from masticator_dynamics.drives.safety import Finding  # noqa: E402
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor  # noqa: E402
-from masticator_dynamics.nodes.common.guard import GuardedExecutor  # noqa: E402
-from masticator_dynamics.nodes.servo_drives import drive_requests  # noqa: E402
-from masticator_dynamics.nodes.servo_drives.drive_diagnostics import DriveDiagnostics  # noqa: E402
-from masticator_dynamics.nodes.servo_drives.drive_requests import DriveRequests  # noqa: E402
-from masticator_dynamics.nodes.servo_drives.drive_runtime import DriveRuntime  # noqa: E402
+from masticator_dynamics.ros.common.guard import GuardedExecutor  # noqa: E402
+from masticator_dynamics.ros.servo_drives import drive_requests  # noqa: E402
+from masticator_dynamics.ros.servo_drives.drive_diagnostics import DriveDiagnostics  # noqa: E402
+from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests  # noqa: E402
+from masticator_dynamics.ros.servo_drives.drive_runtime import DriveRuntime  # noqa: E402
 from nodes.harness import PATIENCE, wait_for  # noqa: E402
 
 

@@ -11,7 +11,7 @@ import pytest
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.estimation import storage
-from masticator_dynamics.nodes.inertia_estimator.estimator_set import EstimatorSet
+from masticator_dynamics.ros.inertia_estimator.estimator_set import EstimatorSet
 
 
 def doubled(mechanism: Mechanism, kind: str, file: pathlib.Path) -> None:

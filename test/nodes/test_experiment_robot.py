@@ -14,15 +14,15 @@ import pytest
 import yaml
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.demo import processes, topics
-from masticator_dynamics.demo.closed_loop import ClosedLoop, logs, running_nodes
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.files.mcap_file import Event
-from masticator_dynamics.laboratory import recording
-from masticator_dynamics.laboratory.mouthful import motion_path
-from masticator_dynamics.laboratory.protocol import Stop, load_protocol, plan
+from masticator_dynamics.robot.demo import processes, topics
+from masticator_dynamics.robot.demo.closed_loop import ClosedLoop, logs, running_nodes
+from masticator_dynamics.robot.laboratory import recording
+from masticator_dynamics.robot.laboratory.mouthful import motion_path
+from masticator_dynamics.robot.laboratory.protocol import Stop, load_protocol, plan
 
 PROTOCOL = """
 schema: 1
@@ -85,7 +85,7 @@ def test_an_experiment_leaves_out_what_cannot_be_read(ros_domain) -> None:
     from rclpy.serialization import serialize_message
     from sensor_msgs.msg import JointState
 
-    from masticator_dynamics.laboratory.robot import Robot
+    from masticator_dynamics.robot.laboratory.robot import Robot
 
     robot = Robot(Mechanism.load('masticator'), Stop(), print)
     try:

@@ -9,10 +9,10 @@ import pytest
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.nodes.dynamics.executed_motion import ExecutedMotion
-from masticator_dynamics.nodes.dynamics.goal_watch import AT_THE_END, Tolerances, Wanted
-from masticator_dynamics.nodes.dynamics.trajectory_points import JointsError, TrajectoryPoints
-from masticator_dynamics.nodes.dynamics.trajectory_preparation import prepare
+from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion
+from masticator_dynamics.ros.dynamics.goal_watch import AT_THE_END, Tolerances, Wanted
+from masticator_dynamics.ros.dynamics.trajectory_points import JointsError, TrajectoryPoints
+from masticator_dynamics.ros.dynamics.trajectory_preparation import prepare
 
 JointTolerance = collections.namedtuple('JointTolerance', 'name position velocity acceleration')
 

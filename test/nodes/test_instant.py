@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.nodes.common import node_clock  # noqa: E402
+from masticator_dynamics.ros.common import node_clock  # noqa: E402
 
 
 class Clock:

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.nodes.common import keeping_up  # noqa: E402
+from masticator_dynamics.ros.common import keeping_up  # noqa: E402
 from nodes.drives_harness import Robot, has_multicast, told, write_drives  # noqa: E402
 from nodes.harness import NodeProcess  # noqa: E402
 

@@ -11,11 +11,11 @@ pytest.importorskip('control_msgs', reason='control_msgs is part of a ROS 2 inst
 
 from control_msgs.action import FollowJointTrajectory  # noqa: E402
 from control_msgs.msg import JointTolerance  # noqa: E402
+from masticator_dynamics.ros.dynamics.goal_requests import GoalServer  # noqa: E402
 from rclpy.action import ActionClient  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
-from masticator_dynamics.nodes.dynamics.goal_requests import GoalServer  # noqa: E402
 from nodes.harness import Peer, wait_for  # noqa: E402
 from nodes.test_large_messages import Ticking, private  # noqa: E402
 

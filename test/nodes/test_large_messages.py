@@ -18,8 +18,8 @@ from rclpy.qos import QoSProfile  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from masticator_dynamics.nodes.common import large_messages  # noqa: E402
-from masticator_dynamics.nodes.common.direct_subscription import DirectSubscription  # noqa: E402
+from masticator_dynamics.ros.common import large_messages  # noqa: E402
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription  # noqa: E402
 from nodes.command_costs import CRANKS  # noqa: E402
 from nodes.harness import ROOT, NodeProcess, Peer, wait_for  # noqa: E402
 

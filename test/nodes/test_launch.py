@@ -87,8 +87,8 @@ def test_files_that_a_launch_file_names_exist(name):
 
 def declarations(name):
     pytest.importorskip('rclpy', reason='rclpy is not installed')
-    from masticator_dynamics.nodes.common import parameters
-    from masticator_dynamics.nodes.parameter_tables import settings_of
+    from masticator_dynamics.ros.common import parameters
+    from tools.parameter_tables import settings_of
 
     return parameters.declarations(settings_of(name))
 
@@ -125,7 +125,7 @@ def test_the_table_of_launch_arguments_is_that_of_the_files():
 def test_the_page_of_topics_is_complete():
     """Its tables match the declarations, and every executable has a section."""
     pytest.importorskip('rclpy', reason='rclpy is not installed')
-    from masticator_dynamics.nodes.parameter_tables import with_tables
+    from tools.parameter_tables import with_tables
 
     page = (ROOT / 'docs/topics.md').read_text()
     assert with_tables(page) == page
@@ -171,7 +171,7 @@ def test_layouts_name_topics_that_are_published():
     """Topics of the masticator, whose cranks and contacts they show, without namespace."""
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     from masticator_dynamics.description import load_description
-    from masticator_dynamics.nodes.security_policy import access
+    from tools.security_policy import access
 
     published = {'/robot_description', '/bite_force'}  # of robot_state_publisher, of a sensor
     for node in (*NODES, 'twin'):

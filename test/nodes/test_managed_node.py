@@ -14,9 +14,9 @@ PROGRAM = """
     import dataclasses
     import sys
 
-    from masticator_dynamics.nodes.common import process
-    from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
-    from masticator_dynamics.nodes.common.parameters import Autostart, MechanismName
+    from masticator_dynamics.ros.common import process
+    from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
+    from masticator_dynamics.ros.common.parameters import Autostart, MechanismName
 
     @dataclasses.dataclass(frozen=True)
     class Settings:

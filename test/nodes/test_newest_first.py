@@ -7,8 +7,7 @@ import threading
 import time
 
 import pytest
-
-from masticator_dynamics.nodes.dynamics.newest_first import NewestFirst
+from masticator_dynamics.ros.dynamics.newest_first import NewestFirst
 
 
 @dataclasses.dataclass(eq=False)

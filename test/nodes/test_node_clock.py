@@ -10,14 +10,14 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
+from masticator_dynamics.ros.common.wire_message import WireMessage  # noqa: E402
 from rclpy.clock import Clock  # noqa: E402
 from rclpy.clock_type import ClockType  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from rclpy.time import Time  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from masticator_dynamics.nodes.common.node_clock import NodeClock  # noqa: E402
-from masticator_dynamics.nodes.common.wire_message import WireMessage  # noqa: E402
+from masticator_dynamics.ros.common.node_clock import NodeClock  # noqa: E402
 
 
 class FakeNode:

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.nodes.common import diagnostics  # noqa: E402
+from masticator_dynamics.ros.common import diagnostics  # noqa: E402
 
 
 def test_all_are_counted_and_one_in_a_second_is_logged(monkeypatch):
@@ -53,7 +53,7 @@ def test_what_strangers_sent_is_shortened_and_made_printable():
 
 def test_a_flood_of_faults_does_not_flood_the_log_of_the_twin():
     """Whoever sends lines to ~/fault gets an answer in the log to each, up to some."""
-    twin_node = pytest.importorskip('masticator_dynamics.nodes.twin_node')
+    twin_node = pytest.importorskip('masticator_dynamics.robot.twin.twin_node')
     twin, lines = twin_node.Twin.__new__(twin_node.Twin), []
     logger = types.SimpleNamespace(info=lines.append)
     twin._node = types.SimpleNamespace(get_logger=lambda: logger)

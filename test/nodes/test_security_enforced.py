@@ -17,7 +17,6 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
 from masticator_dynamics.files.share import share_directory  # noqa: E402
-from masticator_dynamics.nodes.security_policy import ENCLAVES, FILE  # noqa: E402
 from nodes.drives_harness import (  # noqa: E402
     POWERED,
     BusTrace,
@@ -26,6 +25,7 @@ from nodes.drives_harness import (  # noqa: E402
     write_drives,
 )
 from nodes.harness import ROOT, NodeProcess  # noqa: E402
+from tools.security_policy import ENCLAVES, FILE  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not has_multicast(), reason='no multicast route, so no CAN bus between processes'

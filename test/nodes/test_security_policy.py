@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from masticator_dynamics.files.share import share_directory
-from masticator_dynamics.nodes.security_policy import ENCLAVES, FILE, access, policy
+from tools.security_policy import ENCLAVES, FILE, access, policy
 
 
 def rights(right):

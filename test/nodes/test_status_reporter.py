@@ -13,8 +13,8 @@ from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 
-from masticator_dynamics.nodes.common import status_reporter  # noqa: E402
-from masticator_dynamics.nodes.common.diagnostics import ERROR, OK, Status  # noqa: E402
+from masticator_dynamics.ros.common import status_reporter  # noqa: E402
+from masticator_dynamics.ros.common.diagnostics import ERROR, OK, Status  # noqa: E402
 from nodes.harness import nanoseconds, wait_for  # noqa: E402
 
 NEVER = 1e6  # s

@@ -13,9 +13,9 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 PROGRAM = """
     import ctypes, dataclasses, os, signal, sys, time
 
-    from masticator_dynamics.nodes.common import process
-    from masticator_dynamics.nodes.common.managed_node import ManagedNode, Runtime
-    from masticator_dynamics.nodes.common.parameters import Autostart, MechanismName
+    from masticator_dynamics.ros.common import process
+    from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
+    from masticator_dynamics.ros.common.parameters import Autostart, MechanismName
 
     @dataclasses.dataclass(frozen=True)
     class Settings:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.nodes.common import trajectory_cdr
+from masticator_dynamics.ros.common import trajectory_cdr
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 

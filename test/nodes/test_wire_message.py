@@ -12,12 +12,12 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import numpy as np  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from masticator_dynamics.ros.common.wire_message import WireMessage, WireReader  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from masticator_dynamics.nodes.common import wire_message  # noqa: E402
-from masticator_dynamics.nodes.common.wire_message import WireMessage, WireReader  # noqa: E402
+from masticator_dynamics.ros.common import wire_message  # noqa: E402
 
 TIME = 1_700_000_000_123_456_789
 

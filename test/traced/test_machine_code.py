@@ -18,7 +18,8 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.results import QuickEffort
+from masticator_dynamics.evaluation.results import QuickEffort
+from masticator_dynamics.robot.twin import ForwardDynamics
 from masticator_dynamics.traced import kernels as traced
 from masticator_dynamics.traced import outputs
 from masticator_dynamics.traced.bodies import Plan
@@ -26,7 +27,6 @@ from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNo
 from masticator_dynamics.traced.machine_code import Library, Processor, object_code
 from masticator_dynamics.traced.numbers import Graph
 from masticator_dynamics.traced.rows_ir import rows_function
-from masticator_dynamics.twin import ForwardDynamics
 
 SAMPLES = int(os.environ.get('TRACED_STATES', '300'))  # of each mechanism; slow: 100000
 AGREEMENT = 1e-12  # of the largest

@@ -9,8 +9,8 @@ import pytest
 import samples
 
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.robot.twin import ForwardDynamics, MechanismPlant, Stops, load_food
 from masticator_dynamics.traced import simulation
-from masticator_dynamics.twin import ForwardDynamics, MechanismPlant, Stops, load_food
 
 AGREEMENT = 1e-12  # of the largest
 

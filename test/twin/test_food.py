@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.twin import Food, MechanismPlant, load_food, shipped_foods
-from masticator_dynamics.twin.food import BROKEN, pack_bolus
+from masticator_dynamics.robot.twin import Food, MechanismPlant, load_food, shipped_foods
+from masticator_dynamics.robot.twin.food import BROKEN, pack_bolus
 
 BITE = 2  # where packed food has the number of the bite
 DATA = {

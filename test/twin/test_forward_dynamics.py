@@ -10,7 +10,7 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import ActuationError, InputError, ReachError
-from masticator_dynamics.twin import ForwardDynamics, Regularisation
+from masticator_dynamics.robot.twin import ForwardDynamics, Regularisation
 
 NAMES = ('masticator', 'rss6', 'rcid', 'rrr4', 'trimule', 'five_bar', 'boom', 'ladder')
 JUMP = Regularisation(contact=0.0, turning=0.0, sliding=0.0)

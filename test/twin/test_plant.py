@@ -10,7 +10,7 @@ import samples
 
 from masticator_dynamics.errors import InputError, SimulationError
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.twin import Food, MechanismPlant, Stops
+from masticator_dynamics.robot.twin import Food, MechanismPlant, Stops
 
 Efforts = Callable[[float], samples.Array]
 

@@ -10,7 +10,7 @@ import pytest
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description.loader import load_description
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.twin import MechanismPlant
+from masticator_dynamics.robot.twin import MechanismPlant
 
 STEP = 1e-3  # s
 OPENED = np.array([0.0, 0.0, 0.0, 0.06])  # well inside all ranges

@@ -17,9 +17,9 @@ from masticator_dynamics.drives.simulator.plant import FreeMotors
 from masticator_dynamics.drives.simulator.servo import ServoTask
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.twin import control_chain as chain
-from masticator_dynamics.twin import margins, study
-from masticator_dynamics.twin.feedforward import Kind
+from masticator_dynamics.robot.twin import control_chain as chain
+from masticator_dynamics.robot.twin import margins, study
+from masticator_dynamics.robot.twin.feedforward import Kind
 
 GAINS = Gains(position=16.0, velocity=0.08)
 

@@ -10,7 +10,7 @@ import pytest
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.view.played_run import FRAME_RATE, PlayedRun, PointForces
+from masticator_dynamics.robot.view.played_run import FRAME_RATE, PlayedRun, PointForces
 
 pin = pytest.importorskip('pinocchio')
 viser = pytest.importorskip('viser', reason='viser is not installed (pip extra "view")')
@@ -52,7 +52,7 @@ def page(browser):
 
 @pytest.fixture
 def server():
-    from masticator_dynamics.view.server import serving
+    from masticator_dynamics.robot.view.server import serving
 
     with serving('127.0.0.1', 0) as made:
         yield made
@@ -65,7 +65,7 @@ def run():
     path = chewing_stroke(strokes=2)
     time = np.linspace(0.0, path.end, 401)
     effort = jaw.feedforward_batch(*path.sample(time))
-    from masticator_dynamics.frames import frame_poses
+    from masticator_dynamics.evaluation.frames import frame_poses
 
     tooth, _ = frame_poses(jaw, effort.q, 'molar_left')
     force = PointForces(tooth, np.tile([0.0, 0.0, -30.0], (len(time), 1)))
@@ -183,7 +183,7 @@ def canvas_of(page):
 
 
 def test_html_file_shows_links_arrows_and_curves_in_time(page, server, run, tmp_path) -> None:
-    from masticator_dynamics.view.scene_player import ScenePlayer
+    from masticator_dynamics.robot.view.scene_player import ScenePlayer
 
     player = ScenePlayer(server, [run])
     (scene,) = player._scenes
@@ -230,7 +230,7 @@ def test_html_file_shows_links_arrows_and_curves_in_time(page, server, run, tmp_
 
 
 def test_html_file_without_webgl_says_so_and_shows_a_still(page, server, run, tmp_path) -> None:
-    from masticator_dynamics.view.scene_player import ScenePlayer
+    from masticator_dynamics.robot.view.scene_player import ScenePlayer
 
     file = tmp_path / 'run.html'
     file.write_text(ScenePlayer(server, [run]).html(), encoding='utf-8')
@@ -247,8 +247,8 @@ def test_html_file_without_webgl_says_so_and_shows_a_still(page, server, run, tm
 
 
 def test_live_view_shows_links_where_they_are(page, server, run) -> None:
-    from masticator_dynamics.view.scene import Scene
-    from masticator_dynamics.view.scene_player import look_at
+    from masticator_dynamics.robot.view.scene import Scene
+    from masticator_dynamics.robot.view.scene_player import look_at
 
     scene = Scene(server.scene, run.mechanism)
     look_at(server, run.mechanism)

@@ -14,12 +14,12 @@ from mcap.writer import Writer
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
+from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.laboratory.mouthful import Series
-from masticator_dynamics.laboratory.recording import METADATA, read_recording, write_recording
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.view.played_run import load_run
-from masticator_dynamics.view.shapes import shapes
+from masticator_dynamics.robot.laboratory.mouthful import Series
+from masticator_dynamics.robot.laboratory.recording import METADATA, read_recording, write_recording
+from masticator_dynamics.robot.view.played_run import load_run
 
 pytest.importorskip('viser', reason='viser is not installed (pip extra "view")')
 
@@ -33,7 +33,7 @@ def jaw():
 
 @pytest.fixture(scope='module')
 def server():
-    from masticator_dynamics.view.server import serving
+    from masticator_dynamics.robot.view.server import serving
 
     with serving('127.0.0.1', 0) as made:
         yield made
@@ -71,7 +71,7 @@ def placed(scene):
 
 def test_links_stand_where_pinocchio_puts_them(jaw, server) -> None:
     pin = pytest.importorskip('pinocchio')
-    from masticator_dynamics.view.scene import Scene
+    from masticator_dynamics.robot.view.scene import Scene
 
     scene = Scene(server.scene, jaw, 'checked')
     assert not scene.missing
@@ -96,7 +96,7 @@ def test_links_stand_where_pinocchio_puts_them(jaw, server) -> None:
 def test_an_arrow_points_along_its_vector(jaw, server, vector) -> None:
     from viser.transforms import SO3
 
-    from masticator_dynamics.view.scene import Scene
+    from masticator_dynamics.robot.view.scene import Scene
 
     scene = Scene(server.scene, jaw, 'arrow')
     scene.arrow('force', np.zeros(3), np.array([0.0, 0.3, 0.0]))
@@ -167,7 +167,7 @@ def test_a_recording_that_is_cut_off_is_shown_as_far_as_it_goes_and_said(jaw, tm
     q += jaw.home.q
     series = Series(time, zero, zero + 7.0, q, u, u, u, c, (0, 0), 'done')
     write_recording(whole, series, jaw, {'motion': {'side': 'left'}})
-    assert load_run(whole, None).cut == ''
+    assert load_run(whole, None).doubts == ()
     content = whole.read_bytes()
     # After the last message, before the end mark; and in the middle of the messages.
     for part, seconds in ((len(content) - 8, 1.995), (2 * len(content) // 3, None)):
@@ -175,7 +175,7 @@ def test_a_recording_that_is_cut_off_is_shown_as_far_as_it_goes_and_said(jaw, tm
         cut.write_bytes(content[:part])
         run = load_run(cut, None)
         found = re.fullmatch(
-            r'.*cut.mcap: it ends in the middle.*: (\S+) s, (\d+) messages', run.cut
+            r'.*cut.mcap: it ends in the middle.*: (\S+) s, (\d+) messages', run.doubts[0]
         )
         assert found and float(found[1]) == pytest.approx(run.time[-1], abs=0.01)
         assert seconds is None or run.time[-1] == pytest.approx(seconds)
@@ -251,7 +251,7 @@ def test_a_motion_that_is_cut_off_in_a_row_is_said(motion) -> None:
     text = motion.read_text()
     motion.write_text(text[: text.rindex(',', 0, len(text) - 30)])
     run = load_run(motion, None)
-    assert 'it ends in the middle of a row: 100 rows are whole' in run.cut
+    assert 'it ends in the middle of a row: 100 rows are whole' in run.doubts[0]
     assert len(run.time) == 100
     lines = text.splitlines()
     motion.write_text('\n'.join([*lines[:50], '1,2', *lines[51:]]))  # in the middle of the file

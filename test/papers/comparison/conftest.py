@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import samples
 
-from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs, built_in_motion
+from papers.comparison.inputs import ChewingMotion, Inputs, built_in_motion
 
 SAMPLES = 20
 

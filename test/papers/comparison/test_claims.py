@@ -11,8 +11,8 @@ import pytest
 import samples
 from paper_texts import paper
 
-from masticator_dynamics.papers.comparison.claims import CLAIMS, as_section, judge
-from masticator_dynamics.papers.comparison.claims.claim import (
+from papers.comparison.claims import CLAIMS, as_section, judge
+from papers.comparison.claims.claim import (
     FIRST_LARGER,
     FIRST_LEAST,
     Cells,
@@ -25,10 +25,10 @@ from masticator_dynamics.papers.comparison.claims.claim import (
     numbers,
     within,
 )
-from masticator_dynamics.papers.comparison.claims.s0 import most_coupled
-from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
-from masticator_dynamics.papers.comparison.render import as_text
-from masticator_dynamics.papers.comparison.sections import SECTIONS, section
+from papers.comparison.claims.s0 import most_coupled
+from papers.comparison.comparison_table import ComparisonTable
+from papers.comparison.render import as_text
+from papers.comparison.sections import SECTIONS, section
 
 DOCUMENT = samples.ROOT / 'docs' / 'comparison.md'
 # How many figures and tables each paper has.

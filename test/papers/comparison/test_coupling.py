@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from paper_texts import paper
 
-from masticator_dynamics.papers.comparison import coupling
+from papers.comparison import coupling
 
 # Computed apart from this project and rounded.
 HOME = {

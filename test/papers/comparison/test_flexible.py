@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The section ``flexible`` of ``masticator compare``: layouts, paths and frequencies."""
+"""The section ``flexible`` of ``python -m papers``: layouts, paths and frequencies."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from flexible import beams
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description
-from masticator_dynamics.papers.comparison import flexible as section
-from masticator_dynamics.papers.comparison.flexible_course import Course
-from masticator_dynamics.papers.comparison.inputs import Inputs
+from papers.comparison import flexible as section
+from papers.comparison.flexible_course import Course
+from papers.comparison.inputs import Inputs
 
 SHIPPED = load_description('rrr4')
 

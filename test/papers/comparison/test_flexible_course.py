@@ -8,9 +8,9 @@ import pytest
 from masticator_dynamics.description import load_description
 from masticator_dynamics.flexible.drive import driven_mechanism
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.papers.comparison import flexible_course, flexible_segments
-from masticator_dynamics.papers.comparison.flexible_course import Course, courses
-from masticator_dynamics.papers.comparison.flexible_segments import (
+from papers.comparison import flexible_course, flexible_segments
+from papers.comparison.flexible_course import Course, courses
+from papers.comparison.flexible_segments import (
     against_pieces,
     run_in_pieces,
 )

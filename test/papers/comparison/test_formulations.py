@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The section ``formulations`` of ``masticator compare``."""
+"""The section ``formulations`` of ``python -m papers``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.papers.comparison import formulations
-from masticator_dynamics.papers.comparison.inputs import ChewingMotion, Inputs
-from masticator_dynamics.papers.formulations import FORMULATIONS, HessianMatrix
+from papers.comparison import formulations
+from papers.comparison.inputs import ChewingMotion, Inputs
+from papers.formulations import FORMULATIONS, HessianMatrix
 
 COUNT = 5
 

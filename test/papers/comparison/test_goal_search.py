@@ -5,8 +5,8 @@
 import numpy as np
 import pytest
 
-from masticator_dynamics.papers.comparison import goal_search
-from masticator_dynamics.papers.comparison.goal_indices import GOALS
+from papers.comparison import goal_search
+from papers.comparison.goal_indices import GOALS
 
 K = 3  # a sample with food between the teeth
 

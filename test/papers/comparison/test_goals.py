@@ -11,8 +11,8 @@ import samples
 from oracles import rss_oracle as rss
 from paper_texts import paper
 
-from masticator_dynamics.papers.comparison import goal_indices, goal_variants, goals
-from masticator_dynamics.papers.comparison.goal_indices import (
+from papers.comparison import goal_indices, goal_variants, goals
+from papers.comparison.goal_indices import (
     F_G,
     F_S,
     F_T,
@@ -26,7 +26,7 @@ from masticator_dynamics.papers.comparison.goal_indices import (
     fitted_bite,
     norms,
 )
-from masticator_dynamics.papers.comparison.render import as_text
+from papers.comparison.render import as_text
 
 CRANK_MASS = np.array([0.0702] * 4 + [0.15669] * 2)  # S1 Table 2
 MU_C, MU_CI, ARM, VISCOUS, VISCOUS_JOINT = 0.02, 0.02, 0.015, 3e-5, 4.5e-10

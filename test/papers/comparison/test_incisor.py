@@ -10,8 +10,8 @@ import samples
 
 from masticator_dynamics.errors import ReachError
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.papers.comparison import incisor
-from masticator_dynamics.papers.comparison.three_optimisations import (
+from papers.comparison import incisor
+from papers.comparison.three_optimisations import (
     Mandible,
     track_by_three_optimisations,
 )

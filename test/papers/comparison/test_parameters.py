@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from paper_texts import paper
 
-from masticator_dynamics.papers.comparison import parameters
+from papers.comparison import parameters
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 from oracles import trimule_oracle
 
 from masticator_dynamics.estimation.maps import GridMap
-from masticator_dynamics.papers.comparison.estimators import compare, errors, fit
-from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.published_estimators import published
+from papers.comparison.estimators import compare, errors, fit
+from papers.comparison.inputs import Inputs
+from papers.comparison.published_estimators import published
 
 REST = np.zeros(3)
 # S4 Table 5 as far as it can be reproduced, 1e-3 kg m^2: largest and mean, limbs 1 and 2.
@@ -31,9 +31,9 @@ def model(points: np.ndarray) -> np.ndarray:
 
 
 def test_published_functions_have_the_errors_they_can_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr('masticator_dynamics.papers.comparison.estimators.RADII', 21)
-    monkeypatch.setattr('masticator_dynamics.papers.comparison.estimators.ANGLES', 12)
-    monkeypatch.setattr('masticator_dynamics.papers.comparison.estimators.FITTED', 60)
+    monkeypatch.setattr('papers.comparison.estimators.RADII', 21)
+    monkeypatch.setattr('papers.comparison.estimators.ANGLES', 12)
+    monkeypatch.setattr('papers.comparison.estimators.FITTED', 60)
     tables = published()
     grid = GridMap(np.ones((2, 2, 3)))
     table = errors(tables, model, *fit(tables, model), grid)
@@ -52,7 +52,7 @@ def test_published_functions_have_the_errors_they_can_have(monkeypatch: pytest.M
 def test_section_has_all_rows_and_agrees_with_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
     """The section's model uses the description, the oracle the papers' formulas."""
     for name, value in (('RADII', 11), ('ANGLES', 24), ('FITTED', 60), ('NODES', 30), ('CALLS', 5)):
-        monkeypatch.setattr(f'masticator_dynamics.papers.comparison.estimators.{name}', value)
+        monkeypatch.setattr(f'papers.comparison.estimators.{name}', value)
     table, reduced, five, costs, own = compare(Inputs())
     rows = {row[0]: row[1:] for row in table.rows}
     for label, expected in REPRODUCED.items():

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The section ``rcid`` of ``masticator compare``: spin of links, and counts of operations."""
+"""The section ``rcid`` of ``python -m papers``: spin of links, and counts of operations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.papers.comparison import momentum_operations, rcid
-from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.papers.comparison.operation_count import (
+from papers.comparison import momentum_operations, rcid
+from papers.comparison.inputs import Inputs
+from papers.comparison.operation_count import (
     ADD,
     COSINE,
     DIVIDE,
@@ -24,11 +24,11 @@ from masticator_dynamics.papers.comparison.operation_count import (
     Tracer,
     elements,
 )
-from masticator_dynamics.papers.formulations import GeneralizedMomentum, LagrangeKoditschek
-from masticator_dynamics.papers.formulations.generalized_momentum import koditschek
-from masticator_dynamics.papers.formulations.momentum_parts import all_parts
-from masticator_dynamics.papers.formulations.pus_geometry import PusGeometry
-from masticator_dynamics.papers.formulations.pus_kinematics import kinematics
+from papers.formulations import GeneralizedMomentum, LagrangeKoditschek
+from papers.formulations.generalized_momentum import koditschek
+from papers.formulations.momentum_parts import all_parts
+from papers.formulations.pus_geometry import PusGeometry
+from papers.formulations.pus_kinematics import kinematics
 
 RCID = samples.mechanism('rcid')
 

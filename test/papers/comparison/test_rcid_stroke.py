@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from masticator_dynamics.papers.comparison import rcid_stroke
-from masticator_dynamics.papers.comparison.inputs import Inputs
+from papers.comparison import rcid_stroke
+from papers.comparison.inputs import Inputs
 
 L, BASE, PLATFORM = 97.98, np.radians([15, 105, 135, 225, 255, 345]), np.radians([60, 60, 180])
 

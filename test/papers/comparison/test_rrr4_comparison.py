@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from oracles import rrr4_oracle
 
+from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.motion import Spiral
-from masticator_dynamics.papers.comparison import rrr4
-from masticator_dynamics.papers.comparison.inputs import Inputs
-from masticator_dynamics.results import Effort
+from papers.comparison import rrr4
+from papers.comparison.inputs import Inputs
 
 COUNT = 41
 

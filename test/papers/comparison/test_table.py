@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from masticator_dynamics.papers.comparison import sections
-from masticator_dynamics.papers.comparison.comparison_table import ComparisonTable
-from masticator_dynamics.papers.comparison.render import as_csv, as_json, as_markdown, as_text
+from papers.comparison import sections
+from papers.comparison.comparison_table import ComparisonTable
+from papers.comparison.render import as_csv, as_json, as_markdown, as_text
 
 TABLE = ComparisonTable(
     'A title',

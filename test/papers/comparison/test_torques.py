@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from masticator_dynamics.frames import FrameChain
-from masticator_dynamics.papers.comparison import coupling_course, friction, parasitic, torques
-from masticator_dynamics.papers.comparison.goal_indices import GOALS
-from masticator_dynamics.papers.comparison.inputs import POSE
+from masticator_dynamics.evaluation.frames import FrameChain
+from papers.comparison import coupling_course, friction, parasitic, torques
+from papers.comparison.goal_indices import GOALS
+from papers.comparison.inputs import POSE
 
 SWAP = [1, 0, 3, 2, 5, 4]
 SIGNS = np.array([1, 1, -1, -1, -1, -1.0])

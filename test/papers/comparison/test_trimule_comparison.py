@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from oracles import trimule_oracle
 
-from masticator_dynamics.papers.comparison import trimule
-from masticator_dynamics.papers.comparison.inputs import Inputs
+from papers.comparison import trimule
+from papers.comparison.inputs import Inputs
 
 
 @pytest.fixture(scope='module')

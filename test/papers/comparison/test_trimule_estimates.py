@@ -7,8 +7,8 @@ import pytest
 import samples
 
 from masticator_dynamics.estimation.maps import CircleMap
-from masticator_dynamics.papers.comparison import inertia_shape, trimule_path
-from masticator_dynamics.papers.comparison.published_estimators import (
+from papers.comparison import inertia_shape, trimule_path
+from papers.comparison.published_estimators import (
     POINTS,
     circle_estimate,
     five_point_estimate,

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError, ReachError
-from masticator_dynamics.papers import formulations
-from masticator_dynamics.papers.formulations import FORMULATIONS
+from papers import formulations
+from papers.formulations import FORMULATIONS
 
 TOLERANCE = 1e-10  # the promise is 1e-8
 MECHANISMS = ('masticator', 'rss6')
@@ -65,7 +65,7 @@ def test_nothing_of_the_engine_is_used() -> None:
             elif isinstance(node, ast.Import):
                 imported |= {name.name for name in node.names}
     ours = {name for name in imported if name.startswith('masticator_dynamics')}
-    own = {name for name in ours if name.startswith('masticator_dynamics.papers.formulations')}
+    own = {name for name in ours if name.startswith('papers.formulations')}
     assert len(own) > 5
     assert ours - own == {
         'masticator_dynamics.description',

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 import samples
 
-from masticator_dynamics.papers.formulations.coordinates import end_effector, parasitic_angle
-from masticator_dynamics.papers.formulations.euler_angles import (
+from papers.formulations.coordinates import end_effector, parasitic_angle
+from papers.formulations.euler_angles import (
     angular_map,
     angular_map_rate,
     motion_by_angles,
 )
-from masticator_dynamics.papers.formulations.euler_parameters import (
+from papers.formulations.euler_parameters import (
     NewtonEulerParameters,
     motion_by_parameters,
     parameters_from_angles,
 )
-from masticator_dynamics.papers.formulations.geometry import read_geometry
-from masticator_dynamics.papers.formulations.lagrange_dalembert import (
+from papers.formulations.geometry import read_geometry
+from papers.formulations.lagrange_dalembert import (
     constraint_hessians,
     constraint_jacobians,
     inertia_derivatives,
@@ -28,8 +28,8 @@ from masticator_dynamics.papers.formulations.lagrange_dalembert import (
     kinetic_energy_hessian,
     side_by_side,
 )
-from masticator_dynamics.papers.formulations.lagrange_multipliers import constraints
-from masticator_dynamics.papers.formulations.rotations import (
+from papers.formulations.lagrange_multipliers import constraints
+from papers.formulations.rotations import (
     axial,
     quadratic_form,
     rotation,
@@ -37,7 +37,7 @@ from masticator_dynamics.papers.formulations.rotations import (
     rotation_derivatives,
     skew,
 )
-from masticator_dynamics.papers.formulations.velocities import (
+from papers.formulations.velocities import (
     Velocities,
     inertia_of_velocities,
     velocities,

@@ -15,22 +15,22 @@ from hypothesis import strategies as st
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError, ReachError, SingularityError
-from masticator_dynamics.papers.formulations import (
+from papers.formulations import (
     PUS_FORMULATIONS,
     GeneralizedMomentum,
     LagrangeKoditschek,
 )
-from masticator_dynamics.papers.formulations.generalized_momentum import inertia_slope
-from masticator_dynamics.papers.formulations.momentum_parts import (
+from papers.formulations.generalized_momentum import inertia_slope
+from papers.formulations.momentum_parts import (
     actuators,
     all_parts,
     platform,
     rotating_link,
     translating_link,
 )
-from masticator_dynamics.papers.formulations.pus_geometry import read_pus_geometry
-from masticator_dynamics.papers.formulations.pus_kinematics import kinematics
-from masticator_dynamics.papers.formulations.rotations import axial, rotation_zyx, skew
+from papers.formulations.pus_geometry import read_pus_geometry
+from papers.formulations.pus_kinematics import kinematics
+from papers.formulations.rotations import axial, rotation_zyx, skew
 
 TOLERANCE = 1e-10  # the promise is 1e-8
 RCID = samples.mechanism('rcid')

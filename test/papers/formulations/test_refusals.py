@@ -13,9 +13,9 @@ import samples
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.data import Actuator, Transmission
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.papers.formulations import FORMULATIONS, PUS_FORMULATIONS
-from masticator_dynamics.papers.formulations.geometry import read_geometry
-from masticator_dynamics.papers.formulations.pus_geometry import read_pus_geometry
+from papers.formulations import FORMULATIONS, PUS_FORMULATIONS
+from papers.formulations.geometry import read_geometry
+from papers.formulations.pus_geometry import read_pus_geometry
 
 SHIPPED = samples.mechanism('masticator').description
 RCID = samples.mechanism('rcid').description

@@ -1,0 +1,179 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A closed pose of a mechanism whose home is missing or open, found by numerical search."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Set
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.analysis import ROUNDED_HOME
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.constraint import moving_joints
+from masticator_dynamics.engine.descent import Loops, descend
+from masticator_dynamics.engine.equations import all_constraints, extent, gap, opposed_axis
+from masticator_dynamics.engine.redundancy import ROUNDING
+from masticator_dynamics.engine.tree import spanning_tree
+from masticator_dynamics.errors import InputError
+
+STARTS = 40
+_ITERATIONS = 80
+_CLOSED_TRIED = 8  # starts, before a pose that is singular or outside ranges is accepted
+
+
+@dataclasses.dataclass(frozen=True)
+class ClosedPose:
+    """Result of a search.
+
+    Attributes
+    ----------
+    home : dict of str to float
+        Positions of all moving joints, rad or m: a closed pose or, if none was found, the one
+        whose largest gap is smallest.
+    gaps : dict of str to float
+        Gap there of each closure and contact, m or rad.
+    starts : int
+        Number of starts tried.
+    outside : dict of str to float
+        Joints outside their ranges, and by how much.
+    """
+
+    home: dict[str, float]
+    gaps: dict[str, float]
+    starts: int
+    outside: dict[str, float]
+
+    @property
+    def closed(self) -> bool:
+        """Whether all closures and contacts hold, up to the rounding of CAD programs."""
+        return max(self.gaps.values(), default=0.0) <= ROUNDED_HOME
+
+
+class _Search:
+    def __init__(self, description: MechanismDescription, held: Set[str]):
+        self._description = description
+        self.tree = spanning_tree(description.tree)
+        constraints = all_constraints(description, self.tree)
+        still = np.zeros(len(self.tree.joints))
+        size = extent(self.tree, constraints, still)
+        self.loops = Loops(self.tree, tuple(constraints), size)
+        self._search = dataclasses.replace(self.loops, held=frozenset(held))
+        self.lower = np.array([joint.lower for joint in self.tree.joints])
+        self.upper = np.array([joint.upper for joint in self.tree.joints])
+        looped = {joint for c in constraints for joint in moving_joints(self.tree, c)}
+        self.looped = np.array([i in looped for i in range(len(self.tree.joints))], dtype=bool)
+        independent = description.independent
+        self._dependent = [i for i, j in enumerate(self.tree.joints) if j.name not in independent]
+        free = [j.type != 'prismatic' and j.name not in held for j in self.tree.joints]
+        self._turning = np.array(free, dtype=bool)  # joints that may be turned by whole turns
+
+    def start(self, guess: Mapping[str, float]) -> FloatArray:
+        """Positions of the guess; others are 0, or mid-range if their range excludes 0."""
+        bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
+        without = bounded & ((self.lower > 0.0) | (self.upper < 0.0))
+        q = np.zeros(len(self.lower))
+        q[without] = 0.5 * (self.lower[without] + self.upper[without])
+        for i, joint in enumerate(self.tree.joints):
+            q[i] = guess.get(joint.name, q[i])
+        return q
+
+    def settle(self, q: FloatArray) -> FloatArray:
+        """Pose where the descent from a start ends, angles wrapped into their ranges."""
+        q = descend(self._search, q, _ITERATIONS, 0.1 * ROUNDING)
+        turns = np.round(q / (2.0 * np.pi)) * self._turning
+        near = q - 2.0 * np.pi * turns
+        for whole in (2.0 * np.pi, -2.0 * np.pi):
+            other = near + whole * self._turning
+            better = self._outside(other) < self._outside(near)
+            near = np.where(better, other, near)
+        return np.where((self._outside(q) > 0.0) | (np.abs(q) > np.pi), near, q)
+
+    def gaps(self, q: FloatArray) -> dict[str, float]:
+        """Largest gap of each closure and contact."""
+        poses = self.tree.poses(q)
+        found: dict[str, float] = {}
+        for constraint in self.loops.constraints:
+            found[constraint.name] = max(found.get(constraint.name, 0.0), gap(poses, constraint))
+        for closure in self._description.closures:
+            if opposed_axis(closure, self.tree, poses):
+                found[closure.name] = np.pi
+        return found
+
+    def merit(self, q: FloatArray) -> tuple[bool, float, bool, float]:
+        """Sort key, best pose first: open, by how much, singular, outside ranges."""
+        open_by = max(self.gaps(q).values(), default=0.0)
+        if open_by > ROUNDED_HOME:
+            return True, open_by, True, np.inf
+        return False, 0.0, self._singular(q), sum(self.outside(q).values())
+
+    def _singular(self, q: FloatArray) -> bool:
+        """Whether the Jacobian of all or of the dependent joints has less rank than nearby."""
+        away = np.random.default_rng(1).uniform(-0.2, 0.2, len(q)) * self.loops.joint_units
+        nearby = descend(self.loops, q + away, _ITERATIONS, 0.1 * ROUNDING)
+        here, there = self.loops.jacobian(q), self.loops.jacobian(nearby)
+        return any(
+            np.linalg.matrix_rank(here[:, joints], tol=ROUNDING)
+            < np.linalg.matrix_rank(there[:, joints], tol=ROUNDING)
+            for joints in (slice(None), self._dependent)
+        )
+
+    def outside(self, q: FloatArray) -> dict[str, float]:
+        """Joints outside their ranges, and by how much."""
+        far = self._outside(q)
+        return {
+            joint.name: float(x) for joint, x in zip(self.tree.joints, far, strict=True) if x > 0.0
+        }
+
+    def _outside(self, q: FloatArray) -> FloatArray:
+        return np.maximum(np.maximum(self.lower - q, q - self.upper), 0.0)
+
+
+def closed_pose(
+    description: MechanismDescription,
+    guess: Mapping[str, float] | None = None,
+    held: Mapping[str, float] | None = None,
+) -> ClosedPose:
+    """Search for a closed pose from home as described, or a guess, and then farther around it.
+
+    All joints of the tree may move, whether independent, driven or neither.
+    Poses that are not singular are preferred, and among them those within the joints' ranges.
+
+    Parameters
+    ----------
+    guess : mapping of str to float, optional
+        Joint positions, rad or m, that replace those of home at the start.
+    held : mapping of str to float, optional
+        Joint positions, rad or m, that do not change.
+
+    Raises
+    ------
+    InputError
+        For a joint that does not exist.
+    """
+    guess, held = {**(guess or {}), **(held or {})}, held or {}
+    search = _Search(description, held.keys())
+    names = [joint.name for joint in search.tree.joints]
+    for name in guess:
+        if name not in names:
+            raise InputError(f'no moving joint {name!r}; there are: {", ".join(names)}')
+    first = search.start({**description.home, **guess})
+    likely = np.array([name in guess for name in names], dtype=bool)
+    free = search.looped & np.array([name not in held for name in names], dtype=bool)
+    rng = np.random.default_rng(0)
+    best, least = first, (True, np.inf, True, np.inf)
+    for attempt in range(STARTS):
+        away = rng.uniform(-1.0, 1.0, len(names)) * min(3.0, 0.25 * attempt)
+        far = np.where(likely, 0.2, 1.0) * free  # others stay where they are
+        q = search.settle(first + far * away * search.loops.joint_units)
+        merit = search.merit(q)
+        if merit < least:
+            best, least = q, merit
+        still_open, _, singular, outside = least
+        if not still_open and (attempt >= _CLOSED_TRIED or not (singular or outside)):
+            break
+    best = np.where(search.looped, best, first)
+    home = {name: float(value) for name, value in zip(names, best, strict=True)}
+    return ClosedPose(home, search.gaps(best), attempt + 1, search.outside(best))

@@ -1,0 +1,124 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Motion files: what the columns of a motion mean for a mechanism."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+from collections.abc import Iterator
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import ActuationError, InputError, MasticatorError
+from masticator_dynamics.evaluation.frames import check_frame
+from masticator_dynamics.files.tables import Table, read_table
+from masticator_dynamics.mechanism import Mechanism
+
+WRENCH = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
+
+
+@dataclasses.dataclass(frozen=True)
+class MotionFile:
+    """A motion in independent coordinates with the wrench on the platform.
+
+    Attributes
+    ----------
+    table : Table
+        The table that it was read from.
+    time : array, shape (N,)
+        s, increasing.
+    y, y_dot, y_ddot : array, shape (N, n_y)
+        rad, m and their time derivatives.
+    wrench : array, shape (N, 6), or None
+        N and N m, as written in the file.
+    link_wrenches : dict of str to array, shape (N, 6)
+        The same on links, at their origins: columns ``fx@LINK`` to ``tz@LINK``.
+    """
+
+    table: Table
+    time: FloatArray
+    y: FloatArray
+    y_dot: FloatArray
+    y_ddot: FloatArray
+    wrench: FloatArray | None
+    link_wrenches: dict[str, FloatArray]
+
+
+def read_motion(source: str, mechanism: Mechanism) -> MotionFile:
+    """Read a motion; if the file has no derivatives, a spline in time supplies them.
+
+    Raises
+    ------
+    InputError
+        Naming file, row and column.
+    """
+    return motion_in(read_table(source), mechanism)
+
+
+def motion_in(table: Table, mechanism: Mechanism) -> MotionFile:
+    """Extract a motion from a table; otherwise as :func:`read_motion`."""
+    names = mechanism.independent
+    time, y = table.times(), table.numbers(names)
+    derivatives = table.all_or_none(
+        [*(f'{name}_dot' for name in names), *(f'{name}_ddot' for name in names)]
+    )
+    if derivatives is None:
+        # Only here: scipy's splines take longer to import than a short motion to evaluate.
+        from masticator_dynamics.motion.path import MotionPath
+
+        try:
+            path = MotionPath.interpolate(time, y, names=names)
+        except InputError as error:
+            raise InputError(f'{table.source}: {error}') from error
+        _, y_dot, y_ddot = path.sample(time)
+    else:
+        y_dot, y_ddot = derivatives[:, : len(names)], derivatives[:, len(names) :]
+    wrench, on_links = table.all_or_none(WRENCH), _link_wrenches(table, mechanism)
+    return MotionFile(table, time, y, y_dot, y_ddot, wrench, on_links)
+
+
+def _link_wrenches(table: Table, mechanism: Mechanism) -> dict[str, FloatArray]:
+    """Wrenches (N, 6) by link."""
+    found = {}
+    for column in table.columns:
+        match = re.fullmatch(r'[ft][xyz]@(.+)', column)
+        if match and match[1] not in found:
+            link = match[1]
+            try:
+                check_frame(mechanism, link)
+            except InputError as error:
+                raise InputError(f'{table.source}, column {column!r}: {error}') from None
+            wrench = table.all_or_none([f'{part}@{link}' for part in WRENCH])
+            assert wrench is not None  # at least one of its columns exists
+            found[link] = wrench
+    return found
+
+
+def actuated_positions(table: Table, mechanism: Mechanism) -> FloatArray:
+    """Positions (N, n_u) of the actuated joints: of each joint j, column j or position_j."""
+    names = []
+    for joint in mechanism.actuated:
+        other = f'position_{joint}'
+        if joint in table.columns and other in table.columns:
+            raise InputError(f'{table.source}: columns {joint} and {other} are the same thing')
+        names.append(other if other in table.columns else joint)
+    return table.numbers(names)
+
+
+def motion_columns(mechanism: Mechanism) -> list[str]:
+    """Header of a motion file with derivatives, without wrench."""
+    return ['time', *(c + s for c in mechanism.independent for s in ('', '_dot', '_ddot'))]
+
+
+@contextlib.contextmanager
+def errors_located(table: Table, first: int = 0) -> Iterator[None]:
+    """Convert the row in an error of a batch that started at row ``first`` to the file's row."""
+    try:
+        yield
+    except MasticatorError as error:
+        if error.row is None:
+            raise
+        if isinstance(error, ActuationError):  # not the fault of any row
+            raise type(error)(error.without_row) from error
+        raise type(error)(f'{table.place(first + error.row)}: {error.without_row}') from error

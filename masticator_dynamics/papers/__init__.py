@@ -1,3 +1,0 @@
-# Copyright 2026 The masticator_dynamics authors
-# SPDX-License-Identifier: Apache-2.0
-"""The papers' own methods and figures, next to ours; only ``masticator compare`` uses them."""

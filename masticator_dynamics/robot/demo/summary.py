@@ -1,0 +1,237 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers of a run, for people and for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.robot.demo.checks import Check, publish_rate, reception_rate
+from masticator_dynamics.robot.demo.run_evaluation import RunEvaluation
+from masticator_dynamics.robot.demo.script import Script
+from masticator_dynamics.robot.demo.tracking import LoopRun, Tracking
+
+LATENCY = 'from the stamp of a cycle to its reception by the middleware of the player'
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """A run that has been judged, in numbers and as text.
+
+    Attributes
+    ----------
+    numbers : dict
+        For programs; every name carries its unit.
+    rows : sequence of tuple
+        Names and texts of the main ones, for people.
+    checks : tuple of Check
+        What the run was judged by.
+    more : str
+        Stands below all that.
+    """
+
+    numbers: dict[str, Any]
+    rows: Sequence[tuple[str, str]]
+    checks: tuple[Check, ...]
+    more: str = ''
+
+    def as_json(self) -> str:
+        """All numbers, for programs."""
+        passed = all(check.passed for check in self.checks)
+        checks = [dataclasses.asdict(check) for check in self.checks]
+        return json.dumps({'passed': passed, **self.numbers, 'checks': checks}, indent=2) + '\n'
+
+    def as_text(self) -> str:
+        """The main numbers for people, aligned in columns."""
+        blocks = aligned(self.rows), torque_table(self.numbers), verdicts(self.checks)
+        return '\n\n'.join('\n'.join(block) for block in blocks) + '\n' + self.more
+
+
+def aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Lines of names and values, in columns."""
+    width = max(len(name) for name, _ in rows) + 2
+    return [f'{name:{width}}{value}' for name, value in rows]
+
+
+def torque_table(numbers: Mapping[str, Any]) -> list[str]:
+    """Lines of all motors' torques, N m, with a title; peaks between cycles where known."""
+    peak, rms = numbers['torque_peak_nm'], numbers['torque_rms_nm']
+    between = numbers.get('torque_peak_between_cycles_nm')
+    joint = max(len(name) for name in ('motor', *peak)) + 2
+    title = f'{"motor":{joint}}{"peak N m":>10}{"RMS N m":>10}'
+    lines = [f'{name:{joint}}{peak[name]:10.4f}{rms[name]:10.4f}' for name in peak]
+    if between is not None:
+        title += f'{"peak between cycles":>22}'
+        lines = [f'{line}{between[name]:22.4f}' for line, name in zip(lines, peak, strict=True)]
+    return [title, *lines]
+
+
+def _ranges(
+    names: Sequence[str], lowest: FloatArray, highest: FloatArray
+) -> dict[str, tuple[float, float]]:
+    return dict(zip(names, zip(lowest.tolist(), highest.tolist(), strict=True), strict=True))
+
+
+def _range(extent: tuple[float, float]) -> str:
+    return f'{extent[0]:.2f} to {extent[1]:.2f}'
+
+
+def verdicts(checks: Sequence[Check]) -> list[str]:
+    """Lines of all checks, with a title."""
+    title = max(len(check.name) for check in checks) + 2
+    lines = ['checks']
+    for check in checks:
+        verdict = 'ok' if check.passed else 'FAILED'
+        lines.append(f'  {verdict:8}{check.name:{title}}{check.detail}')
+    return lines
+
+
+def _played(mechanism: Mechanism, script: Script, start: float) -> dict[str, Any]:
+    """What was played, and when it began (s since 1970)."""
+    began = datetime.datetime.fromtimestamp(start, datetime.UTC)
+    return {
+        'mechanism': mechanism.name,
+        'motion': script.source,
+        'started': began.isoformat(' ', 'seconds'),
+        'duration_s': script.duration,
+    }
+
+
+def _by_motor(mechanism: Mechanism, efforts: FloatArray) -> dict[str, float]:
+    return dict(zip(mechanism.actuated, efforts.tolist(), strict=True))
+
+
+def _spread(values: FloatArray, name: str) -> dict[str, float]:
+    """Median, 99th percentile and largest, by names made from one with a place for the word."""
+    return {
+        name.format('median'): float(np.median(values)),
+        name.format('p99'): float(np.percentile(values, 99.0)),
+        name.format('largest'): float(values.max()),
+    }
+
+
+def summarise(evaluation: RunEvaluation, checks: tuple[Check, ...], rate: float) -> Summary:
+    """Collect the numbers of a run; torques are those of the motion, not of the rest around it.
+
+    Parameters
+    ----------
+    evaluation : RunEvaluation
+        The run.
+    checks : tuple of Check
+        What it was judged by.
+    rate : float
+        Requested rate of node `dynamics`, Hz.
+    """
+    mechanism, script, record = evaluation.mechanism, evaluation.script, evaluation.record
+    state, peaks = record.state, evaluation.peaks
+    moving = (state.stamps >= 0.0) & (state.stamps <= script.duration)
+    effort = state.effort[moving][:, state.columns(mechanism.actuated)]
+    lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
+    multipliers = np.array(list(evaluation.contacts.values())).reshape(-1, len(state.stamps)).T
+    contacts = multipliers[moving] * lengths
+    ranges = _ranges(mechanism.contacts, contacts.min(axis=0), contacts.max(axis=0))
+    between = _ranges(mechanism.contacts, peaks.lowest * lengths, peaks.highest * lengths)
+    biting = np.linalg.norm(evaluation.bite, axis=1) > 0.0
+    age = float(np.median(evaluation.bite_age[biting]) * 1e3) if biting.any() else 0.0
+    n = {
+        **_played(mechanism, script, record.start),
+        'cycles': len(state.stamps),
+        'rate_requested_hz': rate,
+        'rate_achieved_hz': publish_rate(state),
+        'rate_received_hz': reception_rate(state),
+        'longest_cycle_ms': float(np.diff(state.stamps).max() * 1e3),
+        'latency_definition': LATENCY,
+        **_spread((state.received - state.stamps) * 1e3, 'latency_{}_ms'),
+        'torque_peak_nm': _by_motor(mechanism, np.abs(effort).max(axis=0)),
+        'torque_peak_between_cycles_nm': _by_motor(mechanism, peaks.torque),
+        'torque_rms_nm': _by_motor(mechanism, np.sqrt((effort**2).mean(axis=0))),
+        'bite_frame': record.bite.frame,
+        'bite_force_peak_n': float(np.linalg.norm(record.bite.force, axis=1).max()),
+        'contact_force_peak_n': {name: max(map(abs, extent)) for name, extent in ranges.items()},
+        'contact_force_range_n': ranges,
+        'contact_force_range_between_cycles_n': between,
+        'largest_closure_residual_m': float(evaluation.gap.max()),
+        'largest_torque_error_nm': evaluation.effort_error,
+        'bite_force_age_median_ms': age,
+        'energy_error': evaluation.energy_error,
+    }
+    rows = [
+        ('motion', f'{script.source}, {script.duration:.2f} s, mechanism {mechanism.name}'),
+        ('publish rate', f'{n["rate_achieved_hz"]:.1f} Hz of {rate:g} Hz, '
+                         f'received at {n["rate_received_hz"]:.1f} Hz, '
+                         f'longest cycle {n["longest_cycle_ms"]:.1f} ms'),
+        ('latency', f'median {n["latency_median_ms"]:.2f} ms, p99 {n["latency_p99_ms"]:.2f} ms,'
+                    f' largest {n["latency_largest_ms"]:.1f} ms'),
+        ('', LATENCY),
+        ('closure residual', f'{n["largest_closure_residual_m"]:.1e} m at most'),
+        ('bite force', f'{n["bite_force_peak_n"]:.1f} N peak on {record.bite.frame}, '
+                       f'median age when used {age:.1f} ms'),
+        *((f'contact {name}', f'{_range(extent)} N along its normal, '
+                              f'{_range(between[name])} N between cycles')
+          for name, extent in ranges.items()),
+    ]  # fmt: skip
+    return Summary(n, rows, checks)
+
+
+def summarise_closed_loop(run: LoopRun, checks: tuple[Check, ...]) -> Summary:
+    """Collect the numbers of a run; torques are those of the motors during the motion."""
+    mechanism, script, loop = run.mechanism, run.script, run.loop
+    record, tracking = run.forward.record, run.forward.tracking
+    alone = None if run.alone is None else run.alone.tracking
+    drives = record.drives.during(script.duration)
+    effort = drives.effort[:, drives.columns(mechanism.actuated)]
+    n = {
+        **_played(mechanism, script, record.start),
+        'food': loop.food,
+        'bus': 'CAN over UDP multicast',
+        'cycle_rate_requested_hz': loop.rate,
+        'cycle_rate_achieved_hz': publish_rate(drives),
+        **_spread(np.abs(jitter(drives.stamps, loop.rate)) * 1e6, 'cycle_jitter_{}_us'),
+        'cycles_left_out': record.delays.left_out,
+        'pdos_missed': record.delays.missed,
+        'mechanism_stood_still_s': record.delays.given_up,
+        'dynamics_cycles_skipped': record.delays.skipped,
+        'incisor_error_rms_mm': tracking.rms * 1e3,
+        'incisor_error_largest_mm': tracking.largest * 1e3,
+        'incisor_error_rms_pd_alone_mm': None if alone is None else alone.rms * 1e3,
+        'incisor_error_largest_pd_alone_mm': None if alone is None else alone.largest * 1e3,
+        'feedforward_factor': None if alone is None else alone.rms / tracking.rms,
+        'closure_largest_mm': float(tracking.closure.max()) * 1e3,
+        'bite_force_peak_n': float(np.linalg.norm(record.bite.force, axis=1).max()),
+        'torque_peak_nm': _by_motor(mechanism, np.abs(effort).max(axis=0)),
+        'torque_rms_nm': _by_motor(mechanism, np.sqrt((effort**2).mean(axis=0))),
+    }
+    rows = [
+        ('motion', f'{script.source}, {script.duration:.2f} s, mechanism {mechanism.name}, '
+                   f'food {loop.food}'),
+        ('drive cycle', f'{n["cycle_rate_achieved_hz"]:.2f} Hz of {loop.rate:g} Hz on {n["bus"]}'),
+        ('SYNC jitter', f'median {n["cycle_jitter_median_us"]:.0f} µs, '
+                        f'p99 {n["cycle_jitter_p99_us"]:.0f} µs, '
+                        f'largest {n["cycle_jitter_largest_us"]:.0f} µs'),
+        ('incisor error', _error(tracking)),
+    ]  # fmt: skip
+    if alone is not None:
+        better = f'feedforward is {n["feedforward_factor"]:.1f} times better'
+        rows.append(('  with PD alone', f'{_error(alone)}: {better}'))
+    rows += [
+        ('loop closure', f'{n["closure_largest_mm"]:.4f} mm at most, by measured angles'),
+        ('bite force', f'{n["bite_force_peak_n"]:.1f} N peak'),
+    ]
+    return Summary(n, rows, checks)
+
+
+def _error(tracking: Tracking) -> str:
+    return f'{tracking.rms * 1e3:.3f} mm RMS, {tracking.largest * 1e3:.3f} mm at most'
+
+
+def jitter(stamps: np.ndarray, rate: float) -> np.ndarray:
+    """By how much each step between stamps (N,) exceeded a period, (N - 1,), s."""
+    return np.asarray(np.diff(stamps) - 1.0 / rate)

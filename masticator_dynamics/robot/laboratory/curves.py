@@ -1,0 +1,214 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Measured compressions: force over displacement, from the files of any analyser, in SI units.
+
+A unit is read from the header, or from the row below it, or it is given; it is never guessed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.exported_table import ExportedTable, read_exported
+from masticator_dynamics.robot.laboratory.units import SI, UNITS, check_possible, unit_value
+
+SUFFIXES = ('.csv', '.txt', '.tsv', '.tab', '.dat', '.asc')  # of curves in a folder
+# Words in the names of columns (lower case, without accents), or their ends, in English, German
+# and French.
+_WORDS = {
+    'displacement': 'displacement distance position extension travel deformation stroke crosshead '
+    'compression weg abstand verformung stauchung deplacement course traverse ecrasement',
+    'force': 'force load kraft last charge effort',
+    'time': 'time zeit temps',
+}
+_ENDS = {kind: tuple(words.split()) for kind, words in _WORDS.items()}
+_BRACKETED = re.compile(r'[(\[{<]([^)\]}>]*)[)\]}>]')
+_BEHIND = re.compile(r'(?:\bin\b|\ben\b|[/,_|:]|\s)\s*([^\s/,_|:]+)\s*$')
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """A measured compression.
+
+    Attributes
+    ----------
+    displacement : array, shape (N,)
+        Of the plunger towards the sample, m, from 0 where it starts.
+    force : array, shape (N,)
+        N, positive in compression.
+    time : array, shape (N,)
+        s, increasing; empty if it was not asked for.
+    reading : str
+        Which columns were read, and in which units.
+    """
+
+    displacement: FloatArray
+    force: FloatArray
+    time: FloatArray
+    reading: str
+
+
+def read_curve(
+    source: str,
+    columns: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    timed: bool = False,
+) -> Curve:
+    """Read a curve.
+
+    Displacement and force count from either side: whatever moves away from where it starts
+    compresses, and pushes while it does so.
+
+    Parameters
+    ----------
+    source : str
+        Path of the file.
+    columns : mapping, optional
+        Name or number (from 1) of a column, by 'displacement', 'force' or 'time'; by default found
+        by the words in the header.
+    units : mapping, optional
+        Unit, likewise; by default that of the header, or SI for columns that are named
+        ``displacement``, ``force`` and ``time``.
+    timed : bool
+        Whether the time is needed.
+
+    Raises
+    ------
+    InputError
+        If a column or its unit is missing or cannot be told, a cell is no number, or the values
+        are those of no sample.
+    """
+    kinds = ['displacement', 'force', *(['time'] if timed else [])]
+    given = dict(columns or {})
+    wanted = ', '.join(repr(given[kind]) if kind in given else kind for kind in kinds)
+    table = read_exported(source, lambda cells: _chosen(cells, kinds, given), wanted)
+    values, told = {}, []
+    for k, kind in enumerate(kinds):
+        unit = _unit(source, table, k, kind, (units or {}).get(kind))
+        values[kind] = table.values[:, k] * UNITS[kind][unit.casefold()]
+        told.append(f'{kind} from {table.names[k]!r} in {unit}')
+        largest = np.ptp(values[kind]) if kind != 'force' else np.abs(values[kind]).max()
+        check_possible(
+            f'{source}: {kind} in column {table.names[k]!r}', kind, float(largest),
+            f'--units {kind}=UNIT says which unit is meant',
+        )  # fmt: skip
+    if timed:
+        _check_increasing(source, values['time'], table)
+    displacement, force = _towards(values['displacement'], values['force'])
+    time = values.get('time', np.zeros(0))
+    return Curve(displacement, force, time, f'{source}: {", ".join(told)}')
+
+
+def curve_files(names: Iterable[str]) -> list[str]:
+    """Files, and those of folders that can hold curves, in alphabetical order.
+
+    Raises
+    ------
+    InputError
+        For a folder without any.
+    """
+    found: list[str] = []
+    for name in names:
+        path = pathlib.Path(name)
+        if not path.is_dir():
+            found.append(name)
+            continue
+        inside = sorted(str(f) for f in path.iterdir() if f.suffix.lower() in SUFFIXES)
+        if not inside:
+            raise InputError(f'{name}: no file in this folder ends in {", ".join(SUFFIXES)}')
+        found += inside
+    return list(dict.fromkeys(found))
+
+
+def _chosen(
+    cells: Sequence[str], kinds: Sequence[str], given: Mapping[str, str]
+) -> list[int] | None:
+    """Columns of a header for each kind; None if the line has not all of them."""
+    found = []
+    for kind in kinds:
+        fits = _candidates(cells, kind, given.get(kind))
+        if not fits:
+            return None
+        if len(fits) > 1:
+            names = ', '.join(repr(cells[c]) for c in fits)
+            raise InputError(f'{kind} could be each of {names}; say --columns {kind}=NAME')
+        found.append(fits[0])
+    return found
+
+
+def _candidates(cells: Sequence[str], kind: str, name: str | None) -> list[int]:
+    if name is not None:
+        fits = [c for c, cell in enumerate(cells) if cell.casefold() == name.strip().casefold()]
+        if not fits and name.strip().isdecimal() and 1 <= int(name) <= len(cells):
+            return [int(name) - 1]
+        return fits
+    fits = [c for c, cell in enumerate(cells) if _kind(cell) == kind]
+    # A rate or a ratio has the words, but not the unit of the quantity.
+    known = [c for c in fits if unit_value(kind, _unit_of_name(cells[c])) is not None]
+    return known or fits
+
+
+def _kind(name: str) -> str | None:
+    """Quantity of a column, by the last of its words that names one."""
+    plain = unicodedata.normalize('NFKD', _BRACKETED.sub(' ', name).casefold())
+    words = re.findall(r'[a-z]+', ''.join(c for c in plain if not unicodedata.combining(c)))
+    kinds = [kind for word in words for kind, ends in _ENDS.items() if word.endswith(ends)]
+    return kinds[-1] if kinds else None
+
+
+def _unit_of_name(name: str) -> str:
+    """What the name of a column gives as its unit; empty if there is nothing like one."""
+    inside = _BRACKETED.search(name)
+    if inside:
+        return inside[1].strip()
+    behind = _BEHIND.search(name)
+    known = {unit for units in UNITS.values() for unit in units}
+    return behind[1] if behind and behind[1].casefold() in known else ''
+
+
+def _unit(source: str, table: ExportedTable, k: int, kind: str, given: str | None) -> str:
+    """Unit of a column: as given, or by its name and the row below it, which must agree."""
+    name = table.names[k]
+    below = _BRACKETED.sub(r'\1', table.units[k]).strip()
+    told = [given] if given else [unit for unit in (_unit_of_name(name), below) if unit]
+    if not told and name == kind:
+        told = [SI[kind]]
+    how = f'say --units {kind}=UNIT, one of {", ".join(UNITS[kind])}'
+    if not told:
+        raise InputError(f'{source}: column {name!r} has no unit; {how}')
+    for unit in told:
+        if unit_value(kind, unit) is None:
+            raise InputError(f'{source}: column {name!r}: {unit!r} is no known unit; {how}')
+    if unit_value(kind, told[0]) != unit_value(kind, told[-1]):
+        raise InputError(f'{source}: column {name!r} has two units, {told[0]} and {told[1]}; {how}')
+    return told[0].strip().strip('.')
+
+
+def _check_increasing(source: str, time: FloatArray, table: ExportedTable) -> None:
+    late = np.flatnonzero(np.diff(time) <= 0.0)
+    if len(late):
+        row = int(late[0]) + 1
+        raise InputError(
+            f'{source}: line {table.lines[row]}: the time, {time[row]:.9g} s, does not increase; '
+            f'the row before has {time[row - 1]:.9g} s'
+        )
+
+
+def _towards(displacement: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both as positive in compression.
+
+    The plunger goes to where the force is largest, and what resists it on the way is pressure.
+    """
+    moved = displacement - displacement[0]
+    moved *= np.sign(moved[np.argmax(np.abs(force))]) or 1.0
+    step = np.diff(moved)
+    work = np.sum(0.5 * (force[1:] + force[:-1]) * step * (step > 0.0))
+    return moved, force if work >= 0.0 else -force

@@ -1,0 +1,284 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One mouthful on the twin: simulated drives chew, and every cycle is recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import pathlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
+from masticator_dynamics.evaluation.frames import frame_poses
+from masticator_dynamics.limits.ranges import survey_ranges
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion import MotionPath, chewing_stroke
+from masticator_dynamics.robot.demo.script import recorded_script
+from masticator_dynamics.robot.laboratory.protocol import Mouthful, MouthfulMotion, Rest, Stop
+from masticator_dynamics.robot.laboratory.texture import openings
+from masticator_dynamics.robot.twin.feedforward import Kind
+from masticator_dynamics.robot.twin.plant import MechanismPlant
+from masticator_dynamics.robot.twin.study import StudySetting
+
+SOUND_ENDS = ('done', 'force', 'broken')  # of a mouthful; any other is the text of a fault
+APPROACH = 0.3  # s, from home to the closed mouth of a motion with an occlusal gap
+
+
+@dataclasses.dataclass(frozen=True)
+class Series:
+    """What happened during a mouthful; rows are cycles of the drives.
+
+    Attributes
+    ----------
+    time : array, shape (N,)
+        s from the start of the motion.
+    gap : array, shape (N,)
+        Distance of the chewing tooth from occlusion along base z, m.
+    force : array, shape (N,)
+        Magnitude of the food's force on the tooth, N.
+    q : array, shape (N, n_q)
+        Tree positions, rad or m.
+    position, velocity, effort : array, shape (N, n_u)
+        Of the actuated joints; efforts are those of the motors, at the joints.
+    contact : array, shape (N, n_c)
+        Multipliers of the contacts, N, as :attr:`Effort.contact`.
+    lifts : tuple of int
+        How often each contact lifted off, if sockets are open.
+    end : str
+        Why the mouthful ended: 'done', 'force', 'broken', or the text of a fault.
+    """
+
+    time: FloatArray
+    gap: FloatArray
+    force: FloatArray
+    q: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+    contact: FloatArray
+    lifts: tuple[int, ...]
+    end: str
+
+    @property
+    def fault(self) -> bool:
+        """Whether something went wrong."""
+        return self.end not in SOUND_ENDS
+
+
+class _Watch:
+    """Records every cycle of a run, and decides when to stop."""
+
+    def __init__(self, stop: Stop):
+        self.rows: list[tuple[FloatArray | float, ...]] = []
+        self.end = 'done'
+        self._stop = stop
+        self._left: list[str] = []
+
+    def __call__(self, plant: MechanismPlant, effort: FloatArray) -> bool:
+        force = float(np.linalg.norm(plant.food_force))
+        self._left = [event.contact for event in plant.events if not event.landed]
+        self.rows.append(
+            (
+                plant.time, plant.food_gap, force, plant.tree_positions, plant.position,
+                plant.velocity, effort, plant.contact,
+            )
+        )  # fmt: skip
+        if self._stop.force is not None and force > self._stop.force:
+            self.end = 'force'
+        elif self._stop.broken and plant.food_broken:
+            self.end = 'broken'
+        return self.end != 'done'
+
+    def series(self, contacts: Sequence[str], end: str) -> Series:
+        """All cycles, as arrays."""
+        time, gap, force, q, position, velocity, effort, contact = (
+            np.array(column) for column in zip(*self.rows, strict=True)
+        )
+        lifts = tuple(self._left.count(name) for name in contacts)
+        return Series(time, gap, force, q, position, velocity, effort, contact, lifts, end)
+
+
+def chew(mouthful: Mouthful, setting: StudySetting, stop: Stop) -> Series:
+    """Chew a mouthful on the twin with full feedforward and the gains of the drives file.
+
+    Parameters
+    ----------
+    mouthful : Mouthful
+        Motion, food and number of strokes.
+    setting : StudySetting
+        Drives and model; path and food are replaced by the mouthful's.
+    stop : Stop
+        What ends it early.
+
+    Raises
+    ------
+    InputError
+        If the motion is out of reach or out of range; gives the stroke's data.
+    """
+    path = motion_path(setting.model, mouthful.motion, mouthful.strokes, mouthful.rest)
+    run = dataclasses.replace(setting, path=path, food=mouthful.food)
+    watch = _Watch(stop)
+    try:
+        run.run(Kind.FRICTION, run.gains, watch)
+        end = watch.end
+    except SimulationError as error:
+        if not watch.rows:
+            raise
+        end = str(error)
+    return watch.series(setting.model.contacts, end)
+
+
+def motion_path(
+    mechanism: Mechanism, motion: MouthfulMotion, strokes: int, rest: Rest | None = None
+) -> MotionPath:
+    """The subject's motion: from home to the jaw's rest position, then the strokes.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With the coordinates of a chewing motion and molars.
+    motion : MouthfulMotion
+        With an occlusal gap, the mouth closes to the angle at which the molar of the working side
+        is that far from its position at home, and its opening stays the same. A recorded incisor is
+        followed from home and back.
+    strokes : int
+        Number of strokes.
+    rest : Rest, optional
+        Where the jaw rests before them.
+
+    Raises
+    ------
+    InputError
+        For values that no stroke can have.
+    ReachError, LimitError
+        If a recording cannot be followed.
+    """
+    closed = opening_angle(mechanism, motion.side, motion.occlusal_gap)
+    if closed > 0.5 * motion.opening:
+        raise InputError(
+            f'an occlusal gap of {1e3 * motion.occlusal_gap:.3g} mm takes {closed:.3g} rad, more '
+            f'than half of the opening of {motion.opening:.3g} rad'
+        )
+    if motion.recording:
+        chewing = recorded_script(mechanism, pathlib.Path(motion.recording)).path
+    else:
+        chewing = chewing_stroke(
+            side=motion.side, strokes=strokes, period=motion.period, opening=motion.opening - closed
+        )
+    resting = opening_angle(mechanism, motion.side, rest.gap) if rest else 0.0
+    stations = [(0.0, 0.0)]
+    if resting:
+        stations.append((APPROACH, resting))
+    if rest and rest.time:
+        stations.append((rest.time, resting))
+    if resting != closed:
+        stations.append((APPROACH, closed))
+    return _from_station_to_station(mechanism, stations, chewing)
+
+
+def _from_station_to_station(
+    mechanism: Mechanism, stations: Sequence[tuple[float, float]], chewing: MotionPath
+) -> MotionPath:
+    """Openings (s to get there, rad), then strokes from the last of them."""
+    opened = np.zeros(len(mechanism.independent))
+    opened[mechanism.independent.index('beta')] = 1.0
+    still, names, now, pieces = (0.0 * opened, 0.0 * opened), chewing.names, 0.0, []
+    for (_, before), (seconds, angle) in itertools.pairwise(stations):
+        poses = [before * opened, angle * opened]
+        pieces.append(
+            MotionPath.through([now, now + seconds], poses, start=still, end=still, names=names)
+        )
+        now += seconds
+    if not pieces:
+        return chewing
+    raised = chewing.coefficients.copy()
+    raised[:, 0] += stations[-1][1] * opened
+    return MotionPath.joined([*pieces, MotionPath(chewing.knots + now, raised, names=names)])
+
+
+def opening_angle(mechanism: Mechanism, side: str, gap: float) -> float:
+    """Opening angle (rad) at which the molars of a side are a gap (m) apart.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The masticator.
+    side : str
+        'left' or 'right'.
+    gap : float
+        How far the molar is below its position at occlusion, m.
+
+    Raises
+    ------
+    InputError
+        If no opening within 0.18 rad brings them that far apart.
+    """
+    if gap == 0.0:
+        return 0.0
+    beta = np.linspace(0.0, 0.18, 37)
+    rows = np.zeros((len(beta), len(mechanism.independent)))
+    rows[:, mechanism.independent.index('beta')] = beta
+    q = mechanism.feedforward_batch(rows).q
+    height = frame_poses(mechanism, q, f'molar_{side}')[0][:, 2]
+    gaps = height[0] - height
+    if gap > gaps[-1]:
+        raise InputError(
+            f'a gap of {1e3 * gap:.3g} mm is beyond the widest mouth, {1e3 * gaps[-1]:.3g} mm at '
+            'the molar'
+        )
+    return float(np.interp(gap, gaps, beta))
+
+
+def check_motion(mechanism: Mechanism, mouthful: Mouthful) -> None:
+    """Refuse a motion that the mechanism cannot make, before anything moves.
+
+    Raises
+    ------
+    InputError
+        Naming the mouthful, its motion, the stroke and what is exceeded.
+    """
+    name = f'{mouthful.name} ({_shown(mouthful)})'
+    try:
+        path = motion_path(mechanism, mouthful.motion, mouthful.strokes, mouthful.rest)
+        times = np.arange(path.start, path.end, 0.005)
+        effort = mechanism.feedforward_batch(*path.sample(times))
+    except MasticatorError as error:
+        raise InputError(f'{name}: {error}') from error
+    height = frame_poses(mechanism, effort.q, f'molar_{mouthful.motion.side}')[0][:, 2]
+    gap = height[0] - height
+    cuts, widest = openings(gap), float(gap.max())
+    if widest <= mouthful.food.renewal_gap:
+        raise InputError(
+            f'{name}: the molars open {1e3 * widest:.3g} mm; {mouthful.food_name} is served beyond '
+            f'{1e3 * mouthful.food.renewal_gap:.3g} mm (its renewal_gap)'
+        )
+    if mouthful.rest.gap and len(cuts) != mouthful.strokes:
+        raise InputError(
+            f'{name}: rest.gap of {1e3 * mouthful.rest.gap:.3g} mm could not be told from a stroke'
+        )
+
+    def where(row: int) -> str:
+        return f'{name}: stroke {max(1, int(np.searchsorted(cuts, row)))}, after {times[row]:.2f} s'
+
+    speed = np.abs(effort.velocity)
+    limits = mechanism.limits.velocity[mechanism.tree_indices(mechanism.actuated)]
+    row, worst = np.unravel_index(np.argmax(speed / limits), speed.shape)
+    if speed[row, worst] > limits[worst]:
+        raise InputError(
+            f'{where(int(row))}: {mechanism.actuated[worst]} would turn at '
+            f'{speed[row, worst]:.3g} rad/s, its limit is {limits[worst]:.3g} rad/s'
+        )
+    survey = survey_ranges(mechanism, effort)
+    if survey.worst_row is not None:
+        raise InputError(f'{where(survey.worst_row)}: {survey.worst}')
+
+
+def _shown(mouthful: Mouthful) -> str:
+    motion = mouthful.motion
+    if motion.recording:
+        return f'{motion.side}, {motion.recording}'
+    return f'{motion.side}, {motion.period:g} s, {motion.opening:g} rad'

@@ -1,0 +1,23 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A twin of the robot: forward dynamics, food and stops, in steps of fixed length."""
+
+from masticator_dynamics.robot.twin.food import Food, load_food, shipped_foods
+from masticator_dynamics.robot.twin.forward_dynamics import (
+    Acceleration,
+    ForwardDynamics,
+    Regularisation,
+)
+from masticator_dynamics.robot.twin.plant import MechanismPlant
+from masticator_dynamics.robot.twin.stops import Stops
+
+__all__ = [
+    'Acceleration',
+    'Food',
+    'ForwardDynamics',
+    'MechanismPlant',
+    'Regularisation',
+    'Stops',
+    'load_food',
+    'shipped_foods',
+]

@@ -1,0 +1,301 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From a commanded motion to the motion that simulated drives produce, in virtual time.
+
+The delays are those of the real chain, in cycles of the drives (SYNC k at ``k / rate``):
+
+- At SYNC k the drives measure; the master sends what the motion requires at that instant.
+- Drives take it at SYNC k + 1: efforts are held from there to SYNC k + 2, positions are approached
+  linearly and reached at SYNC k + 2. Both are therefore extrapolated, positions with their velocity
+  by two cycles, efforts with their rate by one and a half.
+- The force of the food in those efforts was measured ``bite_age`` before SYNC k: the twin, or a
+  sensor, publishes it; the dynamics node uses it in its next cycle and is received at SYNC k. This
+  delay is not compensated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from masticator_dynamics.drives.command import Command
+from masticator_dynamics.drives.configuration import Drives, Gains
+from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.following import Following
+from masticator_dynamics.drives.safety import DriveGuard
+from masticator_dynamics.drives.scaling import Scaling
+from masticator_dynamics.drives.simulator.axes import Axes
+from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
+from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.evaluation.frames import FrameChain
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.path import MotionPath
+from masticator_dynamics.robot.twin.plant import MechanismPlant
+
+# Efforts (n_u,) at the joints, N m, for a cycle and the food's force (3,), N; None: send none.
+Feedforward = Callable[[int, FloatArray], FloatArray | None]
+# Called with the plant and the drives' efforts in every cycle; ends the run by returning True.
+Watch = Callable[[MechanismPlant, FloatArray], bool]
+
+DYNAMICS_PERIOD = 0.002  # s, of the dynamics node
+
+
+@dataclasses.dataclass(frozen=True)
+class Delays:
+    """Delays in the chain.
+
+    Attributes
+    ----------
+    command : int
+        Cycles until a command is taken by the drives.
+    bite : float
+        Age of the food's force when it is used, s.
+    """
+
+    command: int = 1
+    bite: float = DYNAMICS_PERIOD
+
+
+@dataclasses.dataclass(frozen=True)
+class CommandedMotion:
+    """A commanded motion at every cycle; rows are cycles.
+
+    Attributes
+    ----------
+    time : array, shape (N,)
+        s.
+    y, y_dot, y_ddot : array, shape (N, n_y)
+    position, velocity : array, shape (N, n_u)
+        Of the actuated joints.
+    q : array, shape (N, n_q)
+        Tree positions.
+    incisor : array, shape (N, 3)
+        m, base axes.
+    """
+
+    time: FloatArray
+    y: FloatArray
+    y_dot: FloatArray
+    y_ddot: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    q: FloatArray
+    incisor: FloatArray
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, path: MotionPath, rate: float) -> CommandedMotion:
+        """Sample a path at the drives' cycles.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            What moves.
+        path : MotionPath
+            Of its independent coordinates.
+        rate : float
+            Cycles of the drives, Hz.
+        """
+        count = int(np.ceil((path.end - path.start) * rate - 1e-9)) + 1
+        time = np.arange(count) / rate
+        rows = path.sample(np.minimum(path.start + time, path.end))
+        motion = mechanism.feedforward_batch(*rows)
+        joints = mechanism.tree_indices(mechanism.actuated)
+        incisor, _ = FrameChain(mechanism, 'incisor').poses(motion.q)
+        return cls(time, *rows, motion.q[:, joints], motion.v[:, joints], motion.q, incisor)
+
+
+@dataclasses.dataclass(frozen=True)
+class ChainRecord:
+    """What happened in a run, at every cycle.
+
+    Attributes
+    ----------
+    error : array, shape (N, 3)
+        Of the incisor: where it is minus where it is commanded to be at that time, m, base axes.
+    position : array, shape (N, n_u)
+        Of the joints, rad.
+    measured : array, shape (N, n_u)
+        The same as measured by the encoders.
+    effort : array, shape (N, n_u)
+        N m at the joints, of the motors before their friction and the gears' losses.
+    bite : array, shape (N,)
+        Magnitude of the food's force, N.
+    limited : int
+        Steps of a servo in which its torque was clipped.
+    """
+
+    error: FloatArray
+    position: FloatArray
+    measured: FloatArray
+    effort: FloatArray
+    bite: FloatArray
+    limited: int
+
+    @property
+    def distance(self) -> FloatArray:
+        """Distance (N,) of the incisor from where it is commanded to be at that time, m."""
+        return np.asarray(np.linalg.norm(self.error, axis=1))
+
+
+class Master:
+    """The drive layer, one cycle at a time: follows commands as on the robot, in drives' units.
+
+    Parameters
+    ----------
+    drives : Drives
+    mechanism : Mechanism
+    position : array, shape (n_u,)
+        Of the joints, held until the first command, rad.
+    """
+
+    def __init__(self, drives: Drives, mechanism: Mechanism, position: FloatArray):
+        self._following = Following(DriveGuard(drives, mechanism), drives)
+        self._following.begin(position)
+        self._scaling = Scaling([drive.motor for drive in drives.drives.values()])
+        self._period = 1.0 / drives.cycle_rate
+
+    def measure(self, counts: FloatArray) -> FloatArray:
+        """Joint positions from encoder counts."""
+        return self._scaling.position_from_counts(counts)
+
+    def command(self, command: Command, measured: FloatArray) -> None:
+        """Follow a command, with drives at measured positions (n_u,), rad.
+
+        Raises
+        ------
+        InputError
+            If the drive layer refuses it.
+        """
+        self._following.take(command, _feedback(command.time, measured))
+        if self._following.refused:
+            raise InputError(f'at {command.time:.6g} s: {self._following.refusal}')
+
+    def setpoint(self) -> tuple[FloatArray, FloatArray]:
+        """Targets (n_u,), counts, and torque offsets (n_u,), per mille, of the next cycle."""
+        setpoint = self._following.setpoint(self._period)
+        effort, velocity = setpoint.effort, setpoint.velocity
+        velocity = np.zeros(len(effort)) if velocity is None else velocity
+        torque = self._scaling.per_mille_from_effort(effort, velocity)
+        torque = torque + self._scaling.per_mille_of_friction(velocity)
+        return self._scaling.counts_from_position(setpoint.position), np.rint(torque)
+
+
+def _feedback(time: float, position: FloatArray) -> Feedback:
+    """Drives in order, at positions (n_u,)."""
+    none, counts = np.zeros(len(position)), np.zeros(len(position), dtype=np.int64)
+    return Feedback(
+        time, counts, position, none, none, none == 0.0, counts, counts, none, (), '', 0.0
+    )
+
+
+def follow(
+    reference: CommandedMotion,
+    feedforward: Feedforward,
+    plant: MechanismPlant,
+    drives: Drives,
+    simulation: SimulationSettings,
+    gains: Gains,
+    delays: Delays,
+    watch: Watch | None = None,
+) -> ChainRecord:
+    """Run a reference through master, drives and plant.
+
+    Parameters
+    ----------
+    reference : CommandedMotion
+        What is commanded, cycle by cycle.
+    feedforward : callable
+        Efforts sent with it, from a cycle and the food's force.
+    plant : MechanismPlant
+        At the start of the reference; its step is that of the simulation.
+    drives : Drives
+        The drives file: what the drive layer checks, and how drives and motors behave.
+    simulation : SimulationSettings
+        Of the drives, with its step.
+    gains : Gains
+        Of all drives.
+    delays : Delays
+        Of commands and of the food's force.
+    watch : callable, optional
+        Called in every cycle; the run ends when it returns True.
+
+    Raises
+    ------
+    InputError
+        If a cycle is not a whole number of simulation steps, or the drive layer refuses a
+        command.
+    SimulationError
+        If the mechanism gets where it cannot be evaluated.
+    """
+    axes, servos = _servos(drives, simulation, plant, gains)
+    steps = _steps_per_cycle(drives.cycle_rate, simulation)
+    master = Master(drives, plant.mechanism, plant.position)
+    waiting = deque([master.setpoint()] * delays.command)
+    forces = deque([np.zeros(3)], maxlen=round(delays.bite / simulation.step) + 1)
+    forces.append(plant.food_force)
+    q, rows, limited = np.empty_like(reference.q), [], 0
+    for k, time in enumerate(reference.time.tolist()):
+        measured = master.measure(np.array([float(servo.position) for servo in servos]))
+        q[k] = plant.tree_positions
+        rows.append((plant.position, measured, _efforts(servos, drives), plant.food_force))
+        if watch is not None and watch(plant, rows[-1][2]):
+            break
+        effort = feedforward(k, forces[0])
+        position, velocity = reference.position[k], reference.velocity[k]
+        master.command(Command(position, velocity, effort, time, time), measured)
+        waiting.append(master.setpoint())
+        for servo, target, torque in zip(servos, *waiting.popleft(), strict=True):
+            servo.command(target)
+            servo.torque_offset = float(torque)
+        for _ in range(steps):
+            axes.advance()
+            forces.append(plant.food_force)
+            limited += sum(servo.limited for servo in servos)
+    incisor, _ = FrameChain(plant.mechanism, 'incisor').poses(q[: len(rows)])
+    angles, measured, efforts, bites = (np.array(column) for column in zip(*rows, strict=True))
+    bite = np.linalg.norm(bites, axis=1)
+    return ChainRecord(
+        incisor - reference.incisor[: len(rows)], angles, measured, efforts, bite, limited
+    )
+
+
+def _servos(
+    drives: Drives, simulation: SimulationSettings, plant: MechanismPlant, gains: Gains
+) -> tuple[Axes, list[Servo]]:
+    """Drives on the plant, in operation."""
+    if tuple(drives.drives) != plant.joints:
+        raise InputError(
+            f'the drives are of {", ".join(drives.drives)}; in this order there should be '
+            f'{", ".join(plant.joints)}'
+        )
+    axes = Axes(drives, simulation, plant)
+    servos = list(axes.servos.values())
+    for servo in servos:
+        servo.position_gain, servo.velocity_gain = gains.position, gains.velocity
+        servo.period = 1.0 / drives.cycle_rate
+        servo.control = ServoTask.POSITION
+    return axes, servos
+
+
+def _steps_per_cycle(rate: float, simulation: SimulationSettings) -> int:
+    steps = 1.0 / (rate * simulation.step)
+    if round(steps) < 1 or abs(steps - round(steps)) > 1e-6:
+        raise InputError(
+            f'a cycle of {1.0 / rate:g} s is no whole number of steps of {simulation.step:g} s'
+        )
+    return round(steps)
+
+
+def _efforts(servos: list[Servo], drives: Drives) -> FloatArray:
+    """Efforts at the joints, N m, from the motors' torques."""
+    return np.array(
+        [
+            servo.motor_torque * drive.motor.direction * drive.motor.gear_ratio
+            for servo, drive in zip(servos, drives.drives.values(), strict=True)
+        ]
+    )

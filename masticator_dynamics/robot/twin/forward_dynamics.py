@@ -1,0 +1,320 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Forward dynamics of any mechanism: efforts to accelerations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
+from masticator_dynamics.engine.status import JAMMED, OVERFLOW
+from masticator_dynamics.errors import MasticatorError, SingularityError
+from masticator_dynamics.evaluation.failures import failure
+from masticator_dynamics.evaluation.results import Motion
+from masticator_dynamics.robot.twin.food import FORCE, GAP
+from masticator_dynamics.traced import simulation
+from masticator_dynamics.traced.forward_dynamics import INDEPENDENT
+from masticator_dynamics.traced.forward_dynamics import ForwardDynamics as Evaluated
+from masticator_dynamics.traced.machine_code import Library
+from masticator_dynamics.traced.row_code import address
+from masticator_dynamics.traced.simulation_data import Setting, reported
+from masticator_dynamics.traced.surroundings import NO_STOPS, Bolus, PackedStops
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+_NO_WRENCH = np.zeros(6)
+_NO_FOOD = np.zeros(0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Regularisation:
+    """Velocities v_t over which Coulomb friction builds up, so that friction can hold a load.
+
+    It grows as v / sqrt(v^2 + v_t^2). The inverse dynamics does not use this: see docs/twin.md. A
+    larger transition velocity in the description takes precedence. What is held creeps at most at
+    this velocity; 0 leaves the jump.
+
+    Attributes
+    ----------
+    contact : float
+        m/s.
+    turning, sliding : float
+        Of actuated joints, rad/s and m/s.
+    """
+
+    contact: float = 2e-3
+    turning: float = 0.1
+    sliding: float = 2e-3
+
+
+@dataclasses.dataclass(frozen=True)
+class Acceleration:
+    """What efforts cause at a state.
+
+    Attributes
+    ----------
+    y_ddot : array, shape (n_y,)
+        Independent accelerations, m/s^2 or rad/s^2.
+    motion : Motion
+        Of the whole tree with these accelerations.
+    contact : array, shape (n_c,)
+        Multipliers of the contacts, N, as :attr:`Effort.contact`.
+    friction : array, shape (n_u,)
+        Part of the efforts that the friction of the actuated joints takes.
+    contact_friction : array, shape (n_c, 3)
+        N, base axes, on each contact's body.
+    balance_residual : float
+        Largest generalised force left unbalanced, N or N m.
+    """
+
+    y_ddot: FloatArray
+    motion: Motion
+    contact: FloatArray
+    friction: FloatArray
+    contact_friction: FloatArray
+    balance_residual: float
+
+
+class ForwardDynamics:
+    """The equations of motion M(y) y_ddot = J^T effort + T^T wrench - bias of a mechanism.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Its scratch memory is used: one thread for both.
+    friction : bool or Regularisation
+        Friction of contacts and actuated joints, by the laws of the inverse dynamics.
+    stops : PackedStops
+    food : bool
+        Whether there is any; see :func:`masticator_dynamics.robot.twin.food.pack_food`.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        friction: bool | Regularisation = False,
+        stops: PackedStops = NO_STOPS,
+        food: bool = False,
+    ):
+        self.mechanism = mechanism
+        description, freedoms = mechanism.description, len(mechanism.independent)
+        chosen = Regularisation() if friction is True else friction
+        transitions = (0.0, 0.0, 0.0)
+        if chosen:
+            transitions = chosen.turning, chosen.sliding, chosen.contact
+        setting = Setting(bool(friction), transitions, stops, food)
+        self._code = simulation.Simulation(description, mechanism.structure, setting)
+        self._state = Bolus.STATE if food else 0
+        slices = reported(freedoms, len(mechanism.actuated), len(mechanism.contacts))
+        first = 1 + self._state + mechanism.slices['tangent'].stop
+        self._fields = {k: slice(first + s.start, first + s.stop) for k, s in slices.items()}
+        self._report = np.zeros(self._fields['mass'].stop)
+        self._row = self._report[1 + self._state : first]
+        self._eaten = Bolus.WIDTH if food else 0
+        self._idle = np.zeros(self._eaten)
+        self._stepped = np.empty(1 + 2 * freedoms + self._state)
+
+    def __call__(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike,
+        efforts: npt.ArrayLike,
+        wrench: npt.ArrayLike | None = None,
+    ) -> Acceleration:
+        """Accelerations at a state.
+
+        Parameters
+        ----------
+        y, y_dot : array_like, shape (n_y,)
+            Independent positions and velocities.
+        efforts : array_like, shape (n_u,)
+            In the order of ``mechanism.actuated``, N m or N, of motors where there is a
+            transmission.
+        wrench : array_like, shape (6,), optional
+            Environment on platform: force and torque, base axes, about the platform's origin.
+
+        Raises
+        ------
+        InputError
+            For a wrong shape, NaN or infinity.
+        ReachError, SingularityError
+            As :meth:`Mechanism.solve`.
+        ActuationError
+            If friction of the contacts jams the mechanism.
+        """
+        count = len(self.mechanism.independent)
+        state = np.concatenate(
+            [as_finite_vector(y, 'y', count), as_finite_vector(y_dot, 'y_dot', count)]
+        )
+        given = as_finite_vector(efforts, 'efforts', len(self.mechanism.actuated))
+        load = _NO_WRENCH if wrench is None else as_finite_vector(wrench, 'wrench', 6)
+        self.run(state, given[None], load)
+        row, report = self._row.copy(), self._report.copy()
+        y_ddot = report[self._fields['y_ddot']]
+        motion_inputs = np.concatenate([state, y_ddot, load])
+        motion = Motion(self.mechanism, motion_inputs, row, self.mechanism.slices)
+        return Acceleration(
+            y_ddot,
+            motion,
+            row[self.mechanism.slices['multipliers']][self.mechanism.contact_rows],
+            report[self._fields['joint_friction']],
+            report[self._fields['contact_friction']].reshape(-1, 3),
+            float(report[self._fields['report']][2]),
+        )
+
+    def mass_matrix(self, y: npt.ArrayLike) -> FloatArray:
+        """Mass matrix (n_y, n_y) of the independent coordinates, rotors included."""
+        y = as_finite_vector(y, 'y', len(self.mechanism.independent))
+        state = np.concatenate([y, np.zeros(len(y))])
+        given = self._inputs(state, np.zeros(len(self.mechanism.actuated)), _NO_WRENCH, self._idle)
+        return np.array(self._code.evaluated([*given, *self.mechanism.solve(y).q]).mass)
+
+    def field(self, name: str) -> FloatArray:
+        """A view of results of the last run, see ``traced.simulation_data.reported``.
+
+        The next run overwrites it.
+        """
+        return self._report[self._fields[name]]
+
+    def tree(self, name: str) -> FloatArray:
+        """A view of the whole row of the last run; the next run overwrites them."""
+        return self._row[self.mechanism.slices[name]]
+
+    def run(
+        self,
+        state: FloatArray,
+        efforts: FloatArray,
+        wrench: FloatArray = _NO_WRENCH,
+        food: FloatArray = _NO_FOOD,
+        steps: int = 0,
+        length: float = 0.0,
+    ) -> None:
+        """Advance ``state`` (y, then y_dot) by steps of ``length`` s and evaluate it there.
+
+        Parameters
+        ----------
+        state : array, shape (2 n_y,)
+            Positions and velocities, m and rad; overwritten.
+        efforts : array, shape (1, n_u) or (2 * steps + 1, n_u)
+            Held, or at every step's start and middle, and at the end.
+        wrench : array, shape (6,)
+            On the platform besides the food's, N and N m, base axes, about its origin.
+        food : array
+            As packed; it yields and breaks.
+        steps : int
+            0: only evaluate the state.
+        length : float
+            Of a step, s.
+
+        Raises
+        ------
+        ReachError, SingularityError, InputError, ActuationError
+            If the state, or one on the way, cannot be evaluated; ``state`` and ``food`` are then
+            unchanged.
+        """
+        now, eaten = state, food.copy()
+        if steps:
+            now = self._moved_on(state, efforts, wrench, eaten, steps, length)
+        self._evaluate_report(now, efforts[-1], wrench, eaten)
+        state[:], food[:] = now, eaten
+
+    def _moved_on(
+        self,
+        state: FloatArray,
+        efforts: FloatArray,
+        wrench: FloatArray,
+        food: FloatArray,
+        steps: int,
+        length: float,
+    ) -> FloatArray:
+        """The state after that many steps; ``food`` yields."""
+        held, changing = len(efforts) == 1, len(state) + self._state
+        three = np.concatenate((efforts[0],) * 3) if held else efforts[:3].ravel()
+        given = self._inputs(state, three, wrench, food, length)
+        found, code = self._stepped, self._code.code
+        at = address(given), address(found)
+        for k in range(steps):
+            if k and not held:
+                given[changing : changing + len(three)] = efforts[2 * k : 2 * k + 3].ravel()
+            if code is not None:
+                code.of_row('step')(*at)
+            if code is None or found[0] != 1.0:
+                numbers = given[:-1].tolist()
+                found[:] = simulation.step(self._rates, numbers, self._code.sizes, length)
+            given[:changing] = found[1:]
+        food[: self._state] = found[1 + len(state) :]
+        return found[1 : 1 + len(state)].copy()
+
+    def _inputs(
+        self,
+        state: FloatArray,
+        efforts: FloatArray,
+        wrench: FloatArray,
+        food: FloatArray,
+        last: float = 1.0,
+    ) -> FloatArray:
+        """Inputs of the code, see ``traced.simulation_data.Given``."""
+        yields, rest = food[: self._state], food[self._state : self._eaten]
+        return np.concatenate((state, yields, efforts, rest, wrench, (last,)))
+
+    def _rates(self, given: list[float]) -> list[float]:
+        """Rates at a stage of a step."""
+        found = np.empty(1 + len(self.mechanism.independent) + self._state)
+        return self._evaluate('rates', np.array(given), found, simulation.rates_of).tolist()
+
+    def _evaluate_report(
+        self, state: FloatArray, efforts: FloatArray, wrench: FloatArray, food: FloatArray
+    ) -> None:
+        given = self._inputs(state, efforts, wrench, food)
+        self._evaluate('report', given, self._report, simulation.report_of)
+        if self._state:
+            food[: self._state] = self._report[1 : 1 + self._state]
+            food[GAP], food[FORCE] = self.field('gap')[0], self.field('food')[0]
+
+    def _evaluate(
+        self,
+        name: str,
+        given: FloatArray,
+        found: FloatArray,
+        compute: Callable[[Evaluated], list[Any]],
+    ) -> FloatArray:
+        """Fill ``found`` by machine code; where that hands over, with loops closed from home."""
+        if self._ran(self._code.code, name, given, found):
+            return found
+        count = len(self.mechanism.independent)
+        motion = self.mechanism.solve(given[:count], given[count : 2 * count])
+        at_positions = np.concatenate([given, motion.q])
+        if self._ran(self._code.code_at_positions, name, at_positions, found):
+            return found
+        # On floats friction may take long to settle; what fails then is reported.
+        evaluated = self._code.evaluated(at_positions.tolist())
+        numbers = np.array(compute(evaluated))
+        if numbers[0] != 1.0:
+            raise self._failure(evaluated, given)
+        found[:] = numbers
+        return found
+
+    @staticmethod
+    def _ran(code: Library | None, name: str, given: FloatArray, found: FloatArray) -> bool:
+        """Whether there is a function, and its outputs are valid."""
+        if code is None:
+            return False
+        code.of_row(name)(address(given), address(found))
+        return bool(found[0] == 1.0)
+
+    def _failure(self, evaluated: Evaluated, given: FloatArray) -> MasticatorError:
+        """Why forces of a state that is closed cannot be computed."""
+        inertias = np.linalg.eigvalsh(np.array(evaluated.mass))
+        if inertias[0] <= INDEPENDENT * inertias[-1]:
+            names = ', '.join(self.mechanism.independent)
+            return SingularityError(f'the mass matrix of {names} is singular')
+        finite = bool(np.isfinite(np.array(evaluated.y_ddot)).all())
+        status = JAMMED if finite and not evaluated.converged > 0.0 else OVERFLOW
+        return failure(self.mechanism, np.array([status, -1.0, 0.0]), given)

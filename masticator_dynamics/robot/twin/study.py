@@ -1,0 +1,295 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Does feedforward pay? The same motion, food, drives and gains with more and more of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from masticator_dynamics.drives.configuration import (
+    Drive,
+    Drives,
+    Gains,
+    Motor,
+    MotorFriction,
+    changed,
+    load_drives,
+)
+from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings, load_simulation
+from masticator_dynamics.engine.arrays import FloatArray, rms
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.path import MotionPath
+from masticator_dynamics.robot.twin.control_chain import (
+    ChainRecord,
+    CommandedMotion,
+    Delays,
+    Watch,
+    follow,
+)
+from masticator_dynamics.robot.twin.feedforward import Kind, feedforward
+from masticator_dynamics.robot.twin.food import Food, load_food
+from masticator_dynamics.robot.twin.plant import MechanismPlant
+
+_CLOSURE_STEP = 0.01  # s, between the measured angles that are fitted
+
+Progress = Callable[[float], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class StudySetting:
+    """What all runs have in common.
+
+    Attributes
+    ----------
+    path : MotionPath
+        In independent coordinates, from home at rest.
+    food : Food or None
+    drives : Drives
+    simulation : SimulationSettings
+    model : Mechanism
+        Both simulated and used to compute efforts: with the rotors of the drives.
+    known_friction : float
+        Fraction of the drives' friction that the drive layer knows.
+    friction : bool
+        Whether contacts and cranks have friction.
+    delays : Delays
+    """
+
+    path: MotionPath
+    food: Food | None
+    drives: Drives
+    simulation: SimulationSettings
+    model: Mechanism
+    known_friction: float = 1.0
+    friction: bool = True
+    delays: Delays = Delays()
+
+    @classmethod
+    def shipped(
+        cls,
+        path: MotionPath,
+        food: str = 'soft',
+        rate: float | None = None,
+        known_friction: float = 1.0,
+        drives_file: str = 'drives.yaml',
+    ) -> StudySetting:
+        """The masticator with drives of ``config/``; the rate (Hz) is theirs by default.
+
+        Parameters
+        ----------
+        path : MotionPath
+            Of the independent coordinates.
+        food : str
+            Name of a shipped food, or path.
+        rate : float, optional
+            Cycles of the drives, Hz; default theirs.
+        known_friction : float
+            Fraction of the drives' friction that the feedforward knows.
+        drives_file : str
+            Name of a file in config/, or path.
+        """
+        drives = load_drives(drives_file)
+        if rate:
+            drives = changed(drives, cycle_rate=rate)
+        simulation = load_simulation('simulated_drives.yaml', drives)
+        model = Mechanism(with_rotors('masticator', drives))
+        return cls(path, load_food(food), drives, simulation, model, known_friction)
+
+    @functools.cached_property
+    def reference(self) -> CommandedMotion:
+        """The commanded motion."""
+        return CommandedMotion.of(self.model, self.path, self.drives.cycle_rate)
+
+    @property
+    def gains(self) -> Gains:
+        """Of the drives file, which must be the same for all.
+
+        Raises
+        ------
+        InputError
+            If they are not.
+        """
+        found = {drive.gains for drive in self.drives.drives.values()}
+        if len(found) != 1 or None in found:
+            raise InputError('the drives file does not give all drives the same gains')
+        gains = found.pop()
+        assert gains is not None
+        return gains
+
+    def run(self, kind: Kind, gains: Gains, watch: Watch | None = None) -> ChainRecord:
+        """One run with a kind of feedforward; `watch` observes it, see :func:`follow`.
+
+        Parameters
+        ----------
+        kind : Kind
+            Of feedforward.
+        gains : Gains
+            Of the position loops, at the joints.
+        watch : callable, optional
+            Observes the run, see :func:`follow`.
+        """
+        bitten = self.model.description.platform if self.food is None else self.food.frame
+        sent = feedforward(kind, self.model, self.reference, bitten)
+        plant = MechanismPlant(
+            self.model, step=self.simulation.step, friction=self.friction, food=self.food
+        )
+        drives = self._drives_with(0.0 if kind is Kind.BARE else self.known_friction)
+        return follow(
+            self.reference, sent, plant, drives, self.simulation, gains, self.delays, watch
+        )
+
+    def _drives_with(self, known_friction: float) -> Drives:
+        """The drives with the part of their friction that is known."""
+        found = {}
+        for name, drive in self.drives.drives.items():
+            known = {k: known_friction * v for k, v in dict(drive.motor.friction).items()}
+            motor = Motor(**{**dict(drive.motor), 'friction': MotorFriction(**known)})
+            found[name] = Drive(**{**dict(drive), 'motor': motor})
+        return changed(self.drives, drives=found)
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyRun:
+    """Results of the motion with one kind of feedforward.
+
+    Attributes
+    ----------
+    kind : Kind
+    record : ChainRecord
+    incisor_rms, incisor_max : float
+        Distance of the incisor from where it is commanded to be at that time, m.
+    joint_rms : float
+        rad, over all joints.
+    effort_rms, effort_max : float
+        N m, over all joints.
+    closure : float
+        Largest gap of the loops when the measured angles are fitted, m.
+    """
+
+    kind: Kind
+    record: ChainRecord
+    incisor_rms: float
+    incisor_max: float
+    joint_rms: float
+    effort_rms: float
+    effort_max: float
+    closure: float
+
+    @classmethod
+    def of(cls, kind: Kind, record: ChainRecord, setting: StudySetting) -> StudyRun:
+        """Figures of a record.
+
+        Parameters
+        ----------
+        kind : Kind
+            Of feedforward.
+        record : ChainRecord
+            What happened.
+        setting : StudySetting
+            Mechanism, drives and commanded motion of the run.
+        """
+        every = max(1, round(_CLOSURE_STEP * setting.drives.cycle_rate))
+        fitted = setting.model.forward_kinematics_batch(record.measured[::every], np.inf)
+        return cls(
+            kind,
+            record,
+            rms(record.distance),
+            float(record.distance.max()),
+            rms(record.position - setting.reference.position),
+            rms(record.effort),
+            float(np.abs(record.effort).max()),
+            float(fitted.closure_residual.max()),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """All runs.
+
+    Attributes
+    ----------
+    setting : StudySetting
+    gains : Gains
+        Of all drives in all runs.
+    runs : tuple of StudyRun
+        From no feedforward to all.
+    """
+
+    setting: StudySetting
+    gains: Gains
+    runs: tuple[StudyRun, ...]
+
+    def times_better(self, kind: Kind) -> float:
+        """RMS incisor error of PD alone over that of a kind."""
+        rms_of = {run.kind: run.incisor_rms for run in self.runs}
+        return rms_of[Kind.NONE] / rms_of[kind]
+
+    def text(self) -> str:
+        """The table as readable text."""
+        drives = self.setting.drives
+        lines = [
+            f'Gains {self.gains.position:.3g} N m/rad and {self.gains.velocity:.3g} N m s/rad; '
+            f'drives at {drives.cycle_rate:g} Hz, positions led by {1e3 * drives.lead:g} ms, '
+            f'efforts by {1e3 * drives.lead_of_effort:g}; '
+            f'up to {max(run.record.bite.max() for run in self.runs):.0f} N of food',
+            '',
+            f'{"":<40}{"incisor, mm":^20}{"joints":>9}{"torque, N m":^18}{"loops":>8}',
+            f'{"":<40}{"RMS":>8}{"max":>8}{"":4}{"mrad":>9}{"RMS":>9}{"max":>8}'
+            f'{"mm":>9}{"better by":>11}',
+        ]
+        for run in self.runs:
+            lines.append(
+                f'{run.kind.value:<40}{1e3 * run.incisor_rms:8.4f}{1e3 * run.incisor_max:8.4f}'
+                f'{1e3 * run.joint_rms:13.3f}{run.effort_rms:9.3f}{run.effort_max:8.3f}'
+                f'{1e3 * run.closure:9.4f}{self.times_better(run.kind):11.1f}'
+            )
+        return '\n'.join(lines)
+
+    def table(self) -> tuple[list[str], np.ndarray]:
+        """Columns and rows of the figures, SI units."""
+        names = ['incisor_rms', 'incisor_max', 'joint_rms', 'effort_rms', 'effort_max', 'closure']
+        rows = [
+            [run.kind.name.lower(), *(getattr(run, name) for name in names), run.record.limited]
+            for run in self.runs
+        ]
+        return ['feedforward', *names, 'steps_limited'], np.array(rows, dtype=object)
+
+    def series(self) -> tuple[list[str], FloatArray]:
+        """Columns and rows over time: error of the incisor and the food's force in each run."""
+        names, columns = ['time'], [self.setting.reference.time]
+        for run in self.runs:
+            name = run.kind.name.lower()
+            names += [f'{name}_error_{axis}' for axis in 'xyz'] + [f'{name}_bite']
+            columns += [*run.record.error.T, run.record.bite]
+        return names, np.column_stack(columns)
+
+
+def study_feedforward(
+    setting: StudySetting,
+    gains: Gains | None = None,
+    progress: Progress | None = None,
+) -> Study:
+    """Run a motion against food with each kind of feedforward.
+
+    Parameters
+    ----------
+    setting : StudySetting
+        Motion, food and drives.
+    gains : Gains, optional
+        Of all drives in all runs; default: those of the drives file.
+    progress : callable, optional
+        Called with the fraction that is done.
+    """
+    chosen = gains or setting.gains
+    runs = []
+    for kind in Kind:
+        runs.append(StudyRun.of(kind, setting.run(kind, chosen), setting))
+        if progress is not None:
+            progress(len(runs) / len(Kind))
+    return Study(setting, chosen, tuple(runs))

@@ -1,0 +1,134 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Gains with which PD alone follows best while keeping the margins that a robot needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from masticator_dynamics.drives.configuration import Gains
+from masticator_dynamics.engine.arrays import FloatArray, rms
+from masticator_dynamics.errors import InputError, SimulationError
+from masticator_dynamics.robot.twin.feedforward import Kind
+from masticator_dynamics.robot.twin.margins import Margins, least_margins, modal_inertias
+from masticator_dynamics.robot.twin.study import Progress, StudySetting
+
+# The least that textbooks on servo loops require: 6 dB and 30 degrees.
+NEEDED = Margins(2.0, math.radians(30.0))
+POSITION_GAINS = np.geomspace(2.0, 128.0, 13)
+VELOCITY_GAINS = np.geomspace(0.01, 0.32, 11)
+_POSES = 9
+_RIPPLE_TIME = 0.05  # s at the end, at rest
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """PD alone with some gains.
+
+    Attributes
+    ----------
+    gains : Gains
+    margins : Margins
+    incisor_rms : float
+        m; infinite where the loop is unstable.
+    ripple : float
+        N m, standard deviation of the worst motor's torque over the last 0.05 s, at rest.
+    """
+
+    gains: Gains
+    margins: Margins
+    incisor_rms: float
+    ripple: float
+
+    @property
+    def safe(self) -> bool:
+        """Whether margins are kept."""
+        return self.margins.gain >= NEEDED.gain and self.margins.phase >= NEEDED.phase
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuning:
+    """All trials."""
+
+    trials: tuple[Trial, ...]
+
+    @property
+    def best(self) -> Trial:
+        """The trial with the least error that keeps the margins."""
+        return min((t for t in self.trials if t.safe), key=lambda trial: trial.incisor_rms)
+
+    @property
+    def unsafe_best(self) -> Trial:
+        """The trial with the least error of all."""
+        return min(self.trials, key=lambda trial: trial.incisor_rms)
+
+    def text(self) -> str:
+        """Both, as readable text."""
+        return '\n'.join(
+            f'{title}: {trial.gains.position:.3g} N m/rad, {trial.gains.velocity:.3g} N m s/rad; '
+            f'incisor {1e3 * trial.incisor_rms:.4f} mm; margins '
+            f'{20.0 * math.log10(trial.margins.gain):.1f} dB, '
+            f'{math.degrees(trial.margins.phase):.0f} degrees; '
+            f'torque ripple at rest {1e3 * trial.ripple:.1f} mN m'
+            for title, trial in (
+                ('Best of PD alone with 6 dB and 30 degrees', self.best),
+                ('Best of PD alone without margins', self.unsafe_best),
+            )
+        )
+
+    def table(self) -> tuple[list[str], FloatArray]:
+        """Columns and rows, SI units; margins as a factor and in rad."""
+        rows = [
+            [t.gains.position, t.gains.velocity, t.margins.gain, t.margins.phase, t.incisor_rms,
+             t.ripple]
+            for t in self.trials
+        ]  # fmt: skip
+        names = ['position_gain', 'velocity_gain', 'gain_margin', 'phase_margin', 'incisor_rms']
+        return [*names, 'ripple'], np.array(rows)
+
+
+def tune(setting: StudySetting, progress: Progress | None = None) -> Tuning:
+    """Try PD alone with all pairs of gains whose linear loops are stable.
+
+    ``progress`` is called with the fraction that is done, 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If none keeps the margins.
+    """
+    poses = setting.path.sample(np.linspace(setting.path.start, setting.path.end, _POSES))[0]
+    inertias = modal_inertias(setting.model, poses)
+    servos = list(setting.simulation.drives.values())
+    pairs = []
+    for position in POSITION_GAINS.tolist():
+        for velocity in VELOCITY_GAINS.tolist():
+            gains = Gains(position=position, velocity=velocity)
+            found = least_margins(gains, inertias, servos, setting.simulation.step)
+            if found.gain > 1.0 and found.phase > 0.0:
+                pairs.append((gains, found))
+    if not any(Trial(*pair, 0.0, 0.0).safe for pair in pairs):
+        raise InputError('no gains of the search keep the margins')
+    trials = []
+    for gains, found in pairs:
+        trials.append(_try(setting, gains, found))
+        if progress is not None:
+            progress(len(trials) / len(pairs))
+    return Tuning(tuple(trials))
+
+
+def _try(setting: StudySetting, gains: Gains, found: Margins) -> Trial:
+    try:
+        record = setting.run(Kind.NONE, gains)
+    except SimulationError:
+        return Trial(gains, found, math.inf, math.inf)
+    rest = round(_RIPPLE_TIME * setting.drives.cycle_rate)
+    return Trial(
+        gains,
+        found,
+        rms(record.distance),
+        float(record.effort[-rest:].std(axis=0).max()),
+    )

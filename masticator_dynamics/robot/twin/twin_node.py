@@ -1,0 +1,267 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``twin``: simulated drives on a bus, the mechanism they move, and food in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+import time
+from typing import Annotated
+
+from geometry_msgs.msg import WrenchStamped
+from std_msgs.msg import String
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.can_bus import bus_title, open_bus
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.simulator.simulation_file import load_simulation
+from masticator_dynamics.drives.simulator.simulator import DriveSimulator
+from masticator_dynamics.drives.state_machine import State
+from masticator_dynamics.errors import InputError, MasticatorError, in_words
+from masticator_dynamics.evaluation.frames import FrameChain
+from masticator_dynamics.robot.twin import MechanismPlant, load_food
+from masticator_dynamics.ros.common import process
+from masticator_dynamics.ros.common.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    LogLimit,
+    Status,
+    shortened,
+)
+from masticator_dynamics.ros.common.keeping_up import KeepingUp, late_answers
+from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
+from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
+from masticator_dynamics.ros.common.outgoing import Outgoing, joint_topic
+from masticator_dynamics.ros.common.parameters import (
+    Autostart,
+    Declaration,
+    FramePrefix,
+    MechanismName,
+)
+from masticator_dynamics.ros.common.status_reporter import StatusReporter
+
+_FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
+_LEAVE = 3.0  # s at the end, for whatever still uses the drives
+_POLL = 0.02  # s
+_PATIENCE = 5.0  # s for the thread to end
+_LONGEST = 200  # characters of a fault
+_BURST = 20  # lines in the log at once: answers to faults, and what the drives have to say
+
+
+@dataclasses.dataclass(frozen=True)
+class TwinSettings:
+    """Values of the parameters; units are in their descriptions."""
+
+    mechanism: MechanismName = 'masticator'
+    drives: Annotated[
+        str,
+        Declaration(
+            'Drives and their bus: a path, or a file in config/. The bus must be one that other '
+            'processes reach, such as udp_multicast.'
+        ),
+    ] = 'drives.yaml'
+    simulation: Annotated[
+        str, Declaration('What the motors are made of: a path, or a file in config/.')
+    ] = 'simulated_drives.yaml'
+    food: Annotated[
+        str,
+        Declaration('Between the molars: a shipped food, or path to a food YAML; empty: nothing.'),
+    ] = ''
+    friction: Annotated[bool, Declaration('Friction in contacts and actuated joints.')] = True
+    fixture: Annotated[
+        bool, Declaration('The mechanism is held at home until the drives give their first effort.')
+    ] = True
+    rate: Annotated[
+        float, Declaration('Of bite_force and ~/joint_states, Hz.', interval=(1.0, 2000.0))
+    ] = 500.0
+    frame_prefix: FramePrefix = ''
+    autostart: Autostart = True
+
+
+class Twin(Runtime):
+    """Drives and mechanism in their own thread, in step with the clock.
+
+    Publishes ``bite_force``, the wrench of the food on the mandible at its tooth, in the tooth's
+    axes, and ``~/joint_states``, the true motion of all joints, which no encoder sees. Faults are
+    injected by topic ``~/fault``.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    settings : TwinSettings
+
+    Raises
+    ------
+    MasticatorError
+        For files that cannot be used, or a bus that cannot be opened.
+    """
+
+    def __init__(self, node: ManagedNode, settings: TwinSettings):
+        self._node = node
+        self._now = NodeClock(node)
+        self._log_limit = LogLimit(_BURST)
+        drives = load_drives(settings.drives)
+        mechanism = Mechanism(with_rotors(settings.mechanism, drives))
+        simulation = load_simulation(settings.simulation, drives)
+        food = load_food(settings.food) if settings.food else None
+        # From activation to deactivation only the thread uses it.
+        self._plant = MechanismPlant(
+            mechanism, step=simulation.step, friction=settings.friction, food=food,
+            in_fixture=settings.fixture,
+        )  # fmt: skip
+        self._title = f'{len(drives.drives)} drives on {bus_title(drives.bus)}'
+        self._bus = open_bus(drives.bus)
+        try:
+            self._simulator = DriveSimulator(
+                drives, simulation, self._bus, self._plant, settings.drives, answer=self._log,
+                report=self._log,
+            )  # fmt: skip
+        except MasticatorError:
+            self._bus.shutdown()
+            raise
+        self._error = ''  # why the simulation ended by itself
+        self._period, self._next = 1.0 / settings.rate, 0.0  # s of the plant's time
+        self._given_up = 0.0  # s, at the last look
+        self._on = threading.Event()
+        self._thread: threading.Thread | None = None
+        frame = food.frame if food else ''
+        self._tooth = FrameChain(mechanism, frame) if frame else None
+        if self._tooth is not None:
+            self._tooth.poses(mechanism.home.q)  # loads compiled code
+        self._states = joint_topic(
+            node, '~/joint_states', mechanism.tree_joints, 'position', 'velocity'
+        )
+        bite = WrenchStamped()
+        bite.header.frame_id = settings.frame_prefix + frame
+        self._bites = Outgoing(node, 'bite_force', bite, 'wrench.force')
+        self._faults = node.create_subscription(String, '~/fault', self._inject, 10)
+        self._keeping_up = KeepingUp(node.get_logger().warning)
+        self._answers_late = late_answers(drives)
+        self._reporter = StatusReporter(node, mechanism.name, self.collect)
+
+    def activate(self) -> str:
+        """Switch the drives on."""
+        self._error = ''
+        self._on.set()
+        self._thread = threading.Thread(target=self._run, name='twin', daemon=True)
+        self._thread.start()
+        return f'simulating {self._title}'
+
+    def deactivate(self) -> None:
+        """Switch the drives off; the mechanism stays as it is until they are on again."""
+        self._on.clear()
+        if self._thread is not None:
+            self._thread.join(_PATIENCE)
+            self._thread = None
+
+    def outlast(self) -> None:
+        """Continue until nobody uses the drives, so that nobody waits for them in vain.
+
+        Ctrl-C reaches all processes of a launch at once.
+        """
+        end = time.monotonic() + _LEAVE
+        while self._on.is_set() and self._simulator.in_use and time.monotonic() < end:
+            time.sleep(_POLL)
+
+    def destroy(self) -> None:
+        """Release bus, topics and thread."""
+        self.deactivate()
+        self._bus.shutdown()
+        self._reporter.destroy()
+        self._node.destroy_subscription(self._faults)
+        for topic in (self._states, self._bites):
+            topic.destroy()
+
+    def collect(self) -> list[Status]:
+        """Whether the simulation runs, and as fast as the clock; states of the drives."""
+        clock, force = self._simulator.real_time, self._plant.food_force
+        self._keeping_up.look(
+            'the twin stood still', clock.behind.take(), *self._answers_late,
+            clock.held_back.take(),
+        )  # fmt: skip
+        slow, self._given_up = clock.given_up > self._given_up, clock.given_up
+        level, text = OK, 'running' if self._on.is_set() else 'off'
+        if self._error:
+            level, text = ERROR, self._error
+        elif slow:
+            level, text = WARN, 'slower than the clock'
+        values: dict[str, object] = {
+            'simulated time (s)': f'{self._simulator.time:.1f}',
+            'steps late (%)': f'{100.0 * clock.late / max(clock.steps, 1):.2f}',
+            'time given up (s)': f'{clock.given_up:.3f}',
+            'bite force (N)': f'{float(force @ force) ** 0.5:.2f}',
+        }
+        return [Status('simulation', level, text, values), self._drives()]
+
+    def _drives(self) -> Status:
+        """Status of all drives, even when no node reports on them any more."""
+        simulator, on = self._simulator, self._on.is_set()
+        states = {joint: slave.device.state for joint, slave in simulator.slaves.items()}
+        faults = [joint for joint, state in states.items() if state in _FAULTS]
+        words: dict[str, object] = {joint: state.words for joint, state in states.items()}
+        level, text = OK, 'in use' if on and simulator.in_use else 'not in use'
+        if on and simulator.abandoned:
+            level, text = ERROR, 'servo_drives has gone: nothing comes from it any more'
+        if faults:
+            level, text = ERROR, f'{text}; in fault: {", ".join(faults)}'
+        return Status('drives', level, text, words)
+
+    def _log(self, line: str) -> None:
+        if self._log_limit.allows():
+            self._node.get_logger().info(f'{shortened(line)}{self._log_limit.note()}')
+
+    def _inject(self, message: String) -> None:
+        if len(message.data) > _LONGEST:
+            raise InputError(f'{len(message.data)} characters; a fault has at most {_LONGEST}')
+        self._simulator.post(message.data)
+
+    def _run(self) -> None:
+        try:
+            self._simulator.run(self._keep_on)
+        except Exception as error:  # whatever it was, the node must report that time stands still
+            self._error = in_words(error)
+            self._log(f'the simulation ended: {self._error}')
+        finally:
+            self._on.clear()
+
+    def _keep_on(self) -> bool:
+        """Between two steps: publish when it is time; return whether to go on."""
+        late = self._simulator.time - self._next
+        if late >= 0.0:
+            # Due times stay on their grid, even when the simulator had to catch up.
+            self._next += self._period * (1 + late // self._period)
+            self._publish()
+        return self._on.is_set()
+
+    def _publish(self) -> None:
+        # Late steps follow one another closely; their times do not.
+        now, steady = both_clocks(self._now)
+        stamp = now - round(self._simulator.age(steady) * 1e9)
+        q = self._plant.tree_positions
+        self._states.publish(stamp, q, self._plant.tree_velocities)
+        if self._tooth is not None:
+            _, rotation = self._tooth.poses(q)
+            self._bites.publish(stamp, rotation.T @ self._plant.food_force)
+
+
+class TwinNode(ManagedNode):
+    """Ends after node ``servo_drives``."""
+
+    def __init__(self) -> None:
+        super().__init__('twin', TwinSettings, Twin)
+
+    def stop(self) -> None:
+        """End all threads once nobody uses the drives."""
+        if isinstance(self._runtime, Twin):
+            self._runtime.outlast()
+        super().stop()
+
+
+make_node = TwinNode
+
+if __name__ == '__main__':
+    sys.exit(process.run(make_node))

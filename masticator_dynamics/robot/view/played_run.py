@@ -1,0 +1,287 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Data to play: positions of all joints over time, forces at points, and curves."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.description.loader import shipped_mechanisms
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.evaluation.frames import frame_poses
+from masticator_dynamics.files.mcap_file import Recording, read_mcap
+from masticator_dynamics.files.tables import Table, read_cut_table
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_file import actuated_positions, motion_in
+
+FRAME_RATE = 25.0  # Hz, of the display
+_MEASURED = 1e-3  # m, by which measured angles may leave loops open
+_NO_JOINTS = 'no shipped mechanism has these joints; name one with --mechanism'
+
+
+@dataclasses.dataclass(frozen=True)
+class PointForces:
+    """A force at a moving point: ``points`` (N, 3) in m and ``vectors`` (N, 3) in N, base axes."""
+
+    points: FloatArray
+    vectors: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayedRun:
+    """A motion with its loads.
+
+    Attributes
+    ----------
+    name : str
+    mechanism : Mechanism
+    time : array, shape (N,)
+        s, increasing, from 0.
+    q : array, shape (N, n_q)
+        Tree positions.
+    forces : dict of PointForces
+    efforts : array, shape (N, n_u)
+        N m or N; no columns where unknown.
+    doubts : tuple of str
+        Sentences on a truncated file, and on numbers that are none.
+    """
+
+    name: str
+    mechanism: Mechanism
+    time: FloatArray
+    q: FloatArray
+    forces: dict[str, PointForces]
+    efforts: FloatArray
+    doubts: tuple[str, ...] = ()
+
+    def charts(self) -> Iterator[tuple[str, FloatArray, Sequence[str]]]:
+        """What is drawn over time, where it is known: title, values (N, k) and k names."""
+        if self.efforts.shape[1]:
+            unit = '/'.join(dict.fromkeys(self.mechanism.effort_units))
+            yield f'{self.name}: efforts, {unit}', self.efforts, self.mechanism.actuated
+        if self.forces:
+            sizes = [np.linalg.norm(force.vectors, axis=1) for force in self.forces.values()]
+            yield f'{self.name}: forces, N', np.stack(sizes, axis=1), tuple(self.forces)
+
+
+def load_run(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
+    """Read a motion (CSV, as ``inverse-dynamics`` takes it) or a recording (MCAP).
+
+    Parameters
+    ----------
+    mechanism : str, optional
+        Name or path; by default found by the names of the joints.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or no shipped mechanism has its joints.
+    """
+    if file.suffix != '.mcap':
+        return _read_csv(file, mechanism)
+    try:
+        return _read_mcap(file, mechanism)
+    except MasticatorError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError) as error:  # messages that do not fit
+        reason = f'{type(error).__name__}: {error}'
+        raise InputError(f'{file}: its messages make no motion: {reason}') from error
+
+
+def _read_csv(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
+    table, cut = read_cut_table(str(file))
+    doubts = (cut,) if cut else ()
+
+    def moves(candidate: Mechanism) -> bool:
+        return set(candidate.independent) <= set(table.columns)
+
+    found = _mechanism(mechanism, moves)
+    if found is None or not moves(found):
+        return _read_joints(file, mechanism, table, doubts)
+    motion = motion_in(table, found)
+    effort = found.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
+    time = motion.time - motion.time[0]
+    forces = _contacts(found, effort.q, effort.contact)
+    if motion.wrench is not None:
+        where, _ = frame_poses(found, effort.q, found.description.platform)
+        forces['load'] = PointForces(where, motion.wrench[:, :3])
+    return PlayedRun(file.stem, found, time, effort.q, forces, effort.actuated, doubts)
+
+
+def _read_joints(
+    file: pathlib.Path, mechanism: str | None, table: Table, doubts: tuple[str, ...]
+) -> PlayedRun:
+    """Positions of the actuated joints, as in tables of ``inverse-dynamics`` and of the demo.
+
+    Mechanisms can have the same joints: the first whose loops these positions close is meant.
+    """
+
+    def closes(candidate: Mechanism) -> bool:
+        there = set(table.columns)
+        named = all({joint, f'position_{joint}'} & there for joint in candidate.actuated)
+        return named and _closes(candidate, actuated_positions(table, candidate))
+
+    found = _mechanism(mechanism, closes)
+    if found is None:
+        raise InputError(f'{file}: {_NO_JOINTS}')
+    time, q = table.times(), _completed(found, actuated_positions(table, found))
+    efforts = table.all_or_none([f'effort_{joint}' for joint in found.actuated])
+    contacts = table.all_or_none([f'contact_{name}' for name in found.contacts])
+    return PlayedRun(
+        file.stem, found, time - time[0], q,
+        {} if contacts is None else _contacts(found, q, contacts),
+        np.zeros((len(time), 0)) if efforts is None else efforts, doubts,
+    )  # fmt: skip
+
+
+def _closes(mechanism: Mechanism, actuated: FloatArray) -> bool:
+    try:
+        _completed(mechanism, actuated[:: max(1, len(actuated) // 10)])
+    except MasticatorError:
+        return False
+    return True
+
+
+def _completed(mechanism: Mechanism, actuated: FloatArray) -> FloatArray:
+    """Tree positions (N, n_q) from those of the actuated joints (N, n_u), which may be measured."""
+    y = mechanism.forward_kinematics_batch(actuated, _MEASURED).y
+    return mechanism.feedforward_batch(y).q
+
+
+def _contacts(
+    mechanism: Mechanism, q: FloatArray, multipliers: FloatArray
+) -> dict[str, PointForces]:
+    found = {}
+    for k, contact in enumerate(mechanism.description.contacts):
+        points, _ = frame_poses(mechanism, q, contact.frame)
+        found[contact.name] = PointForces(
+            points, multipliers[:, k, None] * np.array(contact.normal)
+        )
+    return found
+
+
+def _mechanism(given: str | None, fits: Callable[[Mechanism], bool]) -> Mechanism | None:
+    """The mechanism that is given, or else the first shipped one that fits."""
+    if given is not None:
+        return Mechanism.load(given)
+    names = ['masticator', *(n for n in shipped_mechanisms() if n != 'masticator')]
+    return next((found for found in map(Mechanism.load, names) if fits(found)), None)
+
+
+def _read_mcap(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
+    recorded = read_mcap(file)
+    times, messages = {}, {}
+    for topic, events in recorded.events.items():
+        name = topic.lstrip('/')
+        times[name] = np.array([1e-9 * event.log_time for event in events])
+        messages[name] = [event.content for event in events]
+    found, topic, joints = _moved(file, mechanism, messages)
+    doubts = [recorded.cut] if recorded.cut else []
+    time, names = times[topic], list(messages[topic][0].name)
+    given = np.array([message.position for message in messages[topic]])
+    given = given[:, [names.index(joint) for joint in joints]]
+    given = _numbers(given, f'{file}: {topic}: positions', doubts)
+    q = given if joints == found.tree_joints else _completed(found, given)
+
+    def forces_of(name: str, values: FloatArray) -> FloatArray:
+        return _resampled(time, times[name], _numbers(values, f'{file}: {name}: forces', doubts))
+
+    start, forces = time[0], {}
+    for topic, series in messages.items():
+        if not hasattr(series[0], 'wrench') or not series[0].header.frame_id:
+            continue
+        points, turns = frame_poses(found, q, series[0].header.frame_id)
+        given = np.array([[getattr(m.wrench.force, a) for a in 'xyz'] for m in series])
+        vectors = np.einsum('nij,nj->ni', turns, forces_of(topic, given))
+        forces[topic.replace('/', '_')] = PointForces(points, vectors)
+    if 'contacts' in messages:
+        given = np.array([message.effort for message in messages['contacts']])
+        forces |= _contacts(found, q, forces_of('contacts', given))
+    if 'food' in messages:
+        given = np.array([message.effort for message in messages['food']])
+        forces['food'] = _food(found, q, forces_of('food', given), recorded, file)
+    efforts = np.zeros((len(time), 0))
+    for topic in ('drive_states', 'servo_drives/state', 'feedforward_state'):
+        if topic in messages and len(messages[topic][0].effort):
+            names = list(messages[topic][0].name)
+            columns = [names.index(joint) for joint in found.actuated]
+            given = np.array([message.effort for message in messages[topic]])[:, columns]
+            efforts = forces_of(topic, given)
+            break
+    return PlayedRun(file.stem, found, time - start, q, forces, efforts, tuple(doubts))
+
+
+def _moved(
+    file: pathlib.Path, mechanism: str | None, messages: Mapping[str, Sequence[Any]]
+) -> tuple[Mechanism, str, Sequence[str]]:
+    """The mechanism of a recording, and the topic with its joints: all, or the actuated ones."""
+
+    def positions_of(joints: Sequence[str]) -> str | None:
+        fits = [
+            topic
+            for topic, (first, *_) in messages.items()
+            if set(joints) <= set(getattr(first, 'name', ()))
+            and len(first.position) == len(first.name)
+        ]
+        return min(fits, key=lambda topic: not topic.endswith('joint_states'), default=None)
+
+    def closes(candidate: Mechanism) -> bool:
+        topic = positions_of(candidate.actuated)
+        if topic is None:
+            return False
+        columns = [list(messages[topic][0].name).index(joint) for joint in candidate.actuated]
+        given = np.array([message.position for message in messages[topic]])[:, columns]
+        return _closes(candidate, given[np.isfinite(given).all(axis=1)])
+
+    def whole(candidate: Mechanism) -> bool:
+        return positions_of(candidate.tree_joints) is not None
+
+    found = _mechanism(mechanism, whole) or _mechanism(mechanism, closes)
+    if found is None:
+        raise InputError(f'{file}: {_NO_JOINTS}')
+    for joints in (found.tree_joints, found.actuated):
+        topic = positions_of(joints)
+        if topic is not None:
+            return found, topic, joints
+    raise InputError(f'{file}: no positions of the joints of {found.name} were recorded')
+
+
+def _numbers(values: FloatArray, what: str, doubts: list[str]) -> FloatArray:
+    """Rows without those that are not finite: the row before stands in, and it is said."""
+    sound = np.asarray(np.isfinite(values).all(axis=1))
+    if sound.all():
+        return values
+    if not sound.any():
+        raise InputError(f'{what} are not finite in any message')
+    doubts.append(
+        f'{what} of {np.count_nonzero(~sound)} of {len(sound)} messages are not finite; those '
+        'before are shown in their place'
+    )
+    rows = np.maximum.accumulate(np.where(sound, np.arange(len(sound)), -1))
+    rows[rows < 0] = int(np.argmax(sound))
+    return values[rows]
+
+
+def _resampled(time: FloatArray, times: FloatArray, values: FloatArray) -> FloatArray:
+    """Values (M, k) at other times (N,): linear between them, zero before the first."""
+    columns = [np.interp(time, times, column, left=0.0) for column in values.T]
+    return np.stack(columns, axis=1)
+
+
+def _food(
+    mechanism: Mechanism, q: FloatArray, force: FloatArray, recorded: Recording, file: pathlib.Path
+) -> PointForces:
+    """Force (N, 1) of the food on the tooth: down, at the molar of the side chewed on."""
+    try:
+        side = json.loads(recorded.metadata['mouthful']['json'])['motion']['side']
+        points, _ = frame_poses(mechanism, q, f'molar_{side}')
+    except (KeyError, ValueError) as error:
+        raise InputError(f'{file}: no recording of a mouthful: {error}') from error
+    return PointForces(points, -force * np.array([0.0, 0.0, 1.0]))

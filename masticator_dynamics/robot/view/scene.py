@@ -1,0 +1,164 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A mechanism in a viser scene: moving links, forces as arrows, paths of points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from masticator_dynamics.description.visuals import Shape, shapes
+from masticator_dynamics.engine.arrays import FloatArray
+
+if TYPE_CHECKING:
+    import viser
+
+    from masticator_dynamics.mechanism import Mechanism
+
+FORCE, TORQUE, PATH = (214, 39, 40), (31, 119, 180), (44, 160, 44)
+LENGTH = 0.35  # of the longest arrow, relative to the size of the mechanism
+
+
+class Scene:
+    """A drawn mechanism.
+
+    Parameters
+    ----------
+    scene : viser.SceneApi
+        Scene of a server, or one that is only recorded.
+    mechanism : Mechanism
+    name : str
+        Name of its scene node, if several are side by side.
+    shift : tuple of float
+        Position of its base in the scene, m, base axes.
+
+    Attributes
+    ----------
+    missing : list of str
+        A sentence for each shape that is not shown as written.
+    """
+
+    def __init__(
+        self,
+        scene: viser.SceneApi,
+        mechanism: Mechanism,
+        name: str = 'robot',
+        shift: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    ):
+        from viser.transforms import SO3
+
+        self.mechanism = mechanism
+        self._rotation = SO3
+        self._tree = mechanism.structure.tree
+        self._scene, self._name = scene, name
+        self.extent = mechanism.structure.extent()
+        scene.add_frame(f'/{name}', show_axes=False, position=shift)
+        self._bodies = [
+            scene.add_frame(f'/{name}/{joint.name}', show_axes=False) for joint in self._tree.joints
+        ]
+        description = mechanism.description
+        found, self.missing = shapes(description.urdf_xml, description.urdf_file.parent)
+        for number, shape in enumerate(found):
+            try:
+                self._draw(shape, number)
+            except ValueError as error:
+                self.missing.append(f'{shape.where}: {error}; it is not shown')
+        if not found:
+            self._draw_skeleton()
+        self._arrows: dict[str, Any] = {}
+        self.pose(mechanism.home.q)
+
+    def pose(self, q: FloatArray) -> None:
+        """Move all links to tree positions (n_q,)."""
+        poses = self._tree.poses(q)
+        turns = self._rotation.from_matrix(poses.rotations[:-1]).wxyz
+        for body, turn, origin in zip(self._bodies, turns, poses.origins[:-1], strict=True):
+            body.wxyz, body.position = turn, origin
+
+    def arrow(self, name: str, start: FloatArray, vector: FloatArray, colour: Any = FORCE) -> None:
+        """Draw a vector (3,), with its length in m, from a point (3,); base axes.
+
+        Parameters
+        ----------
+        name : str
+            Of the arrow; drawing again under the same name moves it.
+        start : (3,) array
+            m, base axes.
+        vector : (3,) array
+            As drawn, m, base axes.
+        colour
+            As viser takes it.
+        """
+        # Start and direction move at once, as links do; new points appear some frames later.
+        length = float(np.linalg.norm(vector))
+        ends = np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, length]]])
+        turn = _from_z(vector / length) if length > 0.0 else np.array([1.0, 0.0, 0.0, 0.0])
+        if name in self._arrows:
+            arrow = self._arrows[name]
+            arrow.position, arrow.wxyz, arrow.points = start, turn, ends
+            return
+        thick = 0.012 * self.extent
+        self._arrows[name] = self._scene.add_arrows(
+            f'/{self._name}/arrows/{name}', ends, colour, position=start, wxyz=turn,
+            shaft_radius=thick, head_radius=2.2 * thick, head_length=4.0 * thick,
+        )  # fmt: skip
+
+    def path(self, name: str, points: FloatArray) -> None:
+        """Draw a line through points (N, 3), m, base axes."""
+        segments = np.stack([points[:-1], points[1:]], axis=1)
+        self._scene.add_line_segments(f'/{self._name}/paths/{name}', segments, PATH)
+
+    def _draw(self, shape: Shape, number: int) -> None:
+        placement = self._tree.frames[shape.link]
+        parent = f'/{self._name}' if placement.body < 0 else self._bodies[placement.body].name
+        where = f'{parent}/{shape.link}_{number}'
+        turn = self._rotation.from_matrix(placement.rotation) @ (
+            self._rotation.from_rpy_radians(*shape.angles)
+        )
+        pose: dict[str, Any] = {
+            'wxyz': turn.wxyz,
+            'position': placement.position + placement.rotation @ shape.position,
+        }
+        size: Any = shape.size
+        if shape.kind == 'box':
+            self._scene.add_box(where, shape.colour, size, **pose)
+        elif shape.kind == 'cylinder':
+            self._scene.add_cylinder(where, size[0], size[1], shape.colour, **pose)
+        elif shape.kind == 'sphere':
+            self._scene.add_icosphere(where, size[0], shape.colour, **pose)
+        else:
+            mesh = _mesh(shape.file)
+            self._scene.add_mesh_trimesh(where, mesh, scale=size, **pose)
+
+    def _draw_skeleton(self) -> None:
+        """Draw lines between joints, and a ball at each, for descriptions without shapes."""
+        radius = 0.015 * self.extent
+        for joint, placement in zip(self._tree.joints, self._tree.placements, strict=True):
+            parent = f'/{self._name}' if placement.body < 0 else self._bodies[placement.body].name
+            ends = np.stack([np.zeros(3), placement.position])[None]
+            self._scene.add_line_segments(f'{parent}/to_{joint.name}', ends, PATH)
+            self._scene.add_icosphere(
+                f'/{self._name}/{joint.name}/ball', radius, (90, 90, 90), subdivisions=2
+            )
+
+
+def _mesh(file: Any) -> Any:
+    """A mesh with faces; raises ValueError naming a file that has none."""
+    import trimesh
+
+    try:
+        mesh = trimesh.load_mesh(file)
+    except Exception as error:  # its readers of damaged files raise all kinds
+        reason = str(error).partition('\n')[0][:200] or type(error).__name__
+        raise ValueError(f'the mesh {file.name!r} cannot be read: {reason}') from error
+    if not len(mesh.faces) or not np.isfinite(mesh.vertices).all():
+        raise ValueError(f'the mesh {file.name!r} is empty or damaged: no faces were read')
+    return mesh
+
+
+def _from_z(direction: FloatArray) -> FloatArray:
+    """Quaternion (w, x, y, z) of the shortest rotation from z to a unit vector (3,)."""
+    x, y, z = direction.tolist()
+    found = np.array([1.0 + z, -y, x, 0.0]) if z > -1.0 + 1e-9 else np.array([0.0, 1.0, 0.0, 0.0])
+    return found / np.linalg.norm(found)

@@ -1,0 +1,202 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in the browser: live with a scrub bar and curves, or as one HTML file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.evaluation.frames import frame_poses
+from masticator_dynamics.robot.view.page import PALETTE, with_curves
+from masticator_dynamics.robot.view.played_run import FRAME_RATE, PlayedRun
+from masticator_dynamics.robot.view.scene import LENGTH, TORQUE, Scene
+from masticator_dynamics.robot.view.server import serving
+
+if TYPE_CHECKING:
+    import viser
+
+    from masticator_dynamics.mechanism import Mechanism
+
+LONGEST = 600.0  # s, of a page, which takes minutes to make
+_STEPS = 400  # of a slider over its range
+
+
+class ScenePlayer:
+    """Runs side by side in one scene, moved together.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    runs : sequence of PlayedRun
+    """
+
+    def __init__(self, server: viser.ViserServer, runs: Sequence[PlayedRun]):
+        self.runs = tuple(runs)
+        self._server = server
+        widest = max(run.mechanism.structure.extent() for run in runs)
+        self._scenes = [
+            Scene(server.scene, run.mechanism, f'run_{k}', (0.0, -1.4 * widest * k, 0.0))
+            for k, run in enumerate(runs)
+        ]
+        self._scales = [
+            _newton_per_length(run, scene) for run, scene in zip(runs, self._scenes, strict=True)
+        ]
+        for run, scene in zip(runs, self._scenes, strict=True):
+            if 'incisor' in run.mechanism.frames:
+                scene.path('incisor', frame_poses(run.mechanism, run.q, 'incisor')[0])
+        look_at(server, runs[0].mechanism)
+        self.end = max(run.time[-1] for run in runs)
+        self.show(0.0)
+
+    @property
+    def missing(self) -> list[str]:
+        """Sentences on truncated or damaged files, and on shapes that are not shown as written."""
+        doubts = [doubt for run in self.runs for doubt in run.doubts]
+        return [*doubts, *dict.fromkeys(text for scene in self._scenes for text in scene.missing)]
+
+    def show(self, now: float) -> None:
+        """Move all runs to a time, s."""
+        for run, scene, scale in zip(self.runs, self._scenes, self._scales, strict=True):
+            k = min(int(np.searchsorted(run.time, now - 1e-9)), len(run.time) - 1)
+            scene.pose(run.q[k])
+            for name, forces in run.forces.items():
+                scene.arrow(name, forces.points[k], forces.vectors[k] / scale[0])
+            if run.efforts.shape[1]:
+                _show_efforts(run, scene, k, scale[1])
+
+    def html(self) -> str:
+        """The whole scene as one self-contained page.
+
+        Raises
+        ------
+        InputError
+            For a recording that is too long for a page.
+        """
+        if self.end > LONGEST:
+            raise InputError(
+                f'a page holds {LONGEST:g} s at most, the recording lasts {self.end:g} s; without '
+                '--html it can be seen'
+            )
+        serializer = self._server.get_scene_serializer()
+        for now in np.arange(0.0, self.end + 1e-9, 1.0 / FRAME_RATE):
+            self.show(float(now))
+            serializer.insert_sleep(1.0 / FRAME_RATE)
+        return with_curves(serializer.as_html(), self.runs)
+
+    def controls(self) -> None:
+        """Play button, scrub bar and curves in the browser's panel."""
+        from viser import uplot
+
+        gui = self._server.gui
+        playing = gui.add_checkbox('play', True)
+        speed = gui.add_slider('speed', 0.1, 2.0, 0.1, 1.0)
+        bar: Any = gui.add_slider('time, s', 0.0, float(self.end), 1.0 / FRAME_RATE, 0.0)
+        for run in self.runs:
+            for title, values, names in run.charts():
+                _curves(gui, uplot, run, title, values, names)
+
+        @bar.on_update
+        def _(event: object) -> None:
+            self.show(bar.value)
+
+        self._playing, self._speed, self._bar = playing, speed, bar
+
+    def play(self) -> None:
+        """Play forever, starting over after the end."""
+        before = time.monotonic()
+        while True:
+            time.sleep(1.0 / FRAME_RATE)
+            now = time.monotonic()
+            if self._playing.value:
+                ahead = self._bar.value + self._speed.value * (now - before)
+                self._bar.value = 0.0 if ahead > self.end else ahead
+            before = now
+
+
+def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
+    """Sliders over the independent coordinates; all loops stay closed."""
+    scene = Scene(server.scene, mechanism)
+    look_at(server, mechanism)
+    readout = server.gui.add_markdown('')
+    found = []
+    for name, home in zip(mechanism.independent, mechanism.home.y.tolist(), strict=True):
+        j = mechanism.tree_joints.index(name)
+        low, high = mechanism.limits.lower[j], mechanism.limits.upper[j]
+        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+            slides = mechanism.structure.tree.joints[j].type == 'prismatic'
+            half = 0.2 * scene.extent if slides else 1.0
+            low, high = home - half, home + half
+        found.append(server.gui.add_slider(name, low, high, (high - low) / _STEPS, home))
+
+    def move(event: object) -> None:
+        try:
+            effort = mechanism.feedforward([slider.value for slider in found])
+        except MasticatorError as error:
+            readout.content = f'**{error}**'
+            return
+        scene.pose(effort.q)
+        names = zip(
+            mechanism.actuated, effort.actuated.tolist(), mechanism.effort_units, strict=True
+        )
+        readout.content = '\n'.join(f'- {name}: {value:.4g} {unit}' for name, value, unit in names)
+
+    for slider in found:
+        slider.on_update(move)
+    move(None)
+    return scene
+
+
+def page_of(runs: Sequence[PlayedRun]) -> tuple[str, list[str]]:
+    """One page of runs side by side, and a sentence for each thing missing from it."""
+    with serving('127.0.0.1', 0) as server:
+        player = ScenePlayer(server, runs)
+        return player.html(), player.missing
+
+
+def look_at(server: viser.ViserServer, mechanism: Mechanism) -> None:
+    """Make new browsers look at a mechanism from the front and slightly above."""
+    poses = mechanism.structure.tree.poses(mechanism.home.q)
+    middle = 0.5 * (poses.origins.max(axis=0) + poses.origins.min(axis=0))
+    extent = mechanism.structure.extent()
+    server.scene.set_up_direction('+z')
+    # Shadows take three quarters of the drawing work.
+    server.scene.configure_default_lights(cast_shadow=False)
+    server.initial_camera.position = tuple(middle + extent * np.array([0.8, 1.0, 0.4]))
+    server.initial_camera.look_at = tuple(middle)
+
+
+def _newton_per_length(run: PlayedRun, scene: Scene) -> tuple[float, float]:
+    """N and N m per metre of arrow: the run's largest spans a third of the robot's size."""
+    largest = max((np.abs(f.vectors).max(initial=0.0) for f in run.forces.values()), default=0.0)
+    efforts = np.abs(run.efforts).max(initial=0.0)
+    length = LENGTH * scene.extent
+    return max(largest, 1e-9) / length, max(efforts, 1e-9) / length
+
+
+def _show_efforts(run: PlayedRun, scene: Scene, k: int, scale: float) -> None:
+    """Efforts as arrows along the axes of their joints."""
+    poses = run.mechanism.structure.tree.poses(run.q[k])
+    for name, joint, effort in zip(
+        run.mechanism.actuated, run.mechanism.actuated_rows, run.efforts[k], strict=True
+    ):
+        axis = poses.rotations[joint, :, 2]
+        scene.arrow(f'effort_{name}', poses.origins[joint], axis * effort / scale, TORQUE)
+
+
+def _curves(gui, uplot, run, title, values, names):  # type: ignore[no-untyped-def]
+    """Curves over time in the panel, about a thousand points each."""
+    every = max(1, len(run.time) // 1000)
+    data = (run.time[::every], *np.ascontiguousarray(values[::every].T))
+    series = [uplot.Series(label='s')]
+    series += [
+        uplot.Series(label=name, stroke=PALETTE[k % len(PALETTE)], width=1)
+        for k, name in enumerate(names)
+    ]
+    # The abscissa is seconds of the run, not a date.
+    scales = {'x': uplot.Scale(time=False)}
+    gui.add_uplot(data, tuple(series), title=title, scales=scales, aspect=1.6)

@@ -1,0 +1,127 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The one place where messages, requests and timers fail, none of which may end a process."""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from rclpy.client import Client
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.ros.common.diagnostics import Rejections, shortened
+
+# What nonsensical data lead to. Anything else is a bug of ours that they brought to light.
+_OF_DATA = (
+    MasticatorError,
+    ValueError,  # UnicodeError among them
+    ArithmeticError,
+    struct.error,
+    rclpy_implementation.RCLError,
+    rclpy_implementation.RMWError,
+)
+
+Coroutine = Callable[[], Awaitable[None]]
+
+
+class Guard:
+    """Counts and reports what failed in the callbacks of a node.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    failed : callable
+        Gets a sentence about an error of ours, before anything else is done about it.
+
+    Attributes
+    ----------
+    unreadable : Rejections
+        Messages of any topic or service that were refused because they cannot be read.
+    failures : Rejections
+        Errors of ours.
+    """
+
+    def __init__(self, node: Node, failed: Callable[[str], None] = lambda sentence: None):
+        log = node.get_logger().error
+        self.unreadable, self.failures = Rejections(log), Rejections(log)
+        self._failed = failed
+
+    def take(self, source: str, error: Exception, *, message: bool = True) -> None:
+        """Handle an error in a callback.
+
+        Parameters
+        ----------
+        source : str
+            Topic, service or whatever else called.
+        error : Exception
+        message : bool
+            A message was being read, so it may be the message's fault.
+        """
+        what = f'{source}: {type(error).__name__}: {error}'
+        if message and isinstance(error, _OF_DATA):
+            self.unreadable.reject('message refused, ', what)
+            return
+        self._failed(f'internal error, {shortened(what)}')
+        self.failures.reject('internal error, ', what)
+
+
+def guard_of(node: Node) -> Guard:
+    """The guard of a node; a new one for a node that has none yet."""
+    guard = getattr(node, 'guard', None)
+    if not isinstance(guard, Guard):
+        guard = vars(node)['guard'] = Guard(node)  # kept, so that its log stays short
+    return guard
+
+
+class GuardedExecutor(SingleThreadedExecutor):
+    """Carries on with all topics, whatever a callback raises.
+
+    An exception while a message is taken, before its callback, would otherwise leave the topic,
+    and with it the callback group, marked as busy for good.
+    """
+
+    def _make_handler(
+        self, entity: Any, node: Node, take_from_wait_list: Callable[[Any], Coroutine | None]
+    ) -> Any:
+        take = functools.partial(_guarded, guard_of(node), take_from_wait_list)
+        return super()._make_handler(entity, node, take)
+
+
+def _guarded(
+    guard: Guard, take: Callable[[Any], Coroutine | None], entity: Any
+) -> Coroutine | None:
+    """What rclpy awaits for something that is ready: it never raises."""
+    failed = functools.partial(
+        guard.take, _title(entity), message=isinstance(entity, Subscription | Service | Client)
+    )
+    try:
+        call = take(entity)
+    except Exception as error:
+        failed(error)
+        return None
+    if call is None:
+        return None
+
+    async def execute() -> None:
+        try:
+            await call()
+        except Exception as error:
+            failed(error)
+
+    return execute
+
+
+def _title(entity: Any) -> str:
+    if isinstance(entity, Subscription):
+        return str(entity.topic_name)
+    if isinstance(entity, Service | Client):
+        return str(entity.service_name)
+    return type(entity).__name__.lower()

@@ -1,0 +1,189 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What all nodes have in common: a life cycle, checked parameters, autostart."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.impl.logging_severity import LoggingSeverity
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.logging import set_logger_level
+from rclpy.parameter import Parameter
+
+from masticator_dynamics import interrupt
+from masticator_dynamics.errors import MasticatorError, in_words
+from masticator_dynamics.files import code_cache
+from masticator_dynamics.ros.common.diagnostics import shortened
+from masticator_dynamics.ros.common.guard import Guard
+from masticator_dynamics.ros.common.parameters import declare, read
+
+_SWITCH = 0.0002  # s; how long one thread may hold Python's lock while another waits
+
+
+class Runtime(Protocol):
+    """Everything that exists while a node is configured; created and warmed up on configuring.
+
+    The last three do nothing unless a node has something to do there.
+    """
+
+    def activate(self) -> str:
+        """Start working; returns a sentence for the log. Raises `MasticatorError` if it cannot."""
+
+    def deactivate(self) -> None:
+        """Stop working; may be called more than once."""
+
+    def destroy(self) -> None:
+        """Destroy topics, services and threads."""
+
+    def check(self, settings: Any) -> None:
+        """Refuse parameters that only a configured node can judge (`MasticatorError`)."""
+        return
+
+    def apply(self, settings: Any) -> None:
+        """Apply the parameters that may change."""
+        return
+
+    def fail(self, reason: str) -> None:
+        """Make safe what can be, after a bug of ours made a callback fail. For any thread."""
+        return
+
+
+class _ToNode(logging.Handler):
+    """Passes what the package logs to the node's log."""
+
+    def __init__(self, node: LifecycleNode):
+        super().__init__()
+        self._logger = node.get_logger()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line."""
+        self._logger.info(record.getMessage())
+
+
+class ManagedNode(LifecycleNode):
+    """A lifecycle node around a `Runtime`.
+
+    Configuring the node loads the mechanism and runs everything once, so the first message is
+    answered as fast as the thousandth.
+
+    Parameters
+    ----------
+    name : str
+    settings : type
+        Its fields are the parameters; ``mechanism`` and ``autostart`` must be among them.
+    create : callable
+        Makes the runtime from a node and its settings, warmed up. Raises `MasticatorError` or
+        OSError when it cannot; the node then stays unconfigured and says why.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: type,
+        create: Callable[[ManagedNode, Any], Runtime],
+    ):
+        super().__init__(name)
+        # It logs every request for a transition that does not exist; the guard logs a few of them.
+        set_logger_level('rcl_lifecycle', LoggingSeverity.ERROR)
+        self._runtime: Runtime | None = None
+        self.loading = False  # and perhaps compiling; nothing has begun to work
+        self.guard = Guard(self, self._callback_failed)
+        self._settings_type, self._create = settings, create
+        declare(self, settings)
+        code_cache.LOG.addHandler(_ToNode(self))
+        code_cache.LOG.setLevel(logging.INFO)
+        self.add_on_set_parameters_callback(self._check_parameters)
+        self.add_post_set_parameters_callback(self._apply_parameters)
+
+    def start(self) -> bool:
+        """Configure and activate if the parameter ``autostart`` says so.
+
+        Returns
+        -------
+        bool
+            False if that fails, or the process is told to end before anything has begun to work.
+        """
+        if not self.get_parameter('autostart').value:
+            return True
+        success = TransitionCallbackReturn.SUCCESS
+        if self.trigger_configure() != success or interrupt.requested():
+            return False
+        return self.trigger_activate() == success
+
+    def stop(self) -> None:
+        """End all threads."""
+        if self._runtime is not None:
+            self._runtime.deactivate()
+            self._runtime.destroy()
+            self._runtime = None
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Make the runtime."""
+        self.get_logger().info(f'loading mechanism {self.get_parameter("mechanism").value}')
+        self.loading = True
+        try:
+            self._runtime = self._create(self, self._read_settings())
+        except Exception as error:  # of others, rclpy would say nothing
+            self.get_logger().error(f'cannot be configured: {in_words(error)}')
+            return TransitionCallbackReturn.FAILURE
+        finally:
+            self.loading = False
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Start working."""
+        assert self._runtime is not None
+        done = super().on_activate(state)
+        sys.setswitchinterval(_SWITCH)
+        # The garbage collector, which takes 50 ms, need not visit what lives until the end.
+        gc.collect()
+        gc.freeze()
+        try:
+            self.get_logger().info(self._runtime.activate())
+        except Exception as error:
+            self.get_logger().error(f'cannot be activated: {in_words(error)}')
+            super().on_deactivate(state)
+            return TransitionCallbackReturn.FAILURE
+        return done
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop working but keep everything."""
+        assert self._runtime is not None
+        self._runtime.deactivate()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the mechanism."""
+        self.stop()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop and forget."""
+        self.stop()
+        return super().on_shutdown(state)
+
+    def _read_settings(self, changes: Sequence[Parameter] = ()) -> Any:
+        return read(self, self._settings_type, changes)
+
+    def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        try:
+            settings = self._read_settings(parameters)
+            if self._runtime is not None:
+                self._runtime.check(settings)
+        except MasticatorError as error:
+            return SetParametersResult(successful=False, reason=shortened(str(error)))
+        return SetParametersResult(successful=True)
+
+    def _apply_parameters(self, parameters: list[Parameter]) -> None:
+        if self._runtime is not None:
+            self._runtime.apply(self._read_settings())
+
+    def _callback_failed(self, reason: str) -> None:
+        if self._runtime is not None:
+            self._runtime.fail(reason)

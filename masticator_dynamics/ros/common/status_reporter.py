@@ -1,0 +1,122 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Topic ``/diagnostics`` of a node, published once per second and on every change."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.lifecycle import LifecycleNode
+
+from masticator_dynamics.drives import real_time
+from masticator_dynamics.ros.common.diagnostics import ERROR, OK, Status
+from masticator_dynamics.ros.common.guard import guard_of
+from masticator_dynamics.ros.common.node_clock import NodeClock
+from masticator_dynamics.ros.common.outgoing import NO_PUBLISHER_EVENTS, RELIABLE
+
+_REPORT = 1.0  # s between reports without change
+
+
+class StatusReporter:
+    """Publishes statuses once per second, and when a level, message or value in words changes.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    hardware : str
+        What the statuses are about: the mechanism's name.
+    collect : callable
+        Returns the current statuses; called every ``look``, by the executor's thread unless
+        :meth:`look_when` says otherwise.
+    look : float
+        How soon a change is reported, s.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        hardware: str,
+        collect: Callable[[], list[Status]],
+        look: float = 0.05,
+    ):
+        self._node, self._hardware, self._collect = node, hardware, collect
+        self._name = node.get_fully_qualified_name().lstrip('/')
+        self._guard, self._now = guard_of(node), NodeClock(node)
+        self._publisher = node.create_publisher(
+            DiagnosticArray, '/diagnostics', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
+        )
+        self._reported = -10.0
+        self._summary: list[tuple[bytes, str, tuple[str, ...]]] = []
+        # A steady clock: a simulated one may stand still.
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._every, self._timer = look, node.create_timer(look, self._look, clock=steady)
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def look_when(self, wait: Callable[[], None]) -> None:
+        """Look from a thread of its own, whenever ``wait`` returns.
+
+        The executor holds Python's lock three times as long as a look takes.
+        """
+        self._timer.cancel()
+        self._thread = threading.Thread(
+            target=self._repeat, args=(wait,), name='diagnostics', daemon=True
+        )
+        self._thread.start()
+
+    def destroy(self) -> None:
+        """Destroy topic, timer and thread."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)
+
+    def _repeat(self, wait: Callable[[], None]) -> None:
+        # This thread may hold Python's lock when a cycle needs it.
+        real_time.request(real_time.SERVICE)
+        while not self._ended.wait(self._every):
+            wait()
+            try:
+                self._look()
+            except Exception as error:  # whatever it was, the next look may succeed
+                self._guard.take('diagnostics', error, message=False)
+
+    def _look(self) -> None:
+        statuses, now = [*self._collect(), self._messages()], time.monotonic()
+        # A message about what was refused hides the mode; numbers change all the time.
+        summary = [(s.level, s.message, s.words) for s in statuses]
+        if summary != self._summary or now - self._reported >= _REPORT:
+            self._summary, self._reported = summary, now
+            message = DiagnosticArray(status=[self._as_message(status) for status in statuses])
+            message.header.stamp = self._now.stamp()
+            self._publisher.publish(message)
+
+    def _as_message(self, status: Status) -> DiagnosticStatus:
+        values = [KeyValue(key=key, value=_text(value)) for key, value in status.values.items()]
+        return DiagnosticStatus(
+            level=status.level, name=f'{self._name}: {status.what}', message=status.message,
+            hardware_id=self._hardware, values=values,
+        )  # fmt: skip
+
+    def _messages(self) -> Status:
+        """Messages that could not be read, and callbacks that failed."""
+        unreadable, failures = self._guard.unreadable, self._guard.failures
+        values: dict[str, object] = {
+            'unreadable': unreadable.rejected,
+            'last unreadable': unreadable.last or 'none',
+            'internal errors': failures.rejected,
+            'last internal error': failures.last or 'none',
+        }
+        if failures.rejected:
+            return Status('messages', ERROR, f'internal error: {failures.last}', values)
+        return unreadable.status('messages', OK, 'all can be read', values, 'unreadable')
+
+
+def _text(value: object) -> str:
+    return f'{value:.6g}' if isinstance(value, float) else str(value)

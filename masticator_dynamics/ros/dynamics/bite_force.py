@@ -1,0 +1,169 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Measured wrenches, of food and others: the newest, for as long as they are fresh."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.evaluation.frames import turned, wrenches_on_platform
+from masticator_dynamics.evaluation.results import Effort, Motion
+
+COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
+LARGEST = 1e6  # N and N m; more is not a measurement and would drown everything else in rounding
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasuredWrench:
+    """Force and torque (6,) of the environment, in the axes of ``frame``, N and N m."""
+
+    frame: str
+    time: int  # ns, when it was measured
+    wrench: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Transport:
+    """How wrenches in a frame are transferred to the platform in one pose.
+
+    Attributes
+    ----------
+    frame, point : str
+        Axes of the wrench, and the frame at whose origin it acts.
+    rows : (6, 6) array
+        Wrench on the platform of each component alone, base axes, about the platform's origin.
+    """
+
+    frame: str
+    point: str
+    rows: FloatArray
+
+
+class MeasuredWrenches:
+    """The newest measured wrench on the link of each frame.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    """
+
+    def __init__(self, mechanism: Mechanism):
+        self._mechanism = mechanism
+        self.timeout = 0.1  # s
+        self._newest: dict[str, MeasuredWrench] = {}
+
+    def check_frame(self, frame: str) -> None:
+        """Refuse a frame that the URDF does not have.
+
+        Raises
+        ------
+        InputError
+            Naming it.
+        """
+        if frame not in self._mechanism.frames:
+            known = ', '.join(self._mechanism.frames)
+            raise InputError(f'unknown frame {frame!r}; there are: {known}')
+
+    def take(self, frame: str, stamp: int, received: int, wrench: FloatArray) -> None:
+        """Keep a measurement.
+
+        Parameters
+        ----------
+        frame : str
+            Axes, and point unless ``point_frame`` is set.
+        stamp, received : int
+            When it was measured (0: unknown) and when it arrived, ns.
+        wrench : (6,) array
+            Force and torque, N and N m.
+
+        Raises
+        ------
+        InputError
+            For an unknown frame, or a component that is not finite or absurdly large.
+        """
+        self.check_frame(frame)
+        for name, value in zip(COMPONENTS, wrench, strict=True):
+            if not abs(value) <= LARGEST:
+                unit = 'N' if name[0] == 'f' else 'N m'
+                raise InputError(f'{name} is {value} {unit}, not a number up to {LARGEST:g}')
+        # A stamp from the future (unsynchronised clocks) must not keep a force alive.
+        time = min(stamp, received) if stamp else received
+        self._newest[self._place(frame)] = MeasuredWrench(frame, time, wrench)
+
+    def forget(self) -> None:
+        """Forget all: after the clock was set back, old measurements would count as fresh."""
+        self._newest.clear()
+
+    def _place(self, frame: str) -> str:
+        """Key of a measurement: those of the same place replace one another."""
+        return frame
+
+    def age(self, now: int) -> float | None:
+        """Seconds since the newest measurement of the oldest place; None before the first."""
+        times = [measured.time for measured in tuple(self._newest.values())]
+        return (now - min(times)) * 1e-9 if times else None
+
+    def state(self, now: int) -> str:
+        """``none`` so far, ``fresh`` or ``stale``."""
+        if not self._newest:
+            return 'none'
+        return 'stale' if self.stale(now) else 'fresh'
+
+    def stale(self, now: int) -> list[str]:
+        """Frames whose newest measurement is too old to be used at a time (ns)."""
+        newest = tuple(self._newest.values())
+        return [m.frame for m in newest if (now - m.time) * 1e-9 > self.timeout]
+
+    def all_fresh(self, now: int) -> list[MeasuredWrench]:
+        """The measurements that are fresh at a time (ns)."""
+        newest = tuple(self._newest.values())
+        return [m for m in newest if (now - m.time) * 1e-9 <= self.timeout]
+
+    def on_links(self, measured: list[MeasuredWrench], q: FloatArray) -> dict[str, FloatArray]:
+        """Wrenches (6,) in base axes about the links' origins, at tree positions (n_q,)."""
+        chain = self._mechanism.frame_chain
+        return {m.frame: turned(m.wrench, chain(m.frame).poses(q)[1]) for m in measured}
+
+
+class BiteForce(MeasuredWrenches):
+    """The newest measured wrench, whatever its frame, and its effect on the platform."""
+
+    def __init__(self, mechanism: Mechanism):
+        super().__init__(mechanism)
+        self.point_frame = ''
+
+    def _place(self, frame: str) -> str:
+        return ''
+
+    def fresh(self, now: int) -> MeasuredWrench | None:
+        """Return the measurement that is fresh at a time (ns), if any."""
+        return next(iter(self.all_fresh(now)), None)
+
+    def transport(self, frame: str, q: FloatArray) -> Transport:
+        """How wrenches in a frame are transferred to the platform at tree positions (n_q,)."""
+        point = self.point_frame or frame
+        return Transport(
+            frame, point, wrenches_on_platform(self._mechanism, q, np.eye(6), frame, point)
+        )
+
+    def on_platform(
+        self, measured: MeasuredWrench, motion: Motion | Effort, known: Transport | None = None
+    ) -> FloatArray:
+        """Wrench (6,) in base axes about the platform's origin, in a motion.
+
+        Parameters
+        ----------
+        measured : MeasuredWrench
+        motion : Motion or Effort
+        known : Transport or None
+            For this motion; used if it is for the measurement's frame.
+        """
+        frame, point = measured.frame, self.point_frame or measured.frame
+        if known is None or known.frame != frame or known.point != point:
+            known = self.transport(frame, motion.q)
+        return measured.wrench @ known.rows

@@ -1,0 +1,370 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What one control cycle computes: motion, measured wrenches and efforts at one instant."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import LimitError, MasticatorError
+from masticator_dynamics.evaluation.frames import FrameChain
+from masticator_dynamics.evaluation.goals import Goal
+from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.limits.ranges import LIMITS_KEPT
+from masticator_dynamics.ros.dynamics.bite_force import (
+    BiteForce,
+    MeasuredWrench,
+    MeasuredWrenches,
+    Transport,
+)
+from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, State
+from masticator_dynamics.ros.dynamics.load_watch import LoadWatch
+
+
+class EffortClamp:
+    """Efforts cut to the limits of the URDF, with a record of what was cut.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+
+    Attributes
+    ----------
+    units : tuple of str
+        Units of the efforts.
+    counts : (n_u,) array
+        Cycles in which each actuator was cut.
+    largest : (n_u,) array
+        Largest magnitude wanted of each since `take_largest`; 0 where none was cut.
+    """
+
+    def __init__(self, mechanism: Mechanism):
+        self.units = mechanism.effort_units
+        self._limits = mechanism.effort_limits
+        self._range = mechanism.effort_range
+        self.scale = 1.0
+        self.counts = np.zeros(len(self._limits), dtype=np.int64)
+        self.largest = np.zeros(len(self._limits))
+
+    @property
+    def scale(self) -> float:
+        """Fraction of the limits that may be used."""
+        return self._scale
+
+    @scale.setter
+    def scale(self, scale: float) -> None:
+        lowest, highest = self._range
+        self._bounds = lowest * scale, highest * scale
+        self._scale = scale
+
+    @property
+    def limits(self) -> FloatArray:
+        """Magnitudes (n_u,) that are never exceeded, N m or N."""
+        return self._limits * self.scale
+
+    def __call__(self, effort: FloatArray) -> FloatArray:
+        """Return efforts (n_u,) inside the limits."""
+        inside = self.inside(effort)
+        if self.cuts(effort, inside):
+            self.record(effort, inside)
+        return inside
+
+    def cuts(self, effort: FloatArray, inside: FloatArray) -> bool:
+        """Whether efforts (n_u,) were beyond the limits, by more than rounding."""
+        same = (effort == inside).all()
+        return not same and bool(self._beyond(effort, inside).any())
+
+    def record(self, effort: FloatArray, inside: FloatArray) -> None:
+        """Count a cycle whose efforts (n_u,) were cut."""
+        beyond = self._beyond(effort, inside)
+        self.counts += beyond
+        np.maximum(self.largest, np.where(beyond, np.abs(effort), 0.0), out=self.largest)
+
+    def inside(self, effort: FloatArray) -> FloatArray:
+        """Efforts (n_u,) cut to the limits, with no record of it."""
+        lowest, highest = self._bounds
+        return np.minimum(np.maximum(effort, lowest), highest)  # np.clip takes twice as long
+
+    def _beyond(self, effort: FloatArray, inside: FloatArray) -> npt.NDArray[np.bool_]:
+        beyond: npt.NDArray[np.bool_] = np.abs(effort - inside) > self.limits * LIMITS_KEPT
+        return beyond
+
+    def take_largest(self) -> FloatArray:
+        """Return `largest` and start over."""
+        largest, self.largest = self.largest, np.zeros_like(self.largest)
+        return largest
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What one cycle reports.
+
+    Attributes
+    ----------
+    effort : Effort
+        As computed.
+    actuated : (n_u,) array
+        Efforts that may be sent.
+    position, velocity : (n_u,) array
+        Of the actuated joints.
+    loaded : State or None
+        The motion that wrenches acted on; None if no wrench was fresh.
+    free : (n_u,) array or None
+        What would be sent without wrenches, if known.
+    """
+
+    effort: Effort
+    actuated: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    loaded: State | None = None
+    free: FloatArray | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Ahead:
+    """A cycle computed before it is due, as far as that needs no measured wrench.
+
+    Attributes
+    ----------
+    basis : tuple
+        What it was computed for; valid as long as this holds.
+    answer : Answer or None
+        Without wrenches; None if that has to wait.
+    cut : bool
+        Whether the efforts are beyond the clamp's limits.
+    transport : Transport or None
+        For the frame in which the bite force was last measured.
+    """
+
+    basis: tuple[object, ...]
+    state: State
+    answer: Answer | None = None
+    cut: bool = False
+    transport: Transport | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Loads:
+    """The fresh bite force, if any, and the wrenches on other links."""
+
+    bite: MeasuredWrench | None
+    others: list[MeasuredWrench]
+
+
+class FeedforwardCycle:
+    """Evaluates the executed motion with the measured bite force and external wrenches.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Used by the calling thread only: it keeps scratch memory.
+    external : MeasuredWrenches, optional
+        Wrenches besides the bite force, on any links.
+    goal : str
+        How redundant actuators share the load.
+    friction : bool
+        Whether efforts overcome friction.
+    watch : LoadWatch, optional
+        Efforts are chosen within its limits or, if none are, for the nearest acceleration; by
+        default only the clamp limits them.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        motion: ExecutedMotion,
+        bite: BiteForce,
+        clamp: EffortClamp,
+        *,
+        external: MeasuredWrenches | None = None,
+        goal: Goal = 'torque',
+        friction: bool = False,
+        watch: LoadWatch | None = None,
+    ):
+        self._external = external or MeasuredWrenches(mechanism)
+        # Default arguments are left out: the compiled code then does everything by itself.
+        plain = goal == 'torque' and not friction
+        self._asked: dict[str, Any] = {} if plain else {'goal': goal, 'friction': friction}
+        self._watch = watch
+        self._mechanism = mechanism
+        self._motion = motion
+        self._bite = bite
+        self._clamp = clamp
+        contacts = mechanism.description.contacts
+        self._contact_chains = [FrameChain(mechanism, contact.frame) for contact in contacts]
+        joints = mechanism.structure.tree.joints
+        self._actuated_rows = mechanism.tree_indices(mechanism.actuated)
+        self.joint_frames = tuple(joints[j].child for j in self._actuated_rows)
+        self._joint_chains = [FrameChain(mechanism, frame) for frame in self.joint_frames]
+        self._last_position = mechanism.home.y
+        self._ahead: Ahead | None = None
+        self.failure = ''  # why the last failed cycle failed
+
+    def prepare(self, time: int) -> Answer | None:
+        """Compute what is already known of the cycle at a time (ns).
+
+        Returns
+        -------
+        Answer or None
+            What that cycle returns if no wrench is fresh and the motion stays the same; None if
+            it has to compute.
+        """
+        self._ahead = self._look_ahead(time)
+        return self._ahead.answer
+
+    def __call__(self, time: int) -> Answer:
+        """Efforts at a time (ns).
+
+        A motion that cannot be evaluated, which the check before its start should have found,
+        stops where it last could be.
+        """
+        ahead = self._ahead
+        if ahead is None or ahead.basis != self._basis(time):
+            ahead = self._look_ahead(time)
+        loads = self._loads(time)
+        if loads is None and ahead.answer is not None:
+            if ahead.cut:
+                self._clamp.record(ahead.answer.effort.actuated, ahead.answer.actuated)
+            self._last_position = ahead.state[0]
+            return ahead.answer
+        try:
+            answer = self._answer(ahead, loads)
+        except MasticatorError as error:
+            self.failure = str(error)
+            self._motion.hold(time, self._last_position)
+            rest = np.zeros_like(self._last_position)
+            answer = self._answer(Ahead((), (self._last_position, rest, rest)), None)
+        else:
+            self._last_position = ahead.state[0]
+        return answer
+
+    def external_effort(self, answer: Answer) -> FloatArray:
+        """Share (n_u,) of the wrenches in the efforts that may be sent; mostly known already."""
+        if answer.loaded is None:
+            return np.zeros_like(answer.actuated)
+        free = self._unloaded(answer.loaded) if answer.free is None else answer.free
+        return answer.actuated - free
+
+    def hold_if_moving(self, last: int, time: int, reason: str) -> bool:
+        """From a time (ns) on hold the pose of the last cycle, if anything has moved since then.
+
+        Parameters
+        ----------
+        last : int
+            Time of the last cycle, ns.
+        time : int
+            When the hold begins, ns.
+        reason : str
+            What is reported as the failure.
+        """
+        if self._motion.settled(last):
+            return False
+        self.failure = reason
+        self._motion.hold(time, self._last_position)
+        return True
+
+    def contact_forces(self, effort: Effort) -> list[FloatArray]:
+        """Force (3,) of each socket on the platform, friction included, axes of its frame, N."""
+        if not self._contact_chains:
+            return []
+        bodies = self._contact_chains[0].bodies(effort.q)
+        return [
+            chain.at(bodies)[1].T @ (force + rubbing)
+            for chain, force, rubbing in zip(
+                self._contact_chains,
+                effort.contact_force,
+                effort.contact_friction,
+                strict=True,
+            )
+        ]
+
+    def joint_forces(self, effort: Effort) -> list[FloatArray]:
+        """Force and torque (6,) of each actuated joint's parent link on its child link.
+
+        N and N m, axes of the child link's frame, torque about its origin. Some tenths of a
+        millisecond.
+        """
+        reactions, bodies = effort.joint_reaction, self._joint_chains[0].bodies(effort.q)
+        return [
+            (reactions[row].reshape(2, 3) @ chain.at(bodies)[1]).reshape(6)
+            for row, chain in zip(self._actuated_rows, self._joint_chains, strict=True)
+        ]
+
+    def _basis(self, time: int) -> tuple[object, ...]:
+        """What everything computed ahead depends on: objects that are replaced, never modified."""
+        return time, self._motion.schedule, self._clamp.scale
+
+    def _look_ahead(self, time: int) -> Ahead:
+        """Everything that needs no measured wrench; what fails is left to the cycle itself."""
+        basis, state = self._basis(time), self._motion.state(time)
+        if self._watch is not None:  # its limits may be replaced, and it keeps count
+            return Ahead(basis, state)
+        try:
+            effort = self._effort(state, None)
+        except MasticatorError:
+            return Ahead(basis, state)
+        inside, bite = self._clamp.inside(effort.actuated), self._bite.fresh(time)
+        answer = Answer(effort, inside, effort.position, effort.velocity)
+        return Ahead(
+            basis, state, answer, self._clamp.cuts(effort.actuated, inside),
+            None if bite is None else self._bite.transport(bite.frame, effort.q),
+        )  # fmt: skip
+
+    def _answer(self, ahead: Ahead, loads: Loads | None) -> Answer:
+        """The answer with what has been measured since."""
+        free, state = ahead.answer, ahead.state
+        loaded = None if loads is None else state
+        if loads is None or loads.bite is None or loads.others or free is None:
+            effort = self._evaluate(state, loads)
+        else:
+            wrench = self._bite.on_platform(loads.bite, free.effort, ahead.transport)
+            effort = self._mechanism.feedforward(*state, wrench, **self._asked)
+        sent = self._clamp(effort.actuated)
+        if free is None:
+            return Answer(effort, sent, effort.position, effort.velocity, loaded)
+        return Answer(effort, sent, free.position, free.velocity, loaded, free.actuated)
+
+    def _loads(self, time: int) -> Loads | None:
+        """Wrenches that are fresh at a time (ns); None if there are none."""
+        bite, others = self._bite.fresh(time), self._external.all_fresh(time)
+        return Loads(bite, others) if bite or others else None
+
+    def _evaluate(self, state: State, loads: Loads | None) -> Effort:
+        """Efforts within the watched limits, if any."""
+        if self._watch is None:
+            return self._effort(state, loads)
+        try:
+            effort = self._effort(state, loads, limits=self._watch.limits, nearest=True)
+        except LimitError as error:
+            # Not even another motion keeps within them: the clamp has the last word.
+            self._watch.fail(str(error))
+            return self._effort(state, loads)
+        self._watch.take(effort)
+        return effort
+
+    def _unloaded(self, state: State) -> FloatArray:
+        """Efforts (n_u,) that would be sent without external wrenches."""
+        limited = {'limits': self._watch.limits, 'nearest': True} if self._watch else {}
+        try:
+            wanted = self._effort(state, None, **limited).actuated
+        except LimitError:
+            wanted = self._effort(state, None).actuated
+        return self._clamp.inside(wanted)
+
+    def _effort(self, state: State, loads: Loads | None, **limited: Any) -> Effort:
+        y, y_dot, y_ddot = state
+        if loads is None:
+            return self._mechanism.feedforward(y, y_dot, y_ddot, **self._asked, **limited)
+        motion = self._mechanism.solve(y, y_dot, y_ddot)
+        wrench = self._bite.on_platform(loads.bite, motion) if loads.bite else None
+        links = self._external.on_links(loads.others, motion.q)
+        return self._mechanism.inverse_dynamics(
+            motion, wrench, link_wrenches=links, **self._asked, **limited
+        )

@@ -1,0 +1,305 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories are read and checked in a process of their own, so that no cycle waits for that.
+
+That process does what it is asked, one thing after the other. It ends when the node's end of the
+connection is closed, however the node ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import pickle
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics import Mechanism, interrupt
+from masticator_dynamics.description.data import MechanismDescription
+from masticator_dynamics.drives import real_time
+from masticator_dynamics.errors import LimitError, MasticatorError, in_words
+from masticator_dynamics.ros.dynamics.executed_motion import State
+from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
+from masticator_dynamics.ros.dynamics.trajectory_points import (
+    TrajectoryPoints,
+    read_message,
+    to_independent,
+)
+from masticator_dynamics.ros.dynamics.trajectory_preparation import (
+    PreparedTrajectory,
+    effort_trajectory,
+    expected_duration,
+    prepare,
+)
+
+_START = 600.0  # s; code may have to be compiled
+_PATIENCE, _TIMES = 10.0, 40.0  # s, and of the expected duration, after which it is stuck
+_READING = 2e-6  # s for each byte of a message, on a slow computer
+_PAUSE = 5.0  # s between two starts of a process that does not get as far as to work
+
+
+class PreparationError(MasticatorError):
+    """The process that checks trajectories has ended, or does not answer."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """What a message asks for: its ``stamp`` (ns), so many points, and s to check the motion."""
+
+    stamp: int
+    points: int
+    expected: float
+
+
+@dataclasses.dataclass(frozen=True)
+class _Refusal:
+    kind: type[Exception]
+    text: str
+
+    def error(self) -> Exception:
+        """The error, which may take other arguments when it is raised."""
+        error = self.kind.__new__(self.kind, self.text)
+        error.args = (self.text,)
+        return error
+
+
+class Preparer:
+    """The node's end: starts the process, asks it, and starts another one when it fails.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+    settings : DynamicsSettings
+    log : callable
+        Gets a sentence about a process that failed.
+
+    Attributes
+    ----------
+    state : str
+        Of the process: starts or ready.
+    failures : int
+        Processes that have ended by themselves, or had to be ended.
+    failure : str
+        What became of the last one, until the next is ready.
+    """
+
+    def __init__(
+        self,
+        description: MechanismDescription,
+        settings: DynamicsSettings,
+        log: Callable[[str], object],
+    ):
+        self._given, self._log = (description, settings), log
+        self.state, self.failure, self.failures = 'starts', '', 0
+        self._closed, self._exchanging = threading.Event(), threading.Lock()
+        self._earliest = 0.0  # s, of the next start
+        self._start()
+
+    def read(self, given: bytes | TrajectoryPoints, tolerance: float) -> Reading:
+        """Read a serialised message, or take its points, for what is asked next.
+
+        Parameters
+        ----------
+        given : bytes or TrajectoryPoints
+        tolerance : float
+            Largest gap of a loop in actuated points, m.
+
+        Raises
+        ------
+        MasticatorError
+            For what cannot be a motion.
+        PreparationError
+            If there is no answer.
+        """
+        size = len(given) if isinstance(given, bytes) else given.rows[0].nbytes
+        if isinstance(given, bytes):
+            given = pickle.PickleBuffer(given)  # type: ignore[assignment]  # sent without a copy
+        answer: Reading = self._ask(_PATIENCE + _TIMES * _READING * size, 'read', given, tolerance)
+        return answer
+
+    def prepare(self, expected: float, *arguments: Any) -> PreparedTrajectory:
+        """What :func:`prepare` returns for the points read last, which takes s as expected.
+
+        Raises
+        ------
+        MasticatorError
+            For a motion that cannot or must not be made.
+        PreparationError
+            If there is no answer.
+        """
+        limit = _PATIENCE + _TIMES * expected
+        answer: PreparedTrajectory = self._ask(limit, 'prepare', *arguments)
+        return answer
+
+    def look(self) -> None:
+        """Notice that the process has become ready, or has ended, when nothing is asked of it."""
+        if self._process.poll() is not None:
+            with contextlib.suppress(PreparationError):
+                self._fail()
+        elif self.state != 'ready' and self._connection.poll():
+            with contextlib.suppress(PreparationError):
+                self._wait_until_ready()
+
+    def close(self) -> None:
+        """End the process; who waits for an answer gets none. From any thread."""
+        with self._exchanging:
+            self._closed.set()
+            self._process.kill()
+            self._process.wait()
+
+    def _start(self) -> None:
+        self.state, self._earliest = 'starts', time.monotonic() + _PAUSE
+        ours, theirs = socket.socketpair()
+        for which in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):  # it may stop half way
+            ours.setsockopt(socket.SOL_SOCKET, which, struct.pack('ll', round(_PATIENCE), 0))
+        with theirs, interrupt.starting_deaf(interrupt.SIGNALS):
+            self._process = subprocess.Popen(
+                [sys.executable, '-c', f'import {__name__} as own; own.main({theirs.fileno()})'],
+                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        self._connection = Connection(ours.detach())
+        _send(self._connection, self._given)
+
+    def _ask(self, limit: float, *question: Any) -> Any:
+        if self._process.poll() is not None:
+            self._fail()
+        if self.state != 'ready':
+            self._wait_until_ready()
+        answer = self._exchange(limit, question)
+        if isinstance(answer, _Refusal):
+            raise answer.error()
+        return answer
+
+    def _wait_until_ready(self) -> None:
+        refusal = self._exchange(_START, None)
+        if refusal is not None:
+            self._fail(str(refusal.error()))
+        self.state, self.failure = 'ready', ''
+
+    def _exchange(self, limit: float, question: Any) -> Any:
+        """Send a question, if any, and wait for the answer."""
+        try:
+            if question is not None:
+                _send(self._connection, question)
+            if self._connection.poll(limit):
+                return _receive(self._connection)
+        except (OSError, EOFError):
+            return self._fail()
+        return self._fail(f'it has not answered for {limit:.0f} s')
+
+    def _fail(self, reason: str = '') -> None:
+        """Start another process, not too often, and raise `PreparationError`."""
+        self._process.kill()
+        code = self._process.wait()
+        if self.state == 'starts':
+            self._closed.wait(max(self._earliest - time.monotonic(), 0.0))
+        if not reason:
+            reason = f'signal {-code} ended it' if code < 0 else f'it ended with exit code {code}'
+        with self._exchanging:
+            if self._closed.is_set():
+                raise PreparationError('the node ends')
+            self._connection.close()
+            self._start()
+        self.failures += 1
+        text = f'the process that checks trajectories has failed: {reason}'
+        self.failure = text
+        self._log(f'{text}; another one is started, and the motion goes on')
+        raise PreparationError(text)
+
+
+class _Desk:
+    """The other end: a mechanism of its own, and the points that were read last."""
+
+    def __init__(self, description: MechanismDescription, settings: DynamicsSettings):
+        self._mechanism = mechanism = Mechanism(description)
+        self._prepare = functools.partial(
+            prepare, mechanism, goal=settings.goal, friction=settings.friction,
+            limits=settings.limits,
+        )  # fmt: skip
+        self._points = TrajectoryPoints((), np.zeros(0), ())
+        self._warm_up(settings)
+
+    def _warm_up(self, settings: DynamicsSettings) -> None:
+        """Run everything once, so that code is compiled or loaded and caches are filled."""
+        mechanism, home = self._mechanism, self._mechanism.home
+        mechanism.load_code(settings.goal, settings.friction)
+        rows = np.zeros((3, 2, len(mechanism.actuated)))
+        rows[0] = home.position
+        at_home = home.y, np.zeros_like(home.y), np.zeros_like(home.y)
+        # A home beyond a limit is no reason not to start: trajectories will be refused.
+        with contextlib.suppress(LimitError):
+            self.read(TrajectoryPoints(mechanism.actuated, np.array([0.1, 0.2]), tuple(rows)), 1e-4)
+            self.prepare(None, at_home, at_home, 1, 1, 1.0, True)
+
+    def read(self, given: bytes | TrajectoryPoints, tolerance: float) -> Reading:
+        """As `Preparer.read`."""
+        stamp, points = 0, given
+        if not isinstance(points, TrajectoryPoints):
+            stamp, points = read_message(bytes(points), self._mechanism)
+        self._points = points = to_independent(points, self._mechanism, tolerance)
+        return Reading(stamp, len(points.times), expected_duration(points))
+
+    def prepare(
+        self,
+        points: TrajectoryPoints | None,
+        at_start: State,
+        at_stamp: State,
+        stamp: int,
+        start: int,
+        scale: float,
+        sampled: bool,
+    ) -> PreparedTrajectory:
+        """As :func:`prepare`, of given points or those read last, with its message.
+
+        ``sampled``: whether the samples are wanted, too.
+        """
+        prepared = self._prepare(points or self._points, at_start, at_stamp, stamp, start, scale)
+        message = effort_trajectory(self._mechanism, prepared)
+        samples = prepared.samples if sampled else None
+        return dataclasses.replace(prepared, message=message, samples=samples)
+
+
+def _send(connection: Connection, content: Any) -> None:
+    """Send anything, arrays without copying them."""
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(content, 5, buffer_callback=buffers.append)
+    connection.send_bytes(pickle.dumps((data, len(buffers))))
+    for buffer in buffers:
+        connection.send_bytes(buffer.raw())
+
+
+def _receive(connection: Connection) -> Any:
+    data, count = pickle.loads(connection.recv_bytes())
+    return pickle.loads(data, buffers=[connection.recv_bytes() for _ in range(count)])
+
+
+def _answer(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except Exception as error:  # the process survives whatever a message does
+        return _Refusal(type(error) if isinstance(error, MasticatorError) else MasticatorError,
+                        in_words(error))  # fmt: skip
+
+
+def main(file: int) -> None:
+    """Answer until the node has gone; ``file``: number of this end of the connection."""
+    real_time.release()  # who asks may be urgent, this is not
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    connection = Connection(file)
+    with contextlib.suppress(EOFError, OSError):
+        desk = _answer(functools.partial(_Desk, *_receive(connection)))
+        _send(connection, desk if isinstance(desk, _Refusal) else None)
+        while True:
+            name, *arguments = _receive(connection)
+            _send(connection, _answer(functools.partial(getattr(desk, name), *arguments)))

@@ -1,0 +1,122 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Outgoing messages of node ``dynamics``: built once, filled in every cycle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.lifecycle import LifecycleNode
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.ros.common.outgoing import Outgoing, joint_topic, publisher
+from masticator_dynamics.ros.dynamics.cycle import Answer, FeedforwardCycle
+from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
+
+
+class Publishers:
+    """What the node publishes of a motion.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    mechanism : Mechanism
+    frame_prefix : str
+        Put before the frames of contacts and joints.
+    cycle : FeedforwardCycle
+        Computes forces when somebody wants them.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        mechanism: Mechanism,
+        frame_prefix: str,
+        cycle: FeedforwardCycle,
+    ):
+        def wrench(topic: str, frame: str, *parts: str) -> Outgoing:
+            message = WrenchStamped()
+            message.header.frame_id = frame_prefix + frame
+            return Outgoing(node, topic, message, *(f'wrench.{part}' for part in parts))
+
+        self._mechanism, self._cycle, names = mechanism, cycle, mechanism.actuated
+        self._effort = Outgoing(node, 'feedforward_effort', Float64MultiArray(), 'data')
+        self._state = joint_topic(
+            node, 'feedforward_state', names, 'position', 'velocity', 'effort'
+        )
+        self._trajectory = publisher(node, JointTrajectory, 'feedforward_trajectory')
+        self._joint_states = joint_topic(
+            node, 'joint_states', mechanism.tree_joints, 'position', 'velocity'
+        )
+        self._multipliers = joint_topic(node, 'contact_multipliers', mechanism.contacts, 'effort')
+        self._external = joint_topic(node, 'external_effort', names, 'effort')
+        self._contacts = [
+            wrench(f'contact_force/{contact.name}', contact.frame, 'force')
+            for contact in mechanism.description.contacts
+        ]
+        self._joint_forces = [
+            wrench(f'joint_force/{joint}', frame, 'force', 'torque')
+            for joint, frame in zip(names, cycle.joint_frames, strict=True)
+        ]
+        self._of_cycles = self._effort, self._state, self._multipliers, self._external
+        self._wanted = dict.fromkeys(self._of_cycles, True)
+        self._ready: tuple[Answer | None, dict[Outgoing, Any]] = None, {}
+
+    def destroy(self, node: LifecycleNode) -> None:
+        """Destroy the topics."""
+        node.destroy_lifecycle_publisher(self._trajectory)
+        for topic in (
+            *self._of_cycles, self._joint_states, *self._contacts, *self._joint_forces
+        ):  # fmt: skip
+            topic.destroy()
+
+    def prepare(self, time: int, answer: Answer | None) -> None:
+        """Make messages for a time (ns), in case the answer stays the same.
+
+        Also note who is subscribed: new subscribers get the next cycle but one.
+        """
+        self._wanted = {topic: topic.wanted for topic in self._of_cycles}
+        self._ready = answer, self._messages(time, answer) if answer else {}
+
+    def publish(self, time: int, answer: Answer) -> None:
+        """What belongs to every cycle, where wanted, at a time (ns): what others wait for first."""
+        known, messages = self._ready
+        if known is not answer:
+            messages = self._messages(time, answer)
+        for topic, message in messages.items():
+            topic.publisher.publish(message)
+        if self._wanted[self._external]:
+            self._external.publish(time, self._cycle.external_effort(answer))
+
+    def _messages(self, time: int, answer: Answer) -> dict[Outgoing, Any]:
+        """Messages by topic, where there are subscribers."""
+        rows = {
+            self._effort: (answer.actuated,),
+            self._state: (answer.position, answer.velocity, answer.actuated),
+            self._multipliers: (answer.effort.contact,),
+        }
+        return {
+            topic: topic.filled(time, *blocks)
+            for topic, blocks in rows.items()
+            if self._wanted[topic]
+        }
+
+    def visual(self, time: int, effort: Effort, joint_states: bool) -> None:
+        """What people look at, at a time (ns): forces, where anybody does, and all joints."""
+        for topics, forces in (
+            (self._contacts, self._cycle.contact_forces),
+            (self._joint_forces, self._cycle.joint_forces),
+        ):
+            if any(topic.wanted for topic in topics):
+                for topic, force in zip(topics, forces(effort), strict=True):
+                    topic.publish(time, *force.reshape(-1, 3))
+        if joint_states:
+            self._joint_states.publish(time, effort.q, effort.v)
+
+    def trajectory(self, prepared: PreparedTrajectory) -> None:
+        """The motion of the actuated joints with its efforts, as for a trajectory controller."""
+        self._trajectory.publish(prepared.message)

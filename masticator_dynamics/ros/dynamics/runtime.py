@@ -1,0 +1,245 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that exists while node ``dynamics`` is configured."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rclpy.lifecycle import LifecycleNode
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
+from masticator_dynamics.errors import LimitError
+from masticator_dynamics.ros.common.node_clock import NodeClock
+from masticator_dynamics.ros.dynamics.bite_force import BiteForce, MeasuredWrenches
+from masticator_dynamics.ros.dynamics.cycle import Answer, EffortClamp, FeedforwardCycle
+from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
+from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion
+from masticator_dynamics.ros.dynamics.load_watch import LoadWatch
+from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
+from masticator_dynamics.ros.dynamics.publishers import Publishers
+from masticator_dynamics.ros.dynamics.trajectory_input import ACTION, TrajectoryInput
+from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
+from masticator_dynamics.ros.dynamics.wrench_input import WrenchInput
+
+if TYPE_CHECKING:
+    from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction
+
+
+class DynamicsRuntime:
+    """Mechanism, motion, topics and the control cycle.
+
+    The scheduler's thread computes and publishes; wrenches are read by threads of their own; a
+    process of its own prepares trajectories; the executor's thread does the rest.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    settings : DynamicsSettings
+
+    Raises
+    ------
+    DescriptionError
+        If the mechanism cannot be loaded.
+    InputError
+        If the goal or point frame does not exist.
+    """
+
+    def __init__(self, node: LifecycleNode, settings: DynamicsSettings):
+        self.mechanism = mechanism = _load(settings)
+        mechanism.feedforward(mechanism.home.y, goal=settings.goal, friction=settings.friction)
+        self.motion = ExecutedMotion(mechanism.home.y)
+        self.bite, self.external = BiteForce(mechanism), MeasuredWrenches(mechanism)
+        self.clamp = EffortClamp(mechanism)
+        self.watch = LoadWatch(mechanism) if settings.limits else None
+        self.apply(settings)
+        self._new_cycle = functools.partial(
+            FeedforwardCycle, mechanism, self.motion, goal=settings.goal, friction=settings.friction
+        )
+        self.cycle = self._new_cycle(
+            self.bite, self.clamp, external=self.external, watch=self.watch
+        )
+        self.answer: Answer | None = None
+        self.errors = 0  # cycles that failed
+        self._node = node
+        self.now = NodeClock(node)
+        self._visual_every = max(round(settings.rate / settings.visual_rate), 1)
+        self._visual_countdown = 0
+        self._publishers = Publishers(node, mechanism, settings.frame_prefix, self.cycle)
+        self.scheduler = CycleScheduler(
+            settings.rate, self.now, self._run_cycle, self._after_cycle, self._clock_jumped,
+            self._stalled, self._cycle_failed,
+        )  # fmt: skip
+        prefix = settings.frame_prefix
+        self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
+        self.external_input = WrenchInput(node, 'external_wrench', self.external, self.now, prefix)
+        self.trajectory_input = TrajectoryInput(
+            node,
+            mechanism,
+            self.motion,
+            lambda: self._settings,
+            self.now,
+            self._trajectory_accepted,
+        )
+        self.action = self._new_action()
+        self._warm_up()
+
+    def apply(self, settings: DynamicsSettings) -> None:
+        """Apply the parameters that may change.
+
+        Raises
+        ------
+        InputError
+            If the point frame is unknown.
+        """
+        self.check(settings)
+        self.bite.point_frame = settings.bite_force_point_frame
+        self.bite.timeout = self.external.timeout = settings.bite_force_timeout
+        self.clamp.scale = settings.effort_limit_scale
+        if self.watch is not None:
+            self.watch.limits = self.mechanism.load_limits.scaled(settings.effort_limit_scale)
+        self._settings = settings
+
+    def check(self, settings: DynamicsSettings) -> None:
+        """Refuse a point frame that does not exist (`InputError`)."""
+        if settings.bite_force_point_frame:
+            self.bite.check_frame(settings.bite_force_point_frame)
+
+    def fail(self, reason: str) -> None:
+        """Do nothing: the motion goes on, which is safer than efforts that stop."""
+
+    def activate(self) -> str:
+        """Start the control cycle."""
+        # This thread may hold Python's lock when the cycle needs it.
+        real_time.request(real_time.SERVICE)
+        self.scheduler.simulated = self._node.get_parameter('use_sim_time').value
+        self.scheduler.start()
+        self.trajectory_input.active = True
+        names, rate = ', '.join(self.mechanism.actuated), self._settings.rate
+        return f'{self.mechanism.name}: efforts of {names} at {rate:g} Hz'
+
+    def deactivate(self) -> None:
+        """Stop the control cycle; the motion stays where it is."""
+        self.trajectory_input.active = False
+        self.scheduler.stop()
+        real_time.release()
+        self.motion.hold(self.now())
+        if self.action is not None:
+            self.action.deactivate()
+
+    def destroy(self) -> None:
+        """Destroy topics and threads."""
+        self.scheduler.stop()
+        if self.action is not None:
+            self.action.destroy()
+        self.trajectory_input.destroy()
+        self.bite_input.destroy()
+        self.external_input.destroy()
+        self._publishers.destroy(self._node)
+
+    def _new_action(self) -> TrajectoryAction | None:
+        """The action's server; None if the messages of joint actions are not installed."""
+        try:
+            from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction
+        except ModuleNotFoundError as error:
+            if (error.name or '').partition('.')[0] != 'control_msgs':
+                raise
+            text = f'no action {ACTION}: control_msgs is not installed'
+            self._node.get_logger().info(text)
+            return None
+        return TrajectoryAction(
+            self._node, self.mechanism, self.trajectory_input, lambda: self.cycle.failure
+        )
+
+    def _run_cycle(self, due: int) -> None:
+        """What others wait for; uses everything measured so far."""
+        self.answer = answer = self.cycle(due)
+        self._publishers.publish(due, answer)
+
+    def _after_cycle(self, due: int) -> None:
+        """Compute the next cycle as far as it is known, and publish the rest of the last one."""
+        following = due + self.scheduler.period
+        self._publishers.prepare(following, self.cycle.prepare(following))
+        self._visual_countdown -= 1
+        if self._visual_countdown >= 0 or self.answer is None:
+            return
+        self._visual_countdown = self._visual_every - 1
+        self._publishers.visual(due, self.answer.effort, self._settings.publish_joint_states)
+
+    def _trajectory_accepted(self, prepared: PreparedTrajectory) -> None:
+        self.cycle.failure = ''
+        self._publishers.trajectory(prepared)
+
+    def _clock_jumped(self, step: int) -> None:
+        self.motion.shift(step)
+        self.bite.forget()
+        self.external.forget()
+        self._node.get_logger().warning(
+            f'the clock jumped by {step * 1e-9:.3f} s; the motion goes on from where it was'
+        )
+
+    def _stalled(self, due: int, duration: float) -> None:
+        """Hold still after a stall until a motion is requested: the drives went on without us.
+
+        Continuing on time would be a leap, and continuing from there would make all later stamps
+        wrong.
+        """
+        last = due - round(duration * 1e9)
+        held = self.cycle.hold_if_moving(last, due, f'there was no cycle for {duration:.3f} s')
+        what = 'the motion is held where it was until the next trajectory' if held else 'at rest'
+        self._node.get_logger().error(f'no cycle for {duration:.3f} s; {what}')
+
+    def _cycle_failed(self, error: Exception) -> None:
+        self.errors += 1
+        self._node.get_logger().error(
+            f'control cycle failed: {type(error).__name__}: {error}', throttle_duration_sec=1.0
+        )
+
+    def _warm_up(self) -> None:
+        """Run everything once, so that code is compiled or loaded and caches are filled."""
+        self.mechanism.load_code(self._settings.goal, self._settings.friction)
+        bite, external = BiteForce(self.mechanism), MeasuredWrenches(self.mechanism)
+        for measured in (bite, external):
+            measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
+        clamp, watch = EffortClamp(self.mechanism), self._warm_watch()
+        cycle = self._new_cycle(bite, clamp, external=external, watch=watch)
+        cycle.prepare(1)
+        answer = cycle(1)
+        cycle.external_effort(answer)
+        cycle.contact_forces(answer.effort)
+        cycle.joint_forces(answer.effort)
+
+    def _warm_watch(self) -> LoadWatch | None:
+        """Limits so tight that the motion must give way, to run the search for the reason, too."""
+        if self.watch is None:
+            return None
+        mechanism, limits = self.mechanism, self.mechanism.load_limits
+        ask = functools.partial(
+            mechanism.feedforward,
+            mechanism.home.y,
+            wrench=np.ones(6),
+            goal=self._settings.goal,
+            friction=self._settings.friction,
+        )
+        largest = np.abs(ask().actuated).max(initial=1e-6)
+        few = np.full_like(limits.effort, 0.01 * largest)
+        tight = dataclasses.replace(limits, effort=few, effort_low=None)
+        with contextlib.suppress(LimitError):
+            ask(limits=tight)
+        return LoadWatch(mechanism, tight)
+
+
+def _load(settings: DynamicsSettings) -> Mechanism:
+    """The mechanism, with the rotors of its drives if there are any."""
+    if not settings.drives:
+        return Mechanism.load(settings.mechanism)
+    # Imported only here: pydantic, which reads drives files, takes 20 MB.
+    from masticator_dynamics.drives.configuration import load_drives
+    from masticator_dynamics.drives.rotors import with_rotors
+
+    return Mechanism(with_rotors(settings.mechanism, load_drives(settings.drives)))

@@ -1,0 +1,309 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Action ``follow_joint_trajectory``: trajectories whose sender learns what becomes of them.
+
+A goal is checked and followed like a message on ``joint_trajectory``, and likewise goes out once on
+``feedforward_trajectory``. It is judged here, by the measured ``joint_states``: a goal of the
+trajectory controller itself would end with the next message, and does not know the mechanism's
+degrees of freedom.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action.server import ActionServer, CancelResponse, GoalResponse
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.ros.common.diagnostics import LogLimit, shortened
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
+from masticator_dynamics.ros.common.guard import guard_of
+from masticator_dynamics.ros.common.outgoing import doubles
+from masticator_dynamics.ros.dynamics.executed_motion import Piece
+from masticator_dynamics.ros.dynamics.goal_watch import (
+    AT_THE_END,
+    ON_THE_WAY,
+    Tolerances,
+    Wanted,
+)
+from masticator_dynamics.ros.dynamics.trajectory_input import (
+    ACTION,
+    Outcome,
+    Request,
+    TrajectoryInput,
+)
+from masticator_dynamics.ros.dynamics.trajectory_points import JointsError, read_points
+from masticator_dynamics.ros.dynamics.trajectory_preparation import PastError, PreparedTrajectory
+
+_LOOK = 0.05  # s between two looks at the measured joints, and between feedbacks
+_PATIENCE = 1.0  # s after the end to reach the goal's tolerances, if the goal gives none
+_BURST = 10  # lines in the log at once
+_LARGEST = 65536  # bytes; a state of all joints has 2000
+_KEPT = 10  # s that a result can be asked for
+_NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+_Result = FollowJointTrajectory.Result
+
+
+class _Goal:
+    """An accepted goal, with the outcome of its checks, which comes from another thread."""
+
+    def __init__(self, handle: Any, mechanism: Mechanism):
+        request = handle.request
+        if request.multi_dof_trajectory.points:
+            raise InputError('multi_dof_trajectory is not for joints')
+        self.handle = handle
+        self.on_the_way, self.at_the_end = (
+            Tolerances.of(given, mechanism, usual)
+            for given, usual in (
+                (request.path_tolerance, ON_THE_WAY), (request.goal_tolerance, AT_THE_END)
+            )
+        )  # fmt: skip
+        given = request.goal_time_tolerance
+        patience = given.sec + given.nanosec * 1e-9
+        self.patience = (patience or _PATIENCE) if patience >= 0.0 else np.inf
+        joints, names = mechanism.tree_joints, request.trajectory.joint_names
+        self.rows = [joints.index(name) for name in names if name in joints]
+        self.points, stamp = (
+            read_points(request.trajectory, mechanism),
+            request.trajectory.header.stamp,
+        )
+        self.stamp = stamp.sec * 1_000_000_000 + stamp.nanosec
+        request.trajectory = JointTrajectory()  # rclpy keeps goals long after their end
+        self.outcome: Outcome | None = None
+        self.wanted: Wanted | None = None
+        self.stop: Outcome | None = None
+        self.stop_asked = False
+
+
+class _Server(ActionServer):
+    """Goals wait without a thread or coroutine, at which the executor would look all the time."""
+
+    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
+        """Do nothing at the beginning; at the end, with a callback, send the result."""
+        if execute_callback is not None:
+            super().notify_execute(goal_handle, execute_callback)
+
+    def take_data(self) -> dict[str, Any]:
+        """Take what waits; what cannot be read is reported."""
+        try:
+            taken: dict[str, Any] = super().take_data()
+        except Exception as error:  # whatever came, the others still count
+            guard_of(self._node).take(ACTION, error)
+            return {}
+        return taken
+
+
+class TrajectoryAction:
+    """The action's server; a timer looks after its goals.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    mechanism : Mechanism
+        Only its names are read.
+    queue : TrajectoryInput
+        Checks goals; has the motion that is followed, and the node's clock.
+    failure : callable
+        Why the motion was stopped, or ''.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        mechanism: Mechanism,
+        queue: TrajectoryInput,
+        failure: Callable[[], str],
+    ):
+        self._node, self._mechanism = node, mechanism
+        self._queue, self._failure = queue, failure
+        self._goals: list[_Goal] = []
+        self._log_limit = LogLimit(_BURST)
+        self._measured: tuple[int, FloatArray, FloatArray] | None = None
+        self._states = DirectSubscription(node, JointState, 'joint_states', _NEWEST, _LARGEST)
+        self._server = _Server(
+            node,
+            FollowJointTrajectory,
+            ACTION,
+            lambda handle: None,
+            goal_callback=self._answer,
+            handle_accepted_callback=self._begin,
+            cancel_callback=lambda handle: CancelResponse.ACCEPT,
+            result_timeout=_KEPT,
+        )
+        # A steady clock: a simulated one may stand still.
+        self._timer = node.create_timer(
+            _LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self._timer.cancel()  # until there is a goal
+
+    def destroy(self) -> None:
+        """Destroy action, topic and timer."""
+        self._node.destroy_timer(self._timer)
+        self._server.destroy()
+        self._states.destroy()
+
+    def deactivate(self) -> None:
+        """End all goals: nothing is followed any more."""
+        for goal in self._goals:
+            self._end(goal.handle, _Result.INVALID_GOAL, 'the node is not active any more')
+        self._goals = []
+
+    def _answer(self, goal: Any) -> GoalResponse:
+        """Whether a goal is accepted; if it is refused later, its result says why."""
+        return GoalResponse.ACCEPT if self._queue.active else GoalResponse.REJECT
+
+    def _begin(self, handle: Any) -> None:
+        handle.execute()
+        try:
+            goal = _Goal(handle, self._mechanism)
+        except MasticatorError as error:
+            self._queue.reject(Request(None, ACTION), error)
+            self._end(handle, _code(error), str(error))
+            return
+        self._goals.append(goal)
+        self._timer.reset()
+        told = functools.partial(setattr, goal, 'outcome')
+        self._queue.put(
+            Request(goal.points, ACTION, told, lambda: handle.is_cancel_requested, goal.stamp)
+        )
+
+    def _look(self) -> None:
+        if not self._goals:
+            self._timer.cancel()
+            return
+        for message, _ in self._states.take():
+            self._measured = self._read(message)
+        self._goals = [goal for goal in self._goals if not self._look_at(goal)]
+
+    def _read(self, message: JointState) -> tuple[int, FloatArray, FloatArray]:
+        """Stamp (ns), positions and velocities (n_q,), NaN where they are not given."""
+        stamp, joints = message.header.stamp, self._mechanism.tree_joints
+        position, velocity = (
+            np.array([row.get(joint, np.nan) for joint in joints])
+            for row in (
+                dict(zip(message.name, values, strict=False))
+                for values in (message.position, message.velocity)
+            )
+        )
+        return stamp.sec * 1_000_000_000 + stamp.nanosec, position, velocity
+
+    def _look_at(self, goal: _Goal) -> bool:
+        """Whether a goal has come to its end."""
+        outcome = goal.outcome
+        if isinstance(outcome, Exception):
+            return self._end(goal.handle, _code(outcome), str(outcome))
+        if outcome is None:
+            return False
+        goal.wanted = goal.wanted or Wanted(outcome)
+        piece, failure = self._followed(outcome), self._failure()
+        if goal.handle.is_cancel_requested and (piece is not None or goal.stop_asked):
+            done = self._look_at_stop(goal, piece)
+            if done is not None:
+                return done
+        if piece is not None:
+            return self._compare(goal, piece, goal.wanted)
+        if failure:
+            return self._end(goal.handle, _Result.PATH_TOLERANCE_VIOLATED, f'stopped: {failure}')
+        return self._end(goal.handle, _Result.INVALID_GOAL, 'pre-empted by a newer trajectory')
+
+    def _look_at_stop(self, goal: _Goal, piece: Piece | None) -> bool | None:
+        """Whether a cancelled goal is at rest; None if it cannot be stopped on the way."""
+        if not goal.stop_asked and piece is not None:
+            later = self._goals[self._goals.index(goal) + 1 :]
+            if any(other.outcome is None for other in later):
+                return False  # a stop now would take that one's place
+            goal.stop_asked = True
+            told = functools.partial(setattr, goal, 'stop')
+            self._queue.put(Request(None, f'cancel of {ACTION}', told, stamp=piece.start))
+        if goal.stop is None or isinstance(goal.stop, Exception):
+            return False if goal.stop is None else None
+        stop = self._followed(goal.stop)  # not as prepared: the clock may have been set
+        if stop is not None and self._queue.now() < stop.end:
+            return False
+        return self._end(goal.handle, _Result.SUCCESSFUL, 'cancelled and at rest')
+
+    def _followed(self, prepared: PreparedTrajectory) -> Piece | None:
+        """The goal's piece of the schedule while it is, or will be, followed to its end."""
+        schedule = self._queue.motion.schedule
+        for k, piece in enumerate(schedule):
+            if piece.path is prepared.piece.path:
+                return piece if all(p.start >= piece.end for p in schedule[k + 1 :]) else None
+        return None
+
+    def _compare(self, goal: _Goal, piece: Piece, wanted: Wanted) -> bool:
+        """Send feedback on what is measured; return whether the goal has ended."""
+        after, lacking = (self._queue.now() - piece.end) * 1e-9, 'no joint_states have come since'
+        if self._measured is not None and self._measured[0] >= piece.start:
+            stamp, *actual = self._measured
+            seconds = (stamp - piece.start) * 1e-9
+            desired = wanted(seconds)
+            errors = [d - a for d, a in zip(desired, actual, strict=True)]
+            self._feed_back(goal, stamp, seconds, (desired, actual, errors))
+            if stamp >= piece.end:
+                lacking = goal.at_the_end.violation(*errors)
+            elif off := goal.on_the_way.violation(*errors):
+                code = _Result.PATH_TOLERANCE_VIOLATED
+                return self._end(goal.handle, code, f'on the way: {off}')
+        if after >= 0.0 and not lacking:
+            went_on = f'cancelled, but there was no stop: {goal.stop}' if goal.stop else ''
+            return self._end(goal.handle, _Result.SUCCESSFUL, went_on)
+        if after > goal.patience:
+            text = f'{after:.3g} s after the end: {lacking}'
+            return self._end(goal.handle, _Result.GOAL_TOLERANCE_VIOLATED, text)
+        return False
+
+    def _feed_back(self, goal: _Goal, stamp: int, seconds: float, rows: Any) -> None:
+        feedback = FollowJointTrajectory.Feedback()
+        feedback.header.stamp = Time(nanoseconds=stamp).to_msg()
+        feedback.joint_names = [self._mechanism.tree_joints[k] for k in goal.rows]
+        since = Duration(nanoseconds=round(seconds * 1e9)).to_msg()
+        for name, (position, velocity) in zip(('desired', 'actual', 'error'), rows, strict=True):
+            point = JointTrajectoryPoint(
+                positions=doubles(position[goal.rows]),
+                velocities=doubles(velocity[goal.rows]),
+                time_from_start=since,
+            )
+            setattr(feedback, name, point)
+        goal.handle.publish_feedback(feedback)
+
+    def _end(self, handle: Any, code: int, text: str) -> bool:
+        """End a goal and tell its sender how; return True."""
+        if handle.is_cancel_requested:
+            handle.canceled()
+        elif code == _Result.SUCCESSFUL:
+            handle.succeed()
+        else:
+            handle.abort()
+        if self._log_limit.allows():
+            line = f'goal of {ACTION} has ended: {shortened(text or "reached")}'
+            line, logger = line + self._log_limit.note(), self._node.get_logger()
+            if code == _Result.SUCCESSFUL:
+                logger.info(line)
+            else:
+                logger.error(line)
+        result = _Result(error_code=code, error_string=text)
+        self._server.notify_execute(handle, lambda _: result)
+        return True
+
+
+def _code(error: Exception) -> int:
+    """The action's error code for a refusal."""
+    if isinstance(error, JointsError):
+        return int(_Result.INVALID_JOINTS)
+    if isinstance(error, PastError):
+        return int(_Result.OLD_HEADER_TIMESTAMP)
+    return int(_Result.INVALID_GOAL)

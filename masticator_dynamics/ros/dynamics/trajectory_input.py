@@ -1,0 +1,288 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Incoming trajectories, checked by another process, then followed or refused with a reason."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from rclpy.lifecycle import LifecycleNode
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import Header
+from trajectory_msgs.msg import JointTrajectory
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
+from masticator_dynamics.errors import InputError, in_words
+from masticator_dynamics.ros.common.askers import who_asks, who_publishes
+from masticator_dynamics.ros.common.diagnostics import LogLimit, Rejections
+from masticator_dynamics.ros.common.outgoing import RELIABLE
+from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, piece_at
+from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
+from masticator_dynamics.ros.dynamics.preparation_process import Preparer, Reading
+from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
+from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
+
+_TOPIC = 'joint_trajectory'
+ACTION = 'follow_joint_trajectory'
+_ATTEMPTS = 5
+_BURST = 10  # lines in the log at once
+_MOST_ACCEPTED = 100  # trajectories that begin later, each after the one before
+_MOST_WAITING, _MOST_BYTES = 100, 32_000_000  # to be checked; a sender of more changed its mind
+_LARGEST = 16_000_000  # bytes; the most points that are read, with every field filled
+_HEADER = 1024  # bytes, which hold a header whose frame has a name
+_MARGIN = 5_000_000  # ns; a cycle that is running must not be overtaken
+_LOOK = 0.2  # s between two looks at a process that has nothing to do
+_SECOND = 1_000_000_000  # ns
+
+
+_STOP = 0.02  # s that the checks of a stop are expected to take
+Outcome = PreparedTrajectory | Exception
+
+
+@dataclasses.dataclass(eq=False)
+class Request:
+    """A request for a motion, whose sender may want to know what becomes of it.
+
+    Attributes
+    ----------
+    content : bytes or TrajectoryPoints or None
+        A serialised message or its points; None: come to rest.
+    source : str
+        How it arrived.
+    told : callable or None
+        Gets the motion that will be followed, or why there is none; from any thread.
+    withdrawn : callable
+        Whether it is no longer wanted, before it begins.
+    stamp : int
+        The message's, or when to come to rest, ns; at once if that is past.
+    """
+
+    content: bytes | TrajectoryPoints | None
+    source: str = _TOPIC
+    told: Callable[[Outcome], None] | None = None
+    withdrawn: Callable[[], bool] = lambda: False
+    stamp: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of its message."""
+        return len(self.content) if isinstance(self.content, bytes) else 0
+
+
+class TrajectoryInput:
+    """Topic ``joint_trajectory``: of several waiting messages, the newest accepted one counts.
+
+    One that begins later than another does not replace it; both are followed, in turn. Goals of
+    the action go into the same queue.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    mechanism : Mechanism
+        Only its names and description are read.
+    motion : ExecutedMotion
+        Follows what passes the checks.
+    settings : callable
+        Returns the current parameters.
+    now : callable
+        The node's clock, ns.
+    accepted : callable
+        Gets every trajectory that will be followed.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        mechanism: Mechanism,
+        motion: ExecutedMotion,
+        settings: Callable[[], DynamicsSettings],
+        now: Callable[[], int],
+        accepted: Callable[[PreparedTrajectory], None],
+    ):
+        self.active = False
+        self.rejections = Rejections(node.get_logger().error, _BURST)
+        self.overtaken = 0
+        self.asked = ''  # when the motion was requested, and by whom
+        self._log_limit, self._overtaken_limit = LogLimit(_BURST), LogLimit()
+        self._node, self._independent, self.motion = node, mechanism.independent, motion
+        self._settings, self.now, self._accepted = settings, now, accepted
+        self.preparer = Preparer(mechanism.description, settings(), node.get_logger().error)
+        self._waiting: list[Request] = []
+        self._changed, self._ended = threading.Condition(), False
+        self._thread = threading.Thread(target=self._run, name='trajectories', daemon=True)
+        self._thread.start()
+        self._subscription = node.create_subscription(
+            JointTrajectory, _TOPIC, self._take, RELIABLE, raw=True
+        )
+
+    def destroy(self) -> None:
+        """Destroy the topic and end thread and process."""
+        self._node.destroy_subscription(self._subscription)
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+        self.preparer.close()
+        self._thread.join()
+
+    def put(self, request: Request) -> None:
+        """Have a motion checked and followed."""
+        if not self.active:
+            self.reject(request, InputError('the node is not active'))
+            return
+        if request.size > _LARGEST:
+            text = f'the message has {request.size} bytes; at most {_LARGEST} are read'
+            self.reject(request, InputError(text))
+            return
+        dropped = []
+        with self._changed:
+            waiting = self._waiting
+            waiting.append(request)
+            while len(waiting) > _MOST_WAITING or sum(one.size for one in waiting) > _MOST_BYTES:
+                dropped.append(waiting.pop(0))
+            self._changed.notify()
+        self._tell_overtaken(dropped)
+
+    def reject(self, request: Request, error: Exception) -> None:
+        """Count and report a request that is refused, and tell its sender."""
+        self.rejections.reject(f'{request.source} rejected: ', in_words(error))
+        if request.told is not None:
+            request.told(error)
+
+    def _take(self, data: bytes) -> None:
+        stamp = 0
+        with contextlib.suppress(Exception):  # who reads the rest says what is wrong with it
+            header = deserialize_message(data[:_HEADER], Header)
+            stamp = header.stamp.sec * _SECOND + header.stamp.nanosec
+        self.put(Request(data, stamp=stamp))
+
+    def _run(self) -> None:
+        # This thread may hold Python's lock when a cycle needs it.
+        real_time.request(real_time.SERVICE)
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._ended or self._waiting, _LOOK)
+                if self._ended:
+                    return
+                request = self._next(self.now()) if self._waiting else None
+            if request is None:
+                self.preparer.look()
+            else:
+                self._done(request, self._follow(request))
+
+    def _next(self, now: int) -> Request:
+        """The newest, unless an older one begins before it: then the newest of those, and so on."""
+        waiting = self._waiting
+        begin = [max(request.stamp, now) for request in waiting]
+        place = len(waiting) - 1
+        while earlier := [k for k in range(place) if begin[k] < begin[place]]:
+            place = earlier[-1]
+        return waiting[place]
+
+    def _done(self, request: Request, accepted: bool) -> None:
+        """Forget a request and, if it was accepted, those that came before it."""
+        with self._changed:
+            if request not in self._waiting:  # too many have come since
+                return
+            place = self._waiting.index(request)
+            dropped = self._waiting[:place] if accepted else []
+            del self._waiting[0 if accepted else place : place + 1]
+        self._tell_overtaken(dropped)
+
+    def _follow(self, request: Request) -> bool:
+        """Have a trajectory prepared and follow it; False when it is refused."""
+        with self._rejecting(request):
+            reading = self._read(request)
+            prepared = self._replace_motion(request, reading)
+            self._accepted(prepared)
+            self.rejections.accept()
+            self.asked = f'{time.strftime("%H:%M:%S")} by {self._asker(request)}'
+            if request.told is not None:
+                request.told(prepared)
+            if self._log_limit.allows():
+                self._tell(request, reading, prepared)
+            return True
+        return False
+
+    def _read(self, request: Request) -> Reading:
+        """What is asked for."""
+        if request.content is None:
+            return Reading(request.stamp, 0, _STOP)
+        reading = self.preparer.read(request.content, self._settings().closure_tolerance)
+        if isinstance(request.content, bytes):
+            return reading
+        return dataclasses.replace(reading, stamp=request.stamp)
+
+    def _asker(self, request: Request) -> str:
+        if request.source == _TOPIC:
+            return who_publishes(self._node, _TOPIC)
+        return who_asks(self._node, f'{ACTION}/_action/send_goal')
+
+    def _replace_motion(self, request: Request, reading: Reading) -> PreparedTrajectory:
+        """Follow a trajectory from an instant that is still ahead when its checks are done."""
+        ahead = reading.expected
+        for _ in range(_ATTEMPTS):
+            begin, schedule = time.perf_counter(), self.motion.schedule
+            start = max(reading.stamp, self.now() + round(ahead * 1e9) + _MARGIN)
+            waiting = sum(self.now() < piece.start < start for piece in schedule)
+            if waiting >= _MOST_ACCEPTED:  # every cycle looks at all of them
+                text = f'{waiting} trajectories are yet to begin before it; {_MOST_ACCEPTED} may'
+                raise InputError(text)
+            stop = request.content is None
+            stamp = start if stop else reading.stamp or start
+            states = [piece_at(schedule, at).state(at) for at in (start, stamp)]
+            # What is needed to come to rest is appended to the point where the motion is.
+            rest = TrajectoryPoints(self._independent, np.zeros(1), (states[0][0][None],))
+            prepared = self.preparer.prepare(
+                reading.expected, rest if stop else None, *states, stamp, start,
+                self._settings().effort_limit_scale, request.told is not None,
+            )  # fmt: skip
+            now = self.now()
+            if not self.active:
+                raise InputError('the node is not active any more')
+            if request.withdrawn():
+                raise InputError('it was cancelled before it began')
+            if now + _MARGIN < start and self.motion.replace(prepared.piece, schedule, now):
+                return prepared
+            ahead = 2.0 * (time.perf_counter() - begin) + 0.01
+        raise InputError(f'its checks take longer than {ahead:.3g} s: the computer is overloaded')
+
+    def _tell(self, request: Request, reading: Reading, prepared: PreparedTrajectory) -> None:
+        logger, source, piece = self._node.get_logger(), request.source, prepared.piece
+        seconds = f'{piece.path.end - piece.path.start:.6g} s'
+        if request.content is None:
+            logger.info(f'{source} accepted: at rest within {seconds}{self._log_limit.note()}')
+            return
+        logger.info(
+            f'{source} accepted: {reading.points} points, {seconds}, starts in '
+            f'{(piece.start - self.now()) * 1e-9:.3f} s{self._log_limit.note()}'
+        )
+        if prepared.ramp > 0.0:
+            logger.warning(
+                f'{source} does not end at rest: a rest ramp of {prepared.ramp:.3g} s is appended'
+            )
+
+    def _tell_overtaken(self, dropped: Sequence[Request]) -> None:
+        if not dropped:
+            return
+        self.overtaken += len(dropped)
+        text = 'overtaken by a newer one before its checks were done'
+        for request in dropped:
+            if request.told is not None:
+                request.told(InputError(text))
+        if self._overtaken_limit.allows():
+            note = self._overtaken_limit.note()
+            self._node.get_logger().warning(f'{dropped[-1].source} {text}{note}')
+
+    @contextlib.contextmanager
+    def _rejecting(self, request: Request) -> Iterator[None]:
+        """Refuse a request that raises: the node survives whatever a message does."""
+        try:
+            yield
+        except Exception as error:
+            self.reject(request, error)

@@ -1,0 +1,115 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``frame_path``: where a frame, such as the incisor, has been recently, for RViz."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import sys
+from typing import Annotated
+
+from geometry_msgs.msg import Point
+from std_msgs.msg import Header
+from visualization_msgs.msg import Marker
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.evaluation.frames import FrameChain
+from masticator_dynamics.ros.common import process
+from masticator_dynamics.ros.common.managed_node import ManagedNode
+from masticator_dynamics.ros.common.parameters import (
+    Autostart,
+    ClosureTolerance,
+    Declaration,
+    FramePrefix,
+    MechanismName,
+)
+from masticator_dynamics.ros.joint_states.joint_state_input import JointReading
+from masticator_dynamics.ros.joint_states.joint_state_runtime import JointStateRuntime
+
+_STEP = 20_000_000  # ns between points; 50 per second look smooth
+_RED, _GREEN, _BLUE = 0.1, 0.3, 0.8
+
+
+@dataclasses.dataclass(frozen=True)
+class FramePathSettings:
+    """Values of the parameters; units are in their descriptions."""
+
+    mechanism: MechanismName = 'masticator'
+    frame: Annotated[
+        str,
+        Declaration(
+            'URDF frame whose origin draws the path; empty: the platform.',
+            constraints='a link of the URDF, or empty',
+        ),
+    ] = ''
+    duration: Annotated[
+        float, Declaration('How far back the path goes, s.', read_only=False, interval=(0.1, 60.0))
+    ] = 3.0
+    line_width: Annotated[
+        float, Declaration('Of the line in RViz, m.', read_only=False, interval=(1e-5, 0.1))
+    ] = 0.0005
+    frame_prefix: FramePrefix = ''
+    closure_tolerance: ClosureTolerance = 1e-3
+    autostart: Autostart = True
+
+
+class FramePath(JointStateRuntime):
+    """Turns topic ``joint_states`` into topic ``~/path``.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    settings : FramePathSettings
+
+    Raises
+    ------
+    InputError
+        For an unknown frame.
+    """
+
+    def __init__(self, node: ManagedNode, settings: FramePathSettings):
+        mechanism = Mechanism.load(settings.mechanism)
+        self._frame = settings.frame or mechanism.description.platform
+        self._chain = FrameChain(mechanism, self._frame)
+        self._points: collections.deque[tuple[int, Point]] = collections.deque()
+        marker = Marker(ns=self._frame, type=Marker.LINE_STRIP, action=Marker.ADD)
+        marker.pose.orientation.w = 1.0
+        marker.color.r, marker.color.g, marker.color.b, marker.color.a = _RED, _GREEN, _BLUE, 1.0
+        marker.header.frame_id = settings.frame_prefix + mechanism.description.base
+        super().__init__(node, settings, mechanism, 'joint_states', '~/path', marker)
+
+    def describe(self) -> str:
+        """Name the frame."""
+        return f'path of {self._frame}'
+
+    def activate(self) -> str:
+        """Start drawing an empty path."""
+        self._points.clear()
+        return super().activate()
+
+    def answer(self, header: Header, reading: JointReading) -> bool:
+        """The path, at most 50 times a second."""
+        now = header.stamp.sec * 10**9 + header.stamp.nanosec
+        points = self._points
+        if points and now < points[-1][0]:
+            points.clear()  # the clock was set back, as when a bag restarts
+        if points and now - points[-1][0] < _STEP:
+            return False
+        position, _ = self._chain.poses(reading.motion.q)
+        x, y, z = position.tolist()
+        points.append((now, Point(x=x, y=y, z=z)))
+        while now - points[0][0] > self._settings.duration * 1e9:
+            points.popleft()
+        marker = self._message
+        marker.header.stamp = header.stamp
+        marker.scale.x = self._settings.line_width
+        marker.points = [point for _, point in points]
+        return True
+
+
+make_node = functools.partial(ManagedNode, 'frame_path', FramePathSettings, FramePath)
+
+if __name__ == '__main__':
+    sys.exit(process.run(make_node))

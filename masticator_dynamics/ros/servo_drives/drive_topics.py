@@ -1,0 +1,143 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Topics of node ``servo_drives``: commands in, states out, in ros2_control's conventions.
+
+The cycle of the drives itself reads and publishes: handing over to another thread would cost more
+than both.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
+
+from masticator_dynamics.drives.command import CommandReader, NotFiniteError
+from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.status_words import all_heard
+from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.ros.common.diagnostics import Rejections
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
+from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
+from masticator_dynamics.ros.common.outgoing import RELIABLE, joint_topic
+from masticator_dynamics.ros.servo_drives.added_effort import AddedEffort
+
+# Best effort accepts reliable and best-effort publishers alike.
+_NEWEST = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+_LARGEST = 8192  # bytes; a command for six joints has 400; converting 8192 takes 0.15 ms
+
+
+class DriveTopics:
+    """Topics of the cycle: ``~/command``, ``~/emergency_stop``, ``external_effort``, ``~/state``.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    supervisor : Supervisor
+        Gets the commands that can be read.
+    mode : str
+        Of the drives.
+    forward_effort : bool
+        Whether efforts are used in addition to positions.
+    added : AddedEffort, optional
+        Gets ``external_effort``, which goes on top of commanded efforts.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        supervisor: Supervisor,
+        mode: str,
+        *,
+        forward_effort: bool = True,
+        added: AddedEffort | None = None,
+    ):
+        self.rejections = Rejections(node.get_logger().error)
+        self.added = added
+        self._supervisor, joints = supervisor, supervisor.joints
+        self._joints, self._now = list(joints), NodeClock(node)
+        self._forward_effort = forward_effort
+        self._reader = CommandReader(joints, mode)
+        self._state = joint_topic(node, '~/state', joints, 'position', 'velocity', 'effort')
+        self._commands = DirectSubscription(node, JointState, '~/command', _NEWEST, _LARGEST)
+        # Reliable publishers are heard twice, and despite lost frames; others once.
+        self._stops = [
+            DirectSubscription(node, Bool, '~/emergency_stop', qos, _LARGEST)
+            for qos in (RELIABLE, _NEWEST)
+        ]
+        self._external: DirectSubscription | None = None
+        if added is not None:
+            topic = 'external_effort'
+            self._external = DirectSubscription(node, JointState, topic, _NEWEST, _LARGEST)
+
+    def destroy(self) -> None:
+        """Destroy the topics."""
+        self._state.destroy()
+        for topic in (self._commands, *self._stops, self._external):
+            if topic is not None:
+                topic.destroy()
+
+    def poll(self) -> None:
+        """Read what has arrived since the last call."""
+        for stops in self._stops:
+            for message, _ in stops.take():
+                if message.data:
+                    self._supervisor.emergency_stop()
+        for message, received in self._commands.take():
+            self._take(message, max(time.time_ns() - received, 0))
+        if self.added is not None and self._external is not None:
+            for message, _ in self._external.take():
+                names, effort = message.name, np.array(message.effort)
+                if names == self._joints and len(effort) == len(names):
+                    self.added.take(_stamp(message), effort)
+            self._supervisor.add_effort(self.added.at(self._now()))
+
+    def discard(self) -> None:
+        """Discard commands that arrived while inactive; emergency stops still count."""
+        for _ in self._commands.take_serialized():
+            pass
+
+    def publish(self, feedback: Feedback) -> None:
+        """Measured positions, velocities and efforts, stamped with SYNC.
+
+        Only while every drive reports: old positions must not pass for measured ones.
+        """
+        if not all_heard(feedback):
+            return
+        now, steady = both_clocks(self._now)
+        stamp = max(now - round((steady - feedback.time) * 1e9), 0)
+        self._state.publish(stamp, feedback.position, feedback.velocity, feedback.effort)
+
+    def _take(self, message: JointState, waited: int) -> None:
+        """Pass on a message that has waited for some ns."""
+        now, steady = both_clocks(self._now)
+        now, steady = now - waited, steady - waited * 1e-9
+        stamp = _stamp(message)
+        try:
+            command = self._reader.read(
+                message.name,
+                message.position,
+                message.velocity,
+                message.effort if self._forward_effort else (),
+                steady,
+                (stamp or now) * 1e-9,
+                (now - stamp) * 1e-9 if stamp else 0.0,
+            )
+        except NotFiniteError:
+            self._supervisor.not_finite()
+        except InputError as error:
+            self.rejections.reject('command refused: ', str(error))
+        else:
+            self.rejections.accept()
+            self._supervisor.submit(command)
+
+
+def _stamp(message: JointState) -> int:
+    """A message's stamp, ns."""
+    stamp = message.header.stamp
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
