@@ -3,7 +3,7 @@
 """Trajectories are read and checked in a process of their own, so that no cycle waits for that.
 
 That process does what it is asked, one thing after the other. It ends when the node's end of the
-connection is closed, however the node ended.
+link is closed, however the node ended.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import functools
 import pickle
+import select
 import signal
 import socket
 import struct
@@ -20,10 +21,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
+from rclpy.serialization import deserialize_message
+from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.description.data import MechanismDescription
@@ -33,7 +35,7 @@ from masticator_dynamics.ros.dynamics.executed_motion import State
 from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_points import (
     TrajectoryPoints,
-    read_message,
+    read_points,
     to_independent,
 )
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
@@ -147,7 +149,7 @@ class Preparer:
         if self._process.poll() is not None:
             with contextlib.suppress(PreparationError):
                 self._fail()
-        elif self.state != 'ready' and self._connection.poll():
+        elif self.state != 'ready' and select.select([self._link], [], [], 0.0)[0]:
             with contextlib.suppress(PreparationError):
                 self._wait_until_ready()
 
@@ -161,15 +163,14 @@ class Preparer:
     def _start(self) -> None:
         self.state, self._earliest = 'starts', time.monotonic() + _PAUSE
         ours, theirs = socket.socketpair()
-        for which in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):  # it may stop half way
-            ours.setsockopt(socket.SOL_SOCKET, which, struct.pack('ll', round(_PATIENCE), 0))
         with theirs, interrupt.starting_deaf(interrupt.SIGNALS):
             self._process = subprocess.Popen(
                 [sys.executable, '-c', f'import {__name__} as own; own.main({theirs.fileno()})'],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
             )  # fmt: skip
-        self._connection = Connection(ours.detach())
-        _send(self._connection, self._given)
+        ours.settimeout(_PATIENCE)  # it may stop half way
+        self._link = ours
+        _send(self._link, self._given)
 
     def _ask(self, limit: float, *question: Any) -> Any:
         if self._process.poll() is not None:
@@ -191,12 +192,12 @@ class Preparer:
         """Send a question, if any, and wait for the answer."""
         try:
             if question is not None:
-                _send(self._connection, question)
-            if self._connection.poll(limit):
-                return _receive(self._connection)
+                _send(self._link, question)
+            return _receive(self._link, limit)
+        except TimeoutError:
+            return self._fail(f'it has not answered for {limit:.0f} s')
         except (OSError, EOFError):
             return self._fail()
-        return self._fail(f'it has not answered for {limit:.0f} s')
 
     def _fail(self, reason: str = '') -> None:
         """Start another process, not too often, and raise `PreparationError`."""
@@ -209,7 +210,7 @@ class Preparer:
         with self._exchanging:
             if self._closed.is_set():
                 raise PreparationError('the node ends')
-            self._connection.close()
+            self._link.close()
             self._start()
         self.failures += 1
         text = f'the process that checks trajectories has failed: {reason}'
@@ -246,7 +247,8 @@ class _Desk:
         """As `Preparer.read`."""
         stamp, points = 0, given
         if not isinstance(points, TrajectoryPoints):
-            stamp, points = read_message(bytes(points), self._mechanism)
+            message = deserialize_message(bytes(points), JointTrajectory)
+            stamp, points = read_points(message, self._mechanism)
         self._points = points = to_independent(points, self._mechanism, tolerance)
         return Reading(stamp, len(points.times), expected_duration(points))
 
@@ -270,18 +272,36 @@ class _Desk:
         return dataclasses.replace(prepared, message=message, samples=samples)
 
 
-def _send(connection: Connection, content: Any) -> None:
+def _send(link: socket.socket, content: Any) -> None:
     """Send anything, arrays without copying them."""
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(content, 5, buffer_callback=buffers.append)
-    connection.send_bytes(pickle.dumps((data, len(buffers))))
-    for buffer in buffers:
-        connection.send_bytes(buffer.raw())
+    parts = [memoryview(data), *(buffer.raw() for buffer in buffers)]
+    sizes = [part.nbytes for part in parts]
+    link.sendall(struct.pack(f'<{len(sizes) + 1}Q', len(sizes), *sizes))
+    for part in parts:
+        link.sendall(part)
 
 
-def _receive(connection: Connection) -> Any:
-    data, count = pickle.loads(connection.recv_bytes())
-    return pickle.loads(data, buffers=[connection.recv_bytes() for _ in range(count)])
+def _receive(link: socket.socket, limit: float | None = None) -> Any:
+    """What is sent, once it begins to come within ``limit`` (s; None: whenever that is)."""
+    link.settimeout(limit)
+    (count,) = struct.unpack('<Q', _exactly(link, 8))
+    link.settimeout(_PATIENCE)
+    sizes = struct.unpack(f'<{count}Q', _exactly(link, 8 * count))
+    data, *buffers = (_exactly(link, size) for size in sizes)
+    return pickle.loads(data, buffers=buffers)
+
+
+def _exactly(link: socket.socket, size: int) -> memoryview:
+    """So many bytes; other threads go on while they are copied."""
+    content = left = np.empty(size, np.uint8).data
+    while left:
+        count = link.recv_into(left)
+        if not count:
+            raise EOFError
+        left = left[count:]
+    return content
 
 
 def _answer(work: Callable[[], Any]) -> Any:
@@ -293,13 +313,14 @@ def _answer(work: Callable[[], Any]) -> Any:
 
 
 def main(file: int) -> None:
-    """Answer until the node has gone; ``file``: number of this end of the connection."""
+    """Answer until the node has gone; ``file``: number of this end of the link."""
     real_time.release()  # who asks may be urgent, this is not
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    connection = Connection(file)
+    link = socket.socket(fileno=file)
     with contextlib.suppress(EOFError, OSError):
-        desk = _answer(functools.partial(_Desk, *_receive(connection)))
-        _send(connection, desk if isinstance(desk, _Refusal) else None)
+        desk = _answer(functools.partial(_Desk, *_receive(link)))
+        _send(link, desk if isinstance(desk, _Refusal) else None)
         while True:
-            name, *arguments = _receive(connection)
-            _send(connection, _answer(functools.partial(getattr(desk, name), *arguments)))
+            name, *arguments = _receive(link)
+            link.settimeout(None)
+            _send(link, _answer(functools.partial(getattr(desk, name), *arguments)))

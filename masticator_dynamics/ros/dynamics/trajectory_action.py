@@ -24,7 +24,11 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import (
+    JointTrajectory,
+    JointTrajectoryPoint,
+    MultiDOFJointTrajectory,
+)
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
@@ -77,12 +81,7 @@ class _Goal:
         self.patience = (patience or _PATIENCE) if patience >= 0.0 else np.inf
         joints, names = mechanism.tree_joints, request.trajectory.joint_names
         self.rows = [joints.index(name) for name in names if name in joints]
-        self.points, stamp = (
-            read_points(request.trajectory, mechanism),
-            request.trajectory.header.stamp,
-        )
-        self.stamp = stamp.sec * 1_000_000_000 + stamp.nanosec
-        request.trajectory = JointTrajectory()  # rclpy keeps goals long after their end
+        self.stamp, self.points = read_points(request.trajectory, mechanism)
         self.outcome: Outcome | None = None
         self.wanted: Wanted | None = None
         self.stop: Outcome | None = None
@@ -174,6 +173,8 @@ class TrajectoryAction:
             self._queue.reject(Request(None, ACTION), error)
             self._end(handle, _code(error), str(error))
             return
+        finally:
+            _forget(handle.request)
         self._goals.append(goal)
         self._timer.reset()
         told = functools.partial(setattr, goal, 'outcome')
@@ -282,6 +283,7 @@ class TrajectoryAction:
 
     def _end(self, handle: Any, code: int, text: str) -> bool:
         """End a goal and tell its sender how; return True."""
+        text = shortened(text)
         if handle.is_cancel_requested:
             handle.canceled()
         elif code == _Result.SUCCESSFUL:
@@ -289,7 +291,7 @@ class TrajectoryAction:
         else:
             handle.abort()
         if self._log_limit.allows():
-            line = f'goal of {ACTION} has ended: {shortened(text or "reached")}'
+            line = f'goal of {ACTION} has ended: {text or "reached"}'
             line, logger = line + self._log_limit.note(), self._node.get_logger()
             if code == _Result.SUCCESSFUL:
                 logger.info(line)
@@ -298,6 +300,12 @@ class TrajectoryAction:
         result = _Result(error_code=code, error_string=text)
         self._server.notify_execute(handle, lambda _: result)
         return True
+
+
+def _forget(request: FollowJointTrajectory.Goal) -> None:
+    """Free what a goal holds, which rclpy keeps until long after its end."""
+    request.trajectory, request.multi_dof_trajectory = JointTrajectory(), MultiDOFJointTrajectory()
+    request.path_tolerance, request.goal_tolerance = [], []
 
 
 def _code(error: Exception) -> int:

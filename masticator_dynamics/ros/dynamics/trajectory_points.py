@@ -8,7 +8,6 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
@@ -39,25 +38,8 @@ class TrajectoryPoints:
     rows: tuple[FloatArray, ...]
 
 
-def read_message(data: bytes, mechanism: Mechanism) -> tuple[int, TrajectoryPoints]:
-    """Stamp (ns) and points of a serialised message.
-
-    Raises
-    ------
-    InputError
-        As `read_points`.
-    Exception
-        What rclpy raises for data that are no message.
-    """
-    message = deserialize_message(data, JointTrajectory)
-    stamp = message.header.stamp
-    if stamp.nanosec >= _SECOND:  # with the last of the seconds it would fit into no message
-        raise InputError(f'the stamp has {stamp.nanosec} ns beyond its seconds')
-    return stamp.sec * _SECOND + stamp.nanosec, read_points(message, mechanism)
-
-
-def read_points(message: JointTrajectory, mechanism: Mechanism) -> TrajectoryPoints:
-    """Points of a trajectory message, in the mechanism's order of joints.
+def read_points(message: JointTrajectory, mechanism: Mechanism) -> tuple[int, TrajectoryPoints]:
+    """Stamp (ns) and points of a trajectory message, in the mechanism's order of joints.
 
     Efforts in the message are ignored: the node computes them.
 
@@ -67,13 +49,16 @@ def read_points(message: JointTrajectory, mechanism: Mechanism) -> TrajectoryPoi
         For joints that are neither all independent coordinates nor all actuated joints, for no or
         too many points, wrong lengths, and unusable numbers or times, naming joint and time.
     """
+    stamp = message.header.stamp
+    if stamp.nanosec >= _SECOND:  # with the last of the seconds it would fit into no message
+        raise InputError(f'the stamp has {stamp.nanosec} ns beyond its seconds')
     joints = _joints(message.joint_names, mechanism)
-    given, points = message.joint_names, message.points
-    if not points:
+    given, count = message.joint_names, len(message.points)
+    if not count:
         raise InputError('the trajectory has no points')
-    if len(points) > MOST_POINTS:
-        raise InputError(f'there are {len(points)} points; at most {MOST_POINTS} are read')
-    after = [point.time_from_start for point in points]
+    if count > MOST_POINTS:
+        raise InputError(f'there are {count} points; at most {MOST_POINTS} are read')
+    after = [point.time_from_start for point in message.points]
     times = np.array([time.sec + time.nanosec * 1e-9 for time in after])
     if times[0] < 0.0:
         raise InputError(f'point 1 is {-times[0]:.9g} s before the start')
@@ -83,7 +68,7 @@ def read_points(message: JointTrajectory, mechanism: Mechanism) -> TrajectoryPoi
             f'at {times[k]:.9g} s'
         )
     positions, velocities, accelerations, _ = (
-        _rows(what, [getattr(point, what) for point in points], given, joints, times)
+        _rows(what, [getattr(point, what) for point in message.points], given, joints, times)
         for what in ('positions', 'velocities', 'accelerations', 'effort')
     )
     if positions is None:
@@ -91,7 +76,8 @@ def read_points(message: JointTrajectory, mechanism: Mechanism) -> TrajectoryPoi
     if velocities is None and accelerations is not None:
         raise InputError('the trajectory has accelerations but no velocities')
     rows = (positions, velocities, accelerations)
-    return TrajectoryPoints(joints, times, tuple(row for row in rows if row is not None))
+    points = TrajectoryPoints(joints, times, tuple(row for row in rows if row is not None))
+    return stamp.sec * _SECOND + stamp.nanosec, points
 
 
 def to_independent(
