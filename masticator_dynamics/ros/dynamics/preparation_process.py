@@ -12,7 +12,6 @@ import contextlib
 import dataclasses
 import functools
 import pickle
-import select
 import signal
 import socket
 import struct
@@ -145,13 +144,9 @@ class Preparer:
         return answer
 
     def look(self) -> None:
-        """Notice that the process has become ready, or has ended, when nothing is asked of it."""
-        if self._process.poll() is not None:
-            with contextlib.suppress(PreparationError):
-                self._fail()
-        elif self.state != 'ready' and select.select([self._link], [], [], 0.0)[0]:
-            with contextlib.suppress(PreparationError):
-                self._wait_until_ready()
+        """Notice what has become of the process while nothing is asked of it."""
+        with contextlib.suppress(PreparationError):
+            self._wait_until_ready()
 
     def close(self) -> None:
         """End the process; who waits for an answer gets none. From any thread."""
@@ -168,31 +163,30 @@ class Preparer:
                 [sys.executable, '-c', f'import {__name__} as own; own.main({theirs.fileno()})'],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
             )  # fmt: skip
-        ours.settimeout(_PATIENCE)  # it may stop half way
         self._link = ours
-        _send(self._link, self._given)
 
     def _ask(self, limit: float, *question: Any) -> Any:
-        if self._process.poll() is not None:
-            self._fail()
-        if self.state != 'ready':
-            self._wait_until_ready()
+        self._wait_until_ready()
         answer = self._exchange(limit, question)
         if isinstance(answer, _Refusal):
             raise answer.error()
         return answer
 
     def _wait_until_ready(self) -> None:
-        refusal = self._exchange(_START, None)
+        if self._process.poll() is not None:
+            self._fail()
+        if self.state == 'ready':
+            return
+        refusal = self._exchange(_START, self._given)
         if refusal is not None:
             self._fail(str(refusal.error()))
         self.state, self.failure = 'ready', ''
 
     def _exchange(self, limit: float, question: Any) -> Any:
-        """Send a question, if any, and wait for the answer."""
+        """Send a question and wait for the answer."""
         try:
-            if question is not None:
-                _send(self._link, question)
+            self._link.settimeout(limit)  # it may stop half way
+            _send(self._link, question)
             return _receive(self._link, limit)
         except TimeoutError:
             return self._fail(f'it has not answered for {limit:.0f} s')

@@ -75,9 +75,7 @@ class DynamicsRuntime:
             settings.rate, self.now, self._run_cycle, self._after_cycle, self._clock_jumped,
             self._stalled, self._cycle_failed,
         )  # fmt: skip
-        prefix = settings.frame_prefix
-        self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
-        self.external_input = WrenchInput(node, 'external_wrench', self.external, self.now, prefix)
+        self._warm_up()  # before there are threads: it may fail
         self.trajectory_input = TrajectoryInput(
             node,
             mechanism,
@@ -86,8 +84,10 @@ class DynamicsRuntime:
             self.now,
             self._trajectory_accepted,
         )
+        prefix = settings.frame_prefix
+        self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
+        self.external_input = WrenchInput(node, 'external_wrench', self.external, self.now, prefix)
         self.action = self._new_action()
-        self._warm_up()
 
     def apply(self, settings: DynamicsSettings) -> None:
         """Apply the parameters that may change.
@@ -118,8 +118,8 @@ class DynamicsRuntime:
         # This thread may hold Python's lock when the cycle needs it.
         real_time.request(real_time.SERVICE)
         self.scheduler.simulated = self._node.get_parameter('use_sim_time').value
+        self.trajectory_input.active = True  # before anybody can see that the node works
         self.scheduler.start()
-        self.trajectory_input.active = True
         names, rate = ', '.join(self.mechanism.actuated), self._settings.rate
         return f'{self.mechanism.name}: efforts of {names} at {rate:g} Hz'
 
